@@ -1,0 +1,1 @@
+"""Ghost Attention: views, labels, comb packing, training, generation, verifiers."""

@@ -1,0 +1,1 @@
+"""Sub-commands of `gatt` that need only this package."""

@@ -1,0 +1,193 @@
+"""Dialogues: frozen values that are valid by construction. No torch here.
+
+A dialogue file is JSONL in the ecosystem's own form, one object a line::
+
+    {"id": "d-0001", "messages": [{"role": "user", "content": "..."}, ...]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from gatt.errors import DataError
+
+Role = Literal["system", "user", "assistant"]
+ROLES: tuple[str, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a dialogue.
+
+    Raises:
+        DataError: the role is none of `ROLES`, or the content is not a
+            non-blank string.
+    """
+
+    role: Role
+    content: str
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise DataError(f"unknown role {self.role!r}: expected one of {', '.join(ROLES)}")
+        if not isinstance(self.content, str):
+            found = type(self.content).__name__
+            raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
+        if not self.content.strip():
+            raise DataError(f"empty content in a {self.role!r} message: expected some text")
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the message as chat templates and servers take it."""
+        return {"role": self.role, "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A two-sided conversation: [system], user, assistant, user, …
+
+    It ends with a user or an assistant message and has at least one user
+    message. Turn t (counted from 1) is the t-th user message and, where there
+    is one, the reply to it.
+
+    Raises:
+        DataError: the id is empty, roles do not alternate, a system message
+            stands anywhere but first, or there is no user message.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id.strip():
+            raise DataError(f"dialogue id is {self.id!r}: expected a non-empty string")
+        body = self.messages[1:] if self.has_system else self.messages
+        for index, message in enumerate(body):
+            expected = "user" if index % 2 == 0 else "assistant"
+            if message.role != expected:
+                after = repr(body[index - 1].role) if index else "the start"
+                raise DataError(
+                    f"dialogue {self.id!r}, turn {index // 2 + 1}: expected role {expected!r} "
+                    f"after {after}, found {message.role!r}"
+                )
+        if not body:
+            raise DataError(f"dialogue {self.id!r}: no user message, expected at least one")
+
+    @property
+    def has_system(self) -> bool:
+        """Whether the first message is a system message."""
+        return bool(self.messages) and self.messages[0].role == "system"
+
+    @property
+    def system(self) -> str | None:
+        """Content of the system message, if there is one."""
+        return self.messages[0].content if self.has_system else None
+
+    @property
+    def user_turns(self) -> tuple[str, ...]:
+        """The user messages, turn 1 first."""
+        return tuple(m.content for m in self.messages if m.role == "user")
+
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """The assistant messages; one fewer than turns if the last is open."""
+        return tuple(m.content for m in self.messages if m.role == "assistant")
+
+    @property
+    def num_turns(self) -> int:
+        """Number of user messages."""
+        return sum(m.role == "user" for m in self.messages)
+
+    def first_turns(self, num_turns: int) -> Dialogue:
+        """Return the dialogue cut after its first `num_turns` turns."""
+        if not 1 <= num_turns <= self.num_turns:
+            raise DataError(
+                f"dialogue {self.id!r}: asked for {num_turns} turns, it has {self.num_turns}"
+            )
+        end = int(self.has_system) + 2 * num_turns
+        return Dialogue(self.id, self.messages[:end])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the dialogue as one JSONL object."""
+        return {"id": self.id, "messages": [m.as_dict() for m in self.messages]}
+
+
+def parse_messages(raw: object) -> tuple[Message, ...]:
+    """Return messages from their JSON form.
+
+    Raises:
+        DataError: not a list of objects with `role` and `content`.
+    """
+    if not isinstance(raw, list):
+        raise DataError(f"'messages' is {type(raw).__name__}: expected a list")
+    messages = []
+    for index, item in enumerate(raw):
+        if not isinstance(item, Mapping) or not {"role", "content"} <= set(item):
+            raise DataError(f"message {index + 1}: expected an object with 'role' and 'content'")
+        try:
+            messages.append(Message(item["role"], item["content"]))
+        except DataError as error:
+            raise DataError(f"message {index + 1}: {error}") from None
+    return tuple(messages)
+
+
+def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
+    """Return one dialogue from its JSON form; `default_id` stands in for a missing id.
+
+    Raises:
+        DataError: see `Dialogue` and `parse_messages`.
+    """
+    if not isinstance(raw, Mapping):
+        raise DataError(f"found {type(raw).__name__}: expected an object with 'id' and 'messages'")
+    if "messages" not in raw:
+        raise DataError(f"no 'messages' (found keys: {', '.join(map(str, raw)) or 'none'})")
+    identity = raw.get("id", default_id)
+    if identity is None:
+        raise DataError("no 'id': expected a non-empty string")
+    return Dialogue(str(identity), parse_messages(raw["messages"]))
+
+
+def read_dialogues(path: Path) -> Iterator[Dialogue]:
+    """Yield the dialogues of a JSONL file; blank lines are passed over.
+
+    Raises:
+        DataError: with file and line, for a missing or empty file, broken
+            JSON, a dialogue that breaks its contract, or a repeated id.
+    """
+    try:
+        stream = path.open(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot read dialogues: {error.strerror}") from None
+    seen: dict[str, int] = {}
+    with stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                dialogue = parse_dialogue(json.loads(line), default_id=f"{path.stem}-{number}")
+            except json.JSONDecodeError as error:
+                raise DataError(
+                    f"{path} line {number}: broken JSON ({error.msg}, column {error.colno}): "
+                    "expected one object a line"
+                ) from None
+            except DataError as error:
+                raise DataError(f"{path} line {number}: {error}") from None
+            if dialogue.id in seen:
+                raise DataError(
+                    f"{path} line {number}: id {dialogue.id!r} already stands in line "
+                    f"{seen[dialogue.id]}: expected unique ids"
+                )
+            seen[dialogue.id] = number
+            yield dialogue
+    if not seen:
+        raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")
+
+
+def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
+    """Write dialogues as JSONL, one object a line."""
+    with path.open("w", encoding="utf-8") as stream:
+        for dialogue in dialogues:
+            stream.write(json.dumps(dialogue.as_dict(), ensure_ascii=False) + "\n")

@@ -1,0 +1,47 @@
+"""Errors of the project. Every one a user can cause derives from `GattError`.
+
+The command line prints a `GattError` as one line and exits with status 2. A
+message says where, what was found, what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class GattError(Exception):
+    """Root of all errors that a user can cause and mend."""
+
+
+class DataError(GattError):
+    """A dialogue, sample or text that breaks its contract."""
+
+
+class ConfigError(GattError):
+    """A configuration file or override that cannot be used."""
+
+
+class CatalogError(GattError):
+    """A catalogue file, entry or composition that breaks its contract."""
+
+
+class VerifierError(GattError):
+    """An unknown verifier kind, or parameters that it does not take."""
+
+
+class TemplateError(GattError):
+    """A chat template that cannot carry the views or the labels."""
+
+
+class ModelError(GattError):
+    """A model or adapter that cannot be loaded or used."""
+
+
+class StoreError(GattError):
+    """An output folder that cannot be written, resumed, or belongs to another run."""
+
+
+class GenerationError(GattError):
+    """A teacher, server or engine that gave no usable reply."""
+
+
+class TrainingError(GattError):
+    """A training run that cannot start or has gone wrong (no target, NaN loss)."""

@@ -1,0 +1,92 @@
+"""The one protocol of teachers, roll-outs and judges."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from gatt.dialogue import Message
+from gatt.errors import ConfigError
+
+FinishReason = Literal["stop", "length", "context_limit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingParams:
+    """How replies are drawn.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    max_new_tokens: int = 32
+    """Most tokens of one reply, end-of-turn token included."""
+    temperature: float = 0.8
+    """0 is greedy."""
+    top_p: float = 0.95
+    """Share of probability mass that is drawn from, in (0, 1]."""
+    seed: int = 0
+    """Seed of every random stream; with a request's key it fixes the draw."""
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise ConfigError(f"max_new_tokens is {self.max_new_tokens}: expected at least 1")
+        if self.temperature < 0:
+            raise ConfigError(f"temperature is {self.temperature}: expected 0 (greedy) or more")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p is {self.top_p}: expected a share in (0, 1]")
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """One prompt to answer.
+
+    Requests with the same `group` come from one dialogue: an engine may encode
+    what their prompts share once.
+    """
+
+    key: str
+    """Names the random stream, e.g. `dialogue/turn/attempt`; unique in a call."""
+    messages: tuple[Message, ...]
+    """The conversation so far; ends with a user message."""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One reply. `finish` is `length` when it was cut: such a reply is no target."""
+
+    text: str
+    finish: FinishReason
+    num_tokens: int
+
+
+class Engine(Protocol):
+    """Whatever answers prompts."""
+
+    def generate(
+        self,
+        requests: Sequence[GenerationRequest],
+        params: SamplingParams,
+        adapter: str | None = None,
+    ) -> list[Generation]:
+        """Return one reply per request, in order.
+
+        Args:
+            requests: prompts; keys are unique.
+            params: how to draw.
+            adapter: name of a loaded adapter; None is the base model.
+
+        Raises:
+            GenerationError: no reply could be had.
+            ModelError: no such adapter.
+        """
+        ...
+
+
+def stream_seed(seed: int, key: str) -> int:
+    """Return the 128-bit seed of a request's random stream: a hash, equal everywhere."""
+    digest = hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()
+    return int.from_bytes(digest[:16], "big")

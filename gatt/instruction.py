@@ -1,0 +1,204 @@
+"""Instructions: what must hold for a whole dialogue. No torch here.
+
+Source: Llama 2, arXiv:2307.09288, section 3.3: hobbies, languages and public
+figures, combined at random, half of the time in a shortened wording.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from gatt.errors import CatalogError
+
+Split = Literal["train", "heldout_value", "heldout_family"]
+SPLITS: tuple[str, ...] = get_args(Split)
+Wording = Literal["verbose", "terse"]
+
+
+@dataclass(frozen=True)
+class VerifierSpec:
+    """A verifier by kind and parameters, as a catalogue or a sample holds it."""
+
+    kind: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the flat form `{"kind": …, **params}`."""
+        return {"kind": self.kind, **self.params}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> VerifierSpec:
+        """Return the spec of the flat form.
+
+        Raises:
+            CatalogError: no `kind`.
+        """
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
+            raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
+        return cls(raw["kind"], {k: v for k, v in raw.items() if k != "kind"})
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question asked off the record whose answer shows if the instruction holds."""
+
+    question: str
+    verifiers: tuple[VerifierSpec, ...]
+    """All must pass. They need not be those of ordinary turns."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the probe as JSON takes it."""
+        return {"question": self.question, "verifiers": [v.as_dict() for v in self.verifiers]}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Probe:
+        """Return the probe of its JSON form."""
+        return cls(raw["question"], tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the catalogue: a single constraint in all its wordings."""
+
+    id: str
+    family: str
+    value: str
+    verbose: tuple[str, ...]
+    terse: str
+    verifiers: tuple[VerifierSpec, ...]
+    probes: tuple[Probe, ...] = ()
+    hint: str | None = None
+    """What the teacher is told in addition, so that the reply follows the rule."""
+    split: Split = "train"
+    utterances: tuple[str, ...] = ()
+    """Wordings that a `compose` teacher may add to a sampled reply."""
+    good: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One to three entries in a chosen wording: what stands before the dialogue."""
+
+    id: str
+    text: str
+    wording: Wording
+    entries: tuple[str, ...]
+    families: tuple[str, ...]
+    split: Split
+    verifiers: tuple[VerifierSpec, ...]
+    probes: tuple[Probe, ...] = ()
+    hint: str | None = None
+    utterances: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """The family for tables: the one family, or `combined`."""
+        return self.families[0] if len(self.families) == 1 else "combined"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the instruction as a sample or a suite holds it."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "wording": self.wording,
+            "entries": list(self.entries),
+            "families": list(self.families),
+            "split": self.split,
+            "verifiers": [v.as_dict() for v in self.verifiers],
+            "probes": [p.as_dict() for p in self.probes],
+            "hint": self.hint,
+            "utterances": list(self.utterances),
+        }
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
+        """Return the instruction of its JSON form."""
+        return cls(
+            id=raw["id"],
+            text=raw["text"],
+            wording=raw["wording"],
+            entries=tuple(raw["entries"]),
+            families=tuple(raw["families"]),
+            split=raw["split"],
+            verifiers=tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]),
+            probes=tuple(Probe.from_dict(p) for p in raw["probes"]),
+            hint=raw["hint"],
+            utterances=tuple(raw["utterances"]),
+        )
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Pairs that must not stand in one instruction; a side is a family or an entry id.
+
+    Two entries of one family always conflict unless the family is listed in
+    `repeatable`.
+    """
+
+    pairs: frozenset[frozenset[str]] = frozenset()
+    repeatable: frozenset[str] = frozenset()
+
+    def between(self, a: Entry, b: Entry) -> bool:
+        """Whether the two entries exclude each other."""
+        if a.id == b.id or (a.family == b.family and a.family not in self.repeatable):
+            return True
+        return any(frozenset((x, y)) in self.pairs for x in (a.id, a.family) for y in (b.id, b.family))
+
+
+def compose(entries: Sequence[Entry], rng: random.Random, terse_probability: float = 0.5) -> Instruction:
+    """Return the instruction that the entries make together, in a random wording.
+
+    Args:
+        entries: one to three entries that do not conflict, in order.
+        rng: source of the choice of wording; the same state gives the same text.
+        terse_probability: chance of the shortened wording ("Figure: Napoleon.").
+
+    Raises:
+        CatalogError: no entry.
+    """
+    if not entries:
+        raise CatalogError("an instruction needs at least one catalogue entry, found none")
+    wording: Wording = "terse" if rng.random() < terse_probability else "verbose"
+    parts = [e.terse if wording == "terse" else rng.choice(e.verbose) for e in entries]
+    hints = [e.hint for e in entries if e.hint]
+    split = max((e.split for e in entries), key=SPLITS.index)
+    return Instruction(
+        id="+".join(e.id for e in entries),
+        text=" ".join(parts),
+        wording=wording,
+        entries=tuple(e.id for e in entries),
+        families=tuple(dict.fromkeys(e.family for e in entries)),
+        split=split,
+        verifiers=tuple(v for e in entries for v in e.verifiers),
+        probes=tuple(p for e in entries for p in e.probes),
+        hint=" ".join(hints) or None,
+        utterances=entries[0].utterances if len(entries) == 1 else (),
+    )
+
+
+def draw_entries(
+    pool: Sequence[Entry], size: int, conflicts: Conflicts, rng: random.Random
+) -> tuple[Entry, ...]:
+    """Return `size` entries of the pool that do not conflict, drawn family first.
+
+    Families are drawn before entries, so that a family of 100 figures does not
+    crowd out one of 20 languages.
+
+    Raises:
+        CatalogError: the pool holds no such combination.
+    """
+    chosen: list[Entry] = []
+    for _ in range(size):
+        left = [e for e in pool if not any(conflicts.between(e, c) for c in chosen)]
+        if not left:
+            raise CatalogError(
+                f"cannot combine {size} entries without a conflict from {len(pool)} candidates: "
+                "allow more families or fewer entries an instruction"
+            )
+        family = rng.choice(sorted({e.family for e in left}))
+        chosen.append(rng.choice([e for e in left if e.family == family]))
+    return tuple(chosen)
