@@ -6,6 +6,7 @@ figures, combined at random, half of the time in a shortened wording.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,18 +27,30 @@ class VerifierSpec:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the flat form `{"kind": …, **params}`."""
-        return {"kind": self.kind, **self.params}
+        """Return `{"kind": …, "params": "<JSON>"}`.
+
+        The parameters stay one string, so that columnar readers such as
+        `datasets` see the same type in every row whatever the kind.
+        """
+        return {"kind": self.kind, "params": json.dumps(self.params, ensure_ascii=False)}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> VerifierSpec:
-        """Return the spec of the flat form.
+        """Return the spec of that form, or of the flat one that people write in YAML.
 
         Raises:
-            CatalogError: no `kind`.
+            CatalogError: no `kind`, or parameters that are no JSON object.
         """
         if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
             raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
+        if isinstance(raw.get("params"), str):
+            try:
+                params = json.loads(raw["params"])
+            except json.JSONDecodeError as error:
+                raise CatalogError(
+                    f"verifier {raw['kind']!r}: broken JSON in 'params' ({error.msg}): expected an object"
+                ) from None
+            return cls(raw["kind"], params)
         return cls(raw["kind"], {k: v for k, v in raw.items() if k != "kind"})
 
 
@@ -110,7 +123,7 @@ class Instruction:
             "split": self.split,
             "verifiers": [v.as_dict() for v in self.verifiers],
             "probes": [p.as_dict() for p in self.probes],
-            "hint": self.hint,
+            "hint": self.hint or "",
             "utterances": list(self.utterances),
         }
 
@@ -126,7 +139,7 @@ class Instruction:
             split=raw["split"],
             verifiers=tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]),
             probes=tuple(Probe.from_dict(p) for p in raw["probes"]),
-            hint=raw["hint"],
+            hint=raw["hint"] or None,
             utterances=tuple(raw["utterances"]),
         )
 

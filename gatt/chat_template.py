@@ -1,0 +1,245 @@
+"""From a dialogue to token ids with turn spans, through the model's own chat template.
+
+Spans come from the template, never from a search in the text: each prompt is
+rendered as the model will see it at inference, and the ids of prompt t must be
+the beginning of those of prompt t+1. That the ids themselves are compared,
+generation prompt included, is the point: a template that rewrites history
+(Qwen3 strips reasoning from it) or a merge across the boundary shows up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jinja2
+
+from gatt.dialogue import Dialogue, Message
+from gatt.errors import DataError, TemplateError
+from gatt.views import prompt_of_turn
+
+Tokenizer = Any
+"""A `transformers.PreTrainedTokenizerBase` with a chat template."""
+
+
+@dataclass(frozen=True)
+class TemplateFacts:
+    """What a chat template can do for GAtt, found by rendering a test dialogue."""
+
+    has_system: bool
+    """It takes a system message and shows it once, in front of the first user message."""
+    is_prefix_preserving: bool
+    """The ids of every prompt begin those of the next, so turns can share a trunk."""
+    note: str
+    """Why not, in one line; empty if all is well."""
+
+
+@dataclass(frozen=True)
+class EncodedView:
+    """Token ids of a view, cut after the prompt of its last user turn.
+
+    `prompt_lengths[t-1]` tokens of `input_ids` are the prompt of turn t, which
+    ends with the generation prompt. `reply_spans[t-1]` is [start, end) of the
+    reply to turn t in the history, end-of-turn token included; there is one
+    span fewer than prompts.
+    """
+
+    input_ids: tuple[int, ...]
+    prompt_lengths: tuple[int, ...]
+    reply_spans: tuple[tuple[int, int], ...]
+
+
+def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool) -> str:
+    """Return the text of the messages under the tokenizer's chat template.
+
+    Raises:
+        TemplateError: no template, or the template refuses the messages.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise TemplateError(
+            f"{_name(tokenizer)}: the tokenizer has no chat template: use an instruct model, or put a "
+            "chat_template.jinja into its folder"
+        )
+    try:
+        text: str = tokenizer.apply_chat_template(
+            [m.as_dict() for m in messages],
+            tokenize=False,
+            add_generation_prompt=add_generation_prompt,
+        )
+    except (jinja2.TemplateError, TypeError) as error:
+        raise TemplateError(f"{_name(tokenizer)}: the chat template refuses the dialogue: {error}") from None
+    return text
+
+
+def encode(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool) -> tuple[int, ...]:
+    """Return the token ids of `render`; the template alone decides on BOS."""
+    text = render(tokenizer, messages, add_generation_prompt)
+    return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
+    """Return ids and spans of a view, up to the prompt of its last user turn.
+
+    Raises:
+        TemplateError: no template, or it refuses the messages.
+        DataError: a prompt is not the beginning of the next one, an end-of-turn
+            token is missing, or a message holds a control token of the model.
+    """
+    for message in view.messages:
+        refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}")
+    prompts = [
+        encode(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=True)
+        for turn in range(1, view.num_turns + 1)
+    ]
+    spans = []
+    for turn, (prompt, after) in enumerate(zip(prompts, prompts[1:], strict=False), start=1):
+        if after[: len(prompt)] != prompt:
+            raise DataError(
+                f"dialogue {view.id!r}, turn {turn}: its prompt is not the beginning of the next "
+                "turn's: expected a chat template and text that keep the prefix"
+            )
+        end = _end_of_turn(tokenizer, after, len(prompt))
+        if end is None:
+            raise DataError(
+                f"dialogue {view.id!r}, turn {turn}: no end-of-turn token after the reply in the history"
+            )
+        spans.append((len(prompt), end))
+    return EncodedView(prompts[-1], tuple(len(p) for p in prompts), tuple(spans))
+
+
+def encode_reply(
+    tokenizer: Tokenizer, view: Dialogue, turn: int, prompt_ids: Sequence[int], reply: str
+) -> tuple[int, ...]:
+    """Return the ids of a target reply to a turn, its end-of-turn token last.
+
+    The ids are those of the joint text, so what is learned is what the model
+    would have to write after the prompt.
+
+    Args:
+        tokenizer: with a chat template.
+        view: the training view.
+        turn: which turn is answered, from 1.
+        prompt_ids: ids of that turn's prompt, as in `encode_view`.
+        reply: the text of the target.
+
+    Raises:
+        DataError: blank reply, control token in it, prompt not kept, or no
+            end-of-turn token (it would never be learned).
+    """
+    where = f"dialogue {view.id!r}, turn {turn}"
+    if not reply.strip():
+        raise DataError(f"{where}: the target reply is blank: expected some text")
+    refuse_control_tokens(tokenizer, reply, where)
+    messages = (*prompt_of_turn(view, turn), Message("assistant", reply))
+    ids = encode(tokenizer, messages, add_generation_prompt=False)
+    start = len(prompt_ids)
+    if ids[:start] != tuple(prompt_ids):
+        raise DataError(f"{where}: prompt and target tokenise differently together than apart")
+    end = _end_of_turn(tokenizer, ids, start)
+    if end is None:
+        raise DataError(f"{where}: no end-of-turn token after the target: the model would never stop")
+    return ids[start:end]
+
+
+def refuse_control_tokens(tokenizer: Tokenizer, text: str, where: str) -> None:
+    """Refuse text that tokenises to a role marker or another control token.
+
+    Raises:
+        DataError: naming the token.
+    """
+    for token in control_tokens(tokenizer):
+        if token in text:
+            raise DataError(
+                f"{where}: the text holds the control token {token!r}, which would move the turns: "
+                "remove it from the text"
+            )
+
+
+@lru_cache(maxsize=16)
+def control_tokens(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return the texts of all tokens that the tokenizer marks as special."""
+    added = [t.content for t in tokenizer.added_tokens_decoder.values() if t.special]
+    return tuple(dict.fromkeys((*tokenizer.all_special_tokens, *added)))
+
+
+def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Return the ids that end the assistant's turn: the template's own and EOS.
+
+    Raises:
+        TemplateError: the template closes an assistant turn with no special token.
+    """
+    prompt = (Message("user", "a"),)
+    start = len(encode(tokenizer, prompt, add_generation_prompt=True))
+    ids = encode(tokenizer, (*prompt, Message("assistant", "b")), add_generation_prompt=False)
+    end = _end_of_turn(tokenizer, ids, start)
+    if end is None:
+        raise TemplateError(
+            f"{_name(tokenizer)}: the chat template ends the assistant's turn without a special token: "
+            "the model could not learn to stop"
+        )
+    eos = tokenizer.eos_token_id
+    return frozenset({ids[end - 1]} | ({eos} if eos is not None else set()))
+
+
+def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
+    """Return what the chat template can do, by rendering a three-turn dialogue.
+
+    Raises:
+        TemplateError: no template, or one that repeats the system message on
+            later turns even in `first_user` use (it could carry no GAtt at all).
+    """
+    body = tuple(
+        Message(role, text)  # type: ignore[arg-type]
+        for role, text in (
+            ("user", "first question"), ("assistant", "first answer"),
+            ("user", "second question"), ("assistant", "second answer"),
+            ("user", "third question"),
+        )  # fmt: skip
+    )
+    mark = "xyzzy instruction"
+    note = ""
+    try:
+        text = render(tokenizer, (Message("system", mark), *body), add_generation_prompt=True)
+        where = text.find(mark)
+        has_system = text.count(mark) == 1 and 0 <= where < text.find("first question")
+        if not has_system:
+            note = (
+                "drops the system message"
+                if where < 0
+                else "repeats the system message or moves it to a later turn"
+            )
+    except TemplateError:
+        has_system, note = False, "takes no system message"
+    system = (Message("system", mark),) if has_system else ()
+    try:
+        encode_view(tokenizer, Dialogue("template-check", (*system, *body)))
+        is_prefix_preserving = True
+    except DataError:
+        is_prefix_preserving = False
+        note = (note + "; " if note else "") + "rewrites earlier turns when a new one comes"
+    return TemplateFacts(has_system, is_prefix_preserving, note)
+
+
+def _end_of_turn(tokenizer: Tokenizer, ids: Sequence[int], start: int) -> int | None:
+    """Return the index after the first special token from `start` on, if there is one.
+
+    What a template writes behind it (a newline, an end-of-text token) belongs
+    to no reply and is never learned.
+    """
+    special = _special_ids(tokenizer)
+    for index in range(start, len(ids)):
+        if ids[index] in special:
+            return index + 1
+    return None
+
+
+@lru_cache(maxsize=16)
+def _special_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    added = tokenizer.added_tokens_decoder
+    return frozenset(tokenizer.all_special_ids) | {i for i, t in added.items() if t.special}
+
+
+def _name(tokenizer: Tokenizer) -> str:
+    return str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)

@@ -1,0 +1,90 @@
+"""The collator: combs to the 1-D vectors of a batch. Keeps the instruction in turn 1 only.
+
+The views have put the instruction there; this module moves ids and labels
+into tensors and never a T x T mask: `gatt.attention` makes what each attention
+back end needs from the vectors, on the device that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+
+from gatt.comb import IGNORE, Branch, Comb, pack
+from gatt.errors import DataError
+
+Layout = Literal["comb", "expanded"]
+LAYOUTS: tuple[str, ...] = get_args(Layout)
+
+
+def comb_to_features(comb: Comb) -> dict[str, Any]:
+    """Return the comb as one row of a `datasets.Dataset` (plain integer columns)."""
+    return {
+        "trunk": list(comb.trunk),
+        "trunk_labels": list(comb.trunk_labels),
+        "forks": [b.fork for b in comb.branches],
+        "branch_ids": [list(b.input_ids) for b in comb.branches],
+        "branch_labels": [list(b.labels) for b in comb.branches],
+    }
+
+
+def features_to_comb(features: Mapping[str, Any]) -> Comb:
+    """Return the comb of such a row.
+
+    Raises:
+        DataError: a missing column, or a comb that breaks its contract.
+    """
+    try:
+        branches = tuple(
+            Branch(fork, tuple(ids), tuple(labels))
+            for fork, ids, labels in zip(
+                features["forks"], features["branch_ids"], features["branch_labels"], strict=True
+            )
+        )
+        return Comb(tuple(features["trunk"]), tuple(features["trunk_labels"]), branches)
+    except KeyError as error:
+        raise DataError(f"a training row without column {error}: expected rows of `build_rows`") from None
+
+
+@dataclass(frozen=True)
+class GattCollator:
+    """Makes one micro-batch of several combs.
+
+    `layout="comb"` packs them into one row; the batch holds, each `[1, T]`:
+    `input_ids`, `position_ids`, `labels`, `document_ids`, `branch_ids`,
+    `visible`, `source` (see `gatt.comb.Row`).
+
+    `layout="expanded"` pads plain sequences on the right; the batch holds, each
+    `[B, T]`: `input_ids`, `attention_mask`, `labels`. Rows must have no branches.
+
+    Raises:
+        DataError: a row with branches in the expanded layout.
+    """
+
+    pad_token_id: int
+    layout: Layout = "comb"
+
+    def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
+        """Return the batch of the given rows."""
+        combs = [features_to_comb(f) for f in features]
+        if self.layout == "comb":
+            row = pack(combs)
+            return {
+                name: torch.tensor([getattr(row, name)], dtype=torch.long)
+                for name in row.__dataclass_fields__
+            }
+        if any(c.branches for c in combs):
+            raise DataError("a row with branches in the expanded layout: write it out with `expand`")
+        length = max(len(c.trunk) for c in combs)
+
+        def padded(values: Sequence[int], fill: int) -> list[int]:
+            return [*values, *[fill] * (length - len(values))]
+
+        return {
+            "input_ids": torch.tensor([padded(c.trunk, self.pad_token_id) for c in combs]),
+            "attention_mask": torch.tensor([padded([1] * len(c.trunk), 0) for c in combs]),
+            "labels": torch.tensor([padded(c.trunk_labels, IGNORE) for c in combs]),
+        }

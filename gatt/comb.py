@@ -1,0 +1,215 @@
+"""Comb packing: every turn of a dialogue in one sequence. Plain values, no torch.
+
+::
+
+    trunk     sys+inst u1 a1 u2 a2 … un      training view, context replies
+    branch t  forks after prompt t and holds the target reply s_t
+
+A branch token sees the first `fork` tokens of its trunk and the branch before
+itself, and its position goes on from the fork. So the tokens of branch t get
+exactly the hidden states that they would get in a row of their own that holds
+prompt t and s_t, and the history is encoded once instead of n times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gatt.errors import DataError
+
+IGNORE = -100
+"""Label of a token that carries no loss (as in torch's cross-entropy)."""
+TRUNK = 0
+"""Branch id of trunk tokens; branches count from 1 within their document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Tokens that continue the first `fork` tokens of a trunk.
+
+    Raises:
+        DataError: no token, labels of another length, or a fork before the
+            first trunk token (its first token would have nothing to be
+            predicted from).
+    """
+
+    fork: int
+    input_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.input_ids:
+            raise DataError("a branch without tokens: expected at least the end-of-turn token")
+        if len(self.labels) != len(self.input_ids):
+            raise DataError(
+                f"a branch of {len(self.input_ids)} tokens with {len(self.labels)} labels"
+            )
+        if self.fork < 1:
+            raise DataError(f"a branch forks after {self.fork} trunk tokens: expected at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Comb:
+    """A trunk with its labels, and the branches that fork from it.
+
+    Raises:
+        DataError: labels of another length, a first trunk token with a label
+            (nothing predicts it), or a fork past the trunk.
+    """
+
+    trunk: tuple[int, ...]
+    trunk_labels: tuple[int, ...]
+    branches: tuple[Branch, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.trunk) != len(self.trunk_labels):
+            raise DataError(
+                f"a trunk of {len(self.trunk)} tokens with {len(self.trunk_labels)} labels"
+            )
+        if not self.trunk:
+            raise DataError("a comb without trunk: expected at least one token")
+        if self.trunk_labels[0] != IGNORE:
+            raise DataError("the first trunk token has a label, but nothing stands before it")
+        for number, branch in enumerate(self.branches, start=1):
+            if branch.fork > len(self.trunk):
+                raise DataError(
+                    f"branch {number} forks after token {branch.fork} of a trunk of {len(self.trunk)}"
+                )
+
+    @property
+    def num_tokens(self) -> int:
+        """Length of the comb as one row."""
+        return len(self.trunk) + sum(len(b.input_ids) for b in self.branches)
+
+    @property
+    def num_supervised(self) -> int:
+        """Number of tokens that carry loss."""
+        labels = (self.trunk_labels, *(b.labels for b in self.branches))
+        return sum(label != IGNORE for part in labels for label in part)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One packed row of T tokens as parallel vectors; what the collator emits.
+
+    `visible` is the number of trunk tokens of the own document that a token
+    may see at most (a trunk token: up to itself, a branch token: its fork).
+    `source` is the index in the row whose hidden state predicts the token: the
+    one before it, or for the head of a branch the last trunk token it sees; -1
+    for the first token of a document.
+    """
+
+    input_ids: tuple[int, ...]
+    position_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+    document_ids: tuple[int, ...]
+    branch_ids: tuple[int, ...]
+    visible: tuple[int, ...]
+    source: tuple[int, ...]
+
+
+def pack(combs: Sequence[Comb]) -> Row:
+    """Return the combs as one row, block-diagonal by document.
+
+    Raises:
+        DataError: no comb.
+    """
+    if not combs:
+        raise DataError("a row without combs: expected at least one")
+    ids: list[int] = []
+    positions: list[int] = []
+    labels: list[int] = []
+    documents: list[int] = []
+    branch_ids: list[int] = []
+    visible: list[int] = []
+    source: list[int] = []
+    for document, comb in enumerate(combs):
+        start = len(ids)
+        length = len(comb.trunk)
+        ids += comb.trunk
+        labels += comb.trunk_labels
+        positions += range(length)
+        documents += [document] * comb.num_tokens
+        branch_ids += [TRUNK] * length
+        visible += range(1, length + 1)
+        source += [-1, *range(start, start + length - 1)]
+        for number, branch in enumerate(comb.branches, start=1):
+            head, size = len(ids), len(branch.input_ids)
+            ids += branch.input_ids
+            labels += branch.labels
+            positions += range(branch.fork, branch.fork + size)
+            branch_ids += [number] * size
+            visible += [branch.fork] * size
+            source += [start + branch.fork - 1, *range(head, head + size - 1)]
+    return Row(
+        tuple(ids), tuple(positions), tuple(labels), tuple(documents),
+        tuple(branch_ids), tuple(visible), tuple(source),
+    )  # fmt: skip
+
+
+def expand(comb: Comb) -> list[Comb]:
+    """Return the rows that the comb stands for, written out: plain sequences.
+
+    One row per branch (its visible trunk, then the branch, loss on the branch
+    only) and, where the trunk carries loss, the trunk itself. This is what the
+    comb must equal in loss and gradients, and the fallback for templates and
+    models that cannot share a trunk.
+    """
+    rows = [
+        Comb(
+            comb.trunk[: b.fork] + b.input_ids,
+            (IGNORE,) * b.fork + b.labels,
+        )
+        for b in comb.branches
+        if any(label != IGNORE for label in b.labels)
+    ]
+    if any(label != IGNORE for label in comb.trunk_labels):
+        rows.append(Comb(comb.trunk, comb.trunk_labels))
+    return rows
+
+
+def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
+    """Return combs of at most `max_tokens` that carry the same branches.
+
+    Each has the part of the trunk that its branches see. Labels of the trunk
+    go with the first one, which keeps the whole trunk if it has any.
+
+    Raises:
+        DataError: one branch and its trunk alone are longer.
+    """
+    if comb.num_tokens <= max_tokens:
+        return [comb]
+    has_trunk_labels = any(label != IGNORE for label in comb.trunk_labels)
+    parts: list[Comb] = []
+    group: list[Branch] = []
+    labels = comb.trunk_labels
+
+    def size(branches: Sequence[Branch], whole_trunk: bool) -> int:
+        trunk = len(comb.trunk) if whole_trunk else max((b.fork for b in branches), default=0)
+        return trunk + sum(len(b.input_ids) for b in branches)
+
+    def flush() -> None:
+        nonlocal labels
+        keep_all = has_trunk_labels and not parts
+        length = len(comb.trunk) if keep_all else max(b.fork for b in group)
+        parts.append(Comb(comb.trunk[:length], labels[:length], tuple(group)))
+        labels = (IGNORE,) * len(comb.trunk)
+        group.clear()
+
+    for branch in comb.branches:
+        whole = has_trunk_labels and not parts
+        if (group or whole) and size([*group, branch], whole) > max_tokens:
+            flush()
+            whole = False
+        group.append(branch)
+        if size(group, whole) > max_tokens:
+            raise DataError(
+                f"a branch of {len(branch.input_ids)} tokens after {branch.fork} trunk tokens does not "
+                f"fit in {max_tokens}: raise max_tokens or shorten the dialogue"
+            )
+    if group:
+        flush()
+    if len(parts[0].trunk) > max_tokens:
+        raise DataError(f"a trunk of {len(parts[0].trunk)} tokens does not fit in {max_tokens}")
+    return parts

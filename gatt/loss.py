@@ -1,0 +1,60 @@
+"""The loss: LM head and cross-entropy only where there is a target.
+
+Shapes: B rows, T tokens, N supervised tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from gatt.attention import comb_mask, model_mask
+from gatt.comb import IGNORE
+
+
+def supervised_logits(
+    model: Any, batch: Mapping[str, torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return logits `[N, V]` and labels `[N]` of the supervised tokens of a batch.
+
+    A batch with `source` is one packed row `[1, T]`; else rows `[B, T]` with
+    right padding, where each token is predicted by the one before it. Without
+    any supervised token, N is 0 and the logits still hang on the graph.
+
+    Args:
+        model: a causal LM of transformers (or PEFT around it) whose forward
+            takes `logits_to_keep` as a tensor of positions.
+        batch: of `gatt.collator.GattCollator`, on the model's device.
+    """
+    labels_BT = batch["labels"]
+    if "source" in batch:
+        supervised = (labels_BT[0] != IGNORE).nonzero()[:, 0]
+        sources = batch["source"][0][supervised]
+        config = model.config
+        mask = model_mask(
+            comb_mask(*(batch[n][0] for n in ("document_ids", "branch_ids", "visible", "position_ids"))),
+            config._attn_implementation,
+            model.dtype,
+        )
+        inputs = {"position_ids": batch["position_ids"], "attention_mask": mask}
+        rows = torch.zeros_like(supervised)
+        targets_N = labels_BT[0][supervised]
+    else:
+        rows, columns = (labels_BT[:, 1:] != IGNORE).nonzero(as_tuple=True)
+        sources = columns
+        inputs = {"attention_mask": batch["attention_mask"]}
+        targets_N = labels_BT[rows, columns + 1]
+    # One position at least, so that a batch without target stays in the graph (DDP waits for it).
+    kept, index = torch.unique(sources, return_inverse=True)
+    if not len(kept):
+        kept = torch.zeros(1, dtype=torch.long, device=labels_BT.device)
+    output = model(input_ids=batch["input_ids"], logits_to_keep=kept, use_cache=False, **inputs)
+    return output.logits[rows, index], targets_N
+
+
+def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
+    """Return the summed cross-entropy in float32: a scalar, zero (with a graph) for N = 0."""
+    return functional.cross_entropy(logits_NV.float(), labels_N, reduction="sum")

@@ -1,0 +1,146 @@
+"""GAtt samples: a dialogue, its instruction, and for each turn a target or the reason for none.
+
+One JSON line per (dialogue, instruction). Absent texts are stored as empty
+strings and verifier parameters as JSON strings, so that
+`datasets.load_dataset("json", …)` finds the same types in every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from gatt.dialogue import Dialogue, parse_dialogue
+from gatt.errors import CatalogError, DataError
+from gatt.instruction import Instruction
+from gatt.records import read_records
+
+TargetKind = Literal["sampled", "hinted", "composed"]
+TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
+
+
+@dataclass(frozen=True)
+class TurnTarget:
+    """What the teacher gave for one turn.
+
+    Exactly one of `reply` and `reason` is set.
+
+    Raises:
+        DataError: both or neither.
+    """
+
+    turn: int
+    reply: str | None
+    reason: str | None = None
+    """Why there is no target: `rejected`, `cut`, `blank`, `degenerate`, …"""
+    kind: TargetKind | None = None
+    """`sampled` from the sampling view, `hinted` with the teacher hint, or `composed`."""
+    attempts: int = 0
+    verdicts: tuple[Mapping[str, Any], ...] = ()
+    """Verdicts on the target, or on the last rejected reply where there is none."""
+
+    def __post_init__(self) -> None:
+        if (self.reply is None) == (self.reason is None):
+            raise DataError(f"turn {self.turn}: expected a target reply or a reason for none, not both")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the target as a sample line holds it."""
+        return {
+            "turn": self.turn,
+            "reply": self.reply or "",
+            "reason": self.reason or "",
+            "kind": self.kind or "",
+            "attempts": self.attempts,
+            "verdicts": [dict(v) for v in self.verdicts],
+        }
+
+
+@dataclass(frozen=True)
+class GattSample:
+    """One dialogue under one instruction (None: a plain dialogue).
+
+    Raises:
+        DataError: the targets are not those of turns 1 to n in order.
+    """
+
+    id: str
+    dialogue: Dialogue
+    instruction: Instruction | None
+    targets: tuple[TurnTarget, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found = [t.turn for t in self.targets]
+        if found != list(range(1, self.dialogue.num_turns + 1)):
+            raise DataError(
+                f"sample {self.id!r}: targets of turns {found}, expected 1 to {self.dialogue.num_turns}"
+            )
+
+    @property
+    def family(self) -> str:
+        """The instruction's family; `plain` without one."""
+        return self.instruction.family if self.instruction else "plain"
+
+    @property
+    def num_targets(self) -> int:
+        """Number of turns that have a target."""
+        return sum(t.reply is not None for t in self.targets)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sample as one JSON line."""
+        return {
+            "id": self.id,
+            "dialogue": self.dialogue.as_dict(),
+            "instruction": self.instruction.as_dict() if self.instruction else None,
+            "turns": [t.as_dict() for t in self.targets],
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> GattSample:
+        """Return the sample of one JSON line.
+
+        Raises:
+            DataError: a missing key, or a part that breaks its contract.
+        """
+        try:
+            instruction = raw["instruction"]
+            return cls(
+                id=raw["id"],
+                dialogue=parse_dialogue(raw["dialogue"]),
+                instruction=Instruction.from_dict(instruction) if instruction else None,
+                targets=tuple(
+                    TurnTarget(
+                        turn=t["turn"],
+                        reply=t["reply"] or None,
+                        reason=t["reason"] or None,
+                        kind=t["kind"] or None,
+                        attempts=t["attempts"],
+                        verdicts=tuple(t["verdicts"]),
+                    )
+                    for t in raw["turns"]
+                ),
+                provenance=raw.get("provenance") or {},
+            )
+        except KeyError as error:
+            raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
+        except (TypeError, CatalogError) as error:
+            raise DataError(f"not a sample of `gatt synth`: {error}") from None
+
+
+def read_samples(path: Path) -> Iterator[GattSample]:
+    """Yield the samples of a JSONL file, one at a time.
+
+    Raises:
+        DataError: with file and line, for broken JSON, a broken sample, or none at all.
+    """
+    number = 0
+    for number, raw in enumerate(read_records(path), start=1):  # noqa: B007 - used after the loop
+        try:
+            yield GattSample.from_dict(raw)
+        except DataError as error:
+            raise DataError(f"{path} line {number}: {error}") from None
+    if not number:
+        raise DataError(f"{path}: no sample in it: run `gatt synth` first, or loosen its filters")
