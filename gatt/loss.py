@@ -56,5 +56,7 @@ def supervised_logits(
 
 
 def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
-    """Return the summed cross-entropy in float32: a scalar, zero (with a graph) for N = 0."""
-    return functional.cross_entropy(logits_NV.float(), labels_N, reduction="sum")
+    """Return the summed cross-entropy, in float32 at least: zero (with a graph) for N = 0."""
+    if logits_NV.dtype in (torch.bfloat16, torch.float16):
+        logits_NV = logits_NV.float()
+    return functional.cross_entropy(logits_NV, labels_N, reduction="sum")
