@@ -15,8 +15,12 @@ class DataError(GattError):
     """A dialogue, sample or text that breaks its contract."""
 
 
-class ConfigError(GattError):
-    """A configuration file or override that cannot be used."""
+class ConfigError(GattError, ValueError):
+    """A configuration file or override that cannot be used.
+
+    Also a `ValueError`: pydantic collects those of `__post_init__` with their
+    dotted place, instead of stopping at the first.
+    """
 
 
 class CatalogError(GattError):

@@ -1,0 +1,229 @@
+"""The console command `gatt`: sub-commands are entry points of the group `gatt.commands`.
+
+A command module has `HELP` (one line), `add_arguments(parser)` and
+`run(args) -> int`; importing it must be light. With `TAKES_OVERRIDES = True`,
+`args.overrides` holds the dotted overrides of its configuration; without it
+`args.overrides` is empty and any unknown argument is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import errno
+import importlib
+import importlib.metadata
+import io
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, NoReturn
+
+from gatt.environment import prepare_environment
+from gatt.errors import ConfigError, GattError
+
+GROUP = "gatt.commands"
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose mistakes are `ConfigError`, so that they print as one line."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # An abbreviated option would shadow a dotted override that begins like it.
+        super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the message.
+
+        Raises:
+            ConfigError: always, with the way to the help.
+        """
+        raise ConfigError(f"{message} (see `{self.prog} --help`)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Errors that a user can mend print as one line and return 2 (`--debug` shows
+    the traceback too); an interrupt returns 130; bugs propagate.
+
+    Args:
+        argv: the words after `gatt`; those of the process where None.
+    """
+    prepare_environment()
+    words = list(sys.argv[1:] if argv is None else argv)
+    is_debug = "--debug" in words
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+    except GattError as error:
+        return _fail(str(error), is_debug)
+    except KeyboardInterrupt:
+        return _say("interrupted; start the same command again to continue", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        _close_stdout()
+        return EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        place = error.filename or "the output folder"
+        return _fail(
+            f"{place}: no space left: free some space and start the same command again", is_debug
+        )
+    return status
+
+
+def _run(words: list[str]) -> int:
+    entries = {e.name: e for e in importlib.metadata.entry_points(group=GROUP)}
+    parser = CommandParser(prog="gatt", add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--version", action="store_true")
+    parser.add_argument("--debug", action="store_true")
+    split = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
+    options, unknown = parser.parse_known_args(words[:split])
+    if unknown:
+        raise ConfigError(_unknown(parser, unknown[0]))
+    if options.version:
+        sys.stdout.write(f"gatt {importlib.metadata.version('ghost-attention')}\n")
+        return 0
+    if options.help or split == len(words):
+        sys.stdout.write(_overview(entries))
+        return 0 if options.help else EXIT_USER_ERROR
+    name = words[split]
+    if name not in entries:
+        near = difflib.get_close_matches(name, entries, n=1)
+        hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(sorted(entries))})"
+        raise ConfigError(f"unknown command {name!r}{hint}")
+    module = _load(entries[name])
+    args = _parse(module, name, words[split + 1 :])
+    return 0 if args is None else int(module.run(args))
+
+
+def _load(entry: importlib.metadata.EntryPoint) -> ModuleType:
+    try:
+        return importlib.import_module(entry.module)
+    except ImportError as error:
+        raise GattError(
+            f"command {entry.name!r} cannot be loaded: {error}: install what is missing"
+        ) from error
+
+
+def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
+    """Return the top-level help: one line a command."""
+    lines = [
+        "usage: gatt [--version] [--debug] <command> ...",
+        "",
+        "Ghost Attention: make the data, fine-tune with LoRA, and measure whether the",
+        "instruction still holds many turns later.",
+        "",
+        "commands:",
+    ]
+    for name, entry in entries.items():
+        try:
+            text = str(_load(entry).HELP)
+        except GattError as error:
+            text = f"({error})"
+        lines.append(f"  {name:<10}{text}")
+    lines += [
+        "",
+        "options:",
+        "  --version  print the version",
+        "  --debug    show the traceback of an error",
+        "",
+        "`gatt <command> --help` explains a command and its configuration keys.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parse(module: ModuleType, name: str, words: list[str]) -> argparse.Namespace | None:
+    """Return the arguments of a command, or None once its help is printed."""
+    parser = CommandParser(prog=f"gatt {name}", description=module.HELP)
+    module.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    words = [word for word in words if word != "--debug"]
+    overrides: list[str] = []
+    takes_overrides = getattr(module, "TAKES_OVERRIDES", False)
+    try:
+        if takes_overrides:
+            words, overrides = split_overrides(parser, words)
+        args, unknown = parser.parse_known_args(words)
+    except SystemExit:
+        return None
+    for word in unknown:
+        if not takes_overrides or not re.match(r"[A-Za-z_][\w.-]*=", word):
+            raise ConfigError(_unknown(parser, word))
+    args.overrides = overrides + unknown
+    return args
+
+
+def split_overrides(
+    parser: argparse.ArgumentParser, words: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Take `--a.b=value` and `--a.b value` out of the words of a command.
+
+    Whatever begins with `--` and is no option of the parser is an override. It
+    is taken out first, because argparse would hand its value to a positional.
+
+    Returns:
+        The words that are left, and the overrides.
+    """
+    options = set(_options(parser))
+    left: list[str] = []
+    overrides: list[str] = []
+    items = iter(range(len(words)))
+    for index in items:
+        word = words[index]
+        key, equals, _ = word.partition("=")
+        if not word.startswith("--") or word == "--" or key in options:
+            left.append(word)
+            continue
+        overrides.append(word)
+        if not equals and index + 1 < len(words) and not words[index + 1].startswith("--"):
+            overrides.append(words[next(items)])
+    return left, overrides
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield every option of a parser and of its sub-parsers."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _options(inner)
+
+
+def _unknown(parser: argparse.ArgumentParser, word: str) -> str:
+    near = difflib.get_close_matches(word.partition("=")[0], list(_options(parser)), n=1)
+    hint = f", did you mean {near[0]!r}?" if near else f" (see `{parser.prog} --help`)"
+    return f"unknown argument {word!r}{hint}"
+
+
+def _fail(message: str, is_debug: bool) -> int:
+    if is_debug:
+        traceback.print_exc()
+    return _say(" ".join(message.split()), EXIT_USER_ERROR)
+
+
+def _say(message: str, status: int) -> int:
+    # The reader of stdout may be gone; what is left there must not raise again at exit.
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(f"gatt: {message}\n")
+        sys.stderr.flush()
+    return status
+
+
+def _close_stdout() -> None:
+    """Point stdout to nothing, so that the flush at exit does not raise a second time."""
+    with contextlib.suppress(io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,213 @@
+"""Configuration: frozen dataclasses from YAML files and dotted overrides. No torch here.
+
+A configuration class is a frozen, keyword-only dataclass whose fields may be
+dataclasses again; `__post_init__` checks ranges by raising `ConfigError`. Each
+field is documented by the string under it, which `--help` shows::
+
+    @dataclass(frozen=True, kw_only=True)
+    class TrainConfig:
+        learning_rate: float = 1e-4
+        \"\"\"Peak learning rate, above 0.\"\"\"
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping, Sequence, Set
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gatt.config_schema import Field, annotation_at, describe, key_names, type_text
+from gatt.config_source import apply_overrides, dump_yaml, read_mapping
+from gatt.errors import ConfigError, StoreError
+
+__all__ = [
+    "Field",
+    "config_dict",
+    "describe",
+    "fingerprint",
+    "load_config",
+    "save_config",
+    "to_yaml",
+]
+
+T = TypeVar("T")
+
+_TYPE_ERRORS = ("_type", "_parsing", "literal_error", "int_from_float")
+
+
+def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
+    """Return the validated configuration of a YAML file and overrides upon it.
+
+    Types are strict: `"3"` is no int and `true` is no number; an int is a
+    float, a text is a path, a list is a tuple. A later override wins.
+
+    Args:
+        cls: the dataclass to build.
+        path: a YAML mapping; None starts from the defaults.
+        overrides: `a.b=value`, `--a.b=value` or the two items `--a.b`, `value`.
+            A value is read as YAML; for a text field it is taken as it stands.
+
+    Raises:
+        ConfigError: one message with every problem, each with its file and
+            dotted key, joined by "; ".
+    """
+    raw, problems = read_mapping(path) if path is not None else ({}, [])
+    changed = apply_overrides(cls, raw, overrides, problems)
+    config = _validate(cls, raw, str(path) if path is not None else None, changed, problems)
+    if problems:
+        raise ConfigError("; ".join(problems))
+    if not isinstance(config, cls):
+        raise TypeError(f"{cls.__name__} did not validate to itself")
+    return config
+
+
+def config_dict(config: object) -> dict[str, Any]:
+    """Return the dataclass as JSON takes it, fields in order; a `Path` becomes a string."""
+    value = _jsonable(config)
+    if not isinstance(value, dict):
+        raise TypeError(f"expected a dataclass or a mapping, found {type(config).__name__}")
+    return value
+
+
+def to_yaml(config: object) -> str:
+    """Return the resolved configuration as YAML that `load_config` reads back equal."""
+    return dump_yaml(config_dict(config))
+
+
+def save_config(config: object, path: Path) -> None:
+    """Write the resolved configuration, making its folder if need be.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(to_yaml(config), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot write the configuration: {error.strerror}") from error
+
+
+def fingerprint(value: object) -> str:
+    """Return 16 hex digits that equal values share: SHA-256 of their canonical JSON.
+
+    Takes dataclasses, mappings, sequences, sets, paths, enums and JSON scalars;
+    the order of mappings and sets does not count.
+    """
+    text = json.dumps(_jsonable(value), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _jsonable(value: object) -> Any:
+    if isinstance(value, Enum):
+        return _jsonable(value.value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _jsonable(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, Set):
+        return sorted((_jsonable(item) for item in value), key=json.dumps)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [_jsonable(item) for item in value]
+    raise TypeError(f"no JSON form of {type(value).__name__}: {value!r}")
+
+
+def _validate(
+    cls: type[T],
+    raw: dict[str, Any],
+    source: str | None,
+    changed: Sequence[str],
+    problems: list[str],
+) -> object:
+    """Return the configuration, or None with the problems added to `problems`."""
+    # Imported here: `gatt --help` imports every configuration class and must stay fast.
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    # pydantic takes no config beside a dataclass, but a stdlib dataclass inherits that of what
+    # holds it. JSON mode, because strict Python mode refuses lists for tuples and str for Path.
+    adapter = TypeAdapter(tuple[cls], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[valid-type]
+    try:
+        return adapter.validate_json(json.dumps([raw], default=str))[0]
+    except ValidationError as error:
+        found: dict[str, str] = {}
+        for item in error.errors():
+            keys = _place(raw, item["loc"][1:], item["type"])
+            label = _label(".".join(keys), source, changed)
+            # A union reports each of its branches at one place: one line is enough.
+            found.setdefault(".".join(keys), f"{label}: {_problem(cls, item, keys)}")
+        problems += found.values()
+        return None
+
+
+def _place(raw: object, loc: Sequence[int | str], kind: str) -> list[str]:
+    """Return the keys of an error, without pydantic's names for branches of unions."""
+    keys: list[str] = []
+    here: Any = raw
+    for index, part in enumerate(loc):
+        if isinstance(here, dict) and str(part) in here:
+            here = here[str(part)]
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif kind != "missing" or index != len(loc) - 1:
+            continue
+        keys.append(str(part))
+    return keys
+
+
+def _label(place: str, source: str | None, changed: Sequence[str]) -> str:
+    """Return where a value came from: the file, the command line, or both."""
+    if any(place == key or place.startswith(f"{key}.") for key in changed):
+        return "command line"
+    below = any(not place or key.startswith(f"{place}.") for key in changed)
+    if source is None:
+        return "command line" if below else "configuration"
+    return f"{source} with command line" if below else source
+
+
+def _problem(cls: type, item: Mapping[str, Any], keys: list[str]) -> str:
+    """Return what is wrong at a place, without the file."""
+    place = ".".join(keys)
+    if item["type"] == "value_error":
+        text = str(item["ctx"]["error"])
+        return f"{place}: {text}" if place else text
+    annotation = annotation_at(cls, keys)
+    if item["type"] == "missing":
+        return f"missing key {place!r}: expected {type_text(annotation)}"
+    if item["type"] == "unexpected_keyword_argument":
+        return f"unknown key {place!r}{_nearest(cls, keys)}"
+    if annotation is not None and item["type"].endswith(_TYPE_ERRORS):
+        expected = type_text(annotation)
+    else:
+        expected = str(item["msg"]).removeprefix("Input should be ")
+    value = item["input"]
+    if value is None:
+        return f"{place!r} is null: expected {expected}"
+    if isinstance(value, dict):
+        return f"{place!r} is a mapping: expected {expected}"
+    return f"{place!r} is {value!r} ({type(value).__name__}): expected {expected}"
+
+
+def _nearest(cls: type, keys: list[str]) -> str:
+    """Return the hint for an unknown key: a sibling first, then any key of the tree."""
+    *parents, last = keys
+    place = ".".join(keys)
+    names = key_names(cls)
+    prefix = "".join(f"{p}." for p in parents)
+    siblings = [n.removeprefix(prefix) for n in names if n.startswith(prefix)]
+    siblings = [n for n in siblings if "." not in n]
+    close = difflib.get_close_matches(last.replace("-", "_"), siblings, n=1)
+    if close:
+        return f", did you mean {prefix + close[0]!r}?"
+    elsewhere = [n for n in names if n.rpartition(".")[2] == last]
+    elsewhere += difflib.get_close_matches(place, names, n=1, cutoff=0.75)
+    if elsewhere:
+        return f", did you mean {elsewhere[0]!r}?"
+    return f" (known: {', '.join(siblings)})"

@@ -1,0 +1,19 @@
+"""Settings of the process that must stand before any library of the field is imported."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+DEFAULTS: Final = {
+    # TRL sends the trainer's class name and versions to the hub unless told not to.
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    # Else every fork of a data loader worker prints a warning about possible deadlocks.
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+def prepare_environment() -> None:
+    """Set `DEFAULTS` where the user has not set them; call it first in every entry point."""
+    for name, value in DEFAULTS.items():
+        os.environ.setdefault(name, value)
