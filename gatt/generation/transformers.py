@@ -1,0 +1,295 @@
+"""The local engine: shared-prefix sampling with a transformers model.
+
+Requests of one group share what their prompts have in common: the longest of
+them is the trunk, encoded once; every request is a row that forks from it.
+All rows of many groups are decoded together, and keys and values of a trunk
+are kept for the next call, so that a roll-out encodes only what is new.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from gatt.chat_template import encode, stop_token_ids
+from gatt.errors import GenerationError, ModelError
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.draw import next_tokens, uniform_stream
+from gatt.generation.prefix_attention import PrefixStep, RowCache, prefix_implementation
+from gatt.models import LoadedModel
+
+
+@dataclass
+class EngineCounters:
+    """What the engine computed since it was made."""
+
+    num_prompt_tokens: int = 0
+    """Tokens of all prompts, as if each were encoded on its own."""
+    num_encoded_tokens: int = 0
+    """Prompt tokens that went through the model."""
+    num_sampled_tokens: int = 0
+    """Tokens drawn, end-of-turn tokens included."""
+
+
+@dataclass
+class _Row:
+    index: int
+    request: GenerationRequest
+    prompt: tuple[int, ...]
+    fork: int = 0
+    uniform: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    output: list[int] = field(default_factory=list)
+
+
+@dataclass
+class _Group:
+    key: tuple[str | None, str]
+    trunk: tuple[int, ...]
+    rows: list[_Row]
+
+
+class TransformersEngine:
+    """Answers requests with a local causal LM whose attention is a plain KV cache.
+
+    Args:
+        loaded: model and tokenizer; adapters are PEFT's, switched by name.
+        max_rows: most rows decoded together.
+        max_cache_tokens: most tokens whose keys and values are held by one
+            batch (the embedded model needs 46 kB for each).
+        max_kept_tokens: most trunk tokens kept between calls.
+        on_progress: called with the number of requests finished.
+
+    Raises:
+        ModelError: the model has sliding or recurrent layers.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        *,
+        max_rows: int = 64,
+        max_cache_tokens: int = 24_000,
+        max_kept_tokens: int = 24_000,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.model = loaded.model
+        self.tokenizer = loaded.tokenizer
+        self.name = loaded.name
+        self.max_rows = max_rows
+        self.max_cache_tokens = max_cache_tokens
+        self.max_kept_tokens = max_kept_tokens
+        self.on_progress = on_progress
+        self.counters = EngineCounters()
+        self.stop_ids = stop_token_ids(self.tokenizer)
+        self.config = self.model.config.get_text_config()
+        self._kept: OrderedDict[
+            tuple[str | None, str], tuple[tuple[int, ...], torch.Tensor, torch.Tensor]
+        ] = OrderedDict()
+        layer_types = set(getattr(self.config, "layer_types", None) or ()) - {"full_attention"}
+        if layer_types:
+            raise ModelError(
+                f"{loaded.name}: layers of type {', '.join(sorted(layer_types))} have no plain KV cache: "
+                "serve this model and use an OpenAI-compatible engine"
+            )
+
+    @property
+    def context_tokens(self) -> int:
+        """Most positions of prompt and reply together."""
+        return int(self.config.max_position_embeddings)
+
+    def generate(
+        self,
+        requests: Sequence[GenerationRequest],
+        params: SamplingParams,
+        adapter: str | None = None,
+    ) -> list[Generation]:
+        """Return one reply per request, in order; see `Engine.generate`.
+
+        A prompt that leaves no room for one token gets an empty reply with
+        `finish="context_limit"`.
+        """
+        results: list[Generation | None] = [None] * len(requests)
+        groups = self._plan(requests, params, adapter, results)
+        with torch.inference_mode(), self._adapter(adapter), prefix_implementation(self.model):
+            for batch in self._batches(groups, params):
+                self._generate_batch(batch, params)
+                for row in (r for g in batch for r in g.rows):
+                    results[row.index] = self._finish(row)
+                if self.on_progress:
+                    self.on_progress(sum(len(g.rows) for g in batch))
+        missing = [r.key for r, result in zip(requests, results, strict=True) if result is None]
+        if missing:
+            raise GenerationError(f"no reply for {len(missing)} requests, the first is {missing[0]!r}")
+        return [r for r in results if r is not None]
+
+    def _plan(
+        self,
+        requests: Sequence[GenerationRequest],
+        params: SamplingParams,
+        adapter: str | None,
+        results: list[Generation | None],
+    ) -> list[_Group]:
+        by_group: dict[str, list[_Row]] = {}
+        for index, request in enumerate(requests):
+            prompt = encode(self.tokenizer, request.messages, add_generation_prompt=True)
+            if len(prompt) >= self.context_tokens:
+                results[index] = Generation("", "context_limit", 0)
+                continue
+            self.counters.num_prompt_tokens += len(prompt)
+            row = _Row(index, request, prompt)
+            if params.temperature:
+                row.uniform = uniform_stream(params.seed, request.key, params.max_new_tokens)
+            by_group.setdefault(request.group or f"\x00{index}", []).append(row)
+        groups = []
+        for name, rows in by_group.items():
+            longest = max(rows, key=lambda r: len(r.prompt)).prompt
+            for row in rows:
+                row.fork = min(_num_common(row.prompt, longest), len(row.prompt) - 1)
+            trunk = longest[: max(r.fork for r in rows)]
+            groups.append(_Group((adapter, name), trunk, rows))
+        return groups
+
+    def _batches(self, groups: list[_Group], params: SamplingParams) -> Iterator[list[_Group]]:
+        """Yield groups that fit together; one with too many rows is cut."""
+        batch: list[_Group] = []
+        for group in sorted(groups, key=lambda g: len(g.trunk), reverse=True):
+            for start in range(0, len(group.rows), self.max_rows):
+                part = _Group(group.key, group.trunk, group.rows[start : start + self.max_rows])
+                if batch and not self._fits([*batch, part], params):
+                    yield batch
+                    batch = []
+                batch.append(part)
+        if batch:
+            yield batch
+
+    def _fits(self, groups: list[_Group], params: SamplingParams) -> bool:
+        rows = [r for g in groups for r in g.rows]
+        own = max(len(r.prompt) - r.fork for r in rows) + params.max_new_tokens
+        trunk = max(len(g.trunk) for g in groups) * len(groups)
+        return len(rows) <= self.max_rows and trunk + own * len(rows) <= self.max_cache_tokens
+
+    def _generate_batch(self, batch: list[_Group], params: SamplingParams) -> None:
+        device = self.model.device
+        trunk = self._encode_trunks(batch)
+        rows = [r for g in batch for r in g.rows]
+        suffixes = [r.prompt[r.fork :] for r in rows]
+        capacity = max(map(len, suffixes)) + params.max_new_tokens
+        cache = RowCache(self.config, len(rows), capacity, self.model.dtype, device)
+        sizes = [len(g.rows) for g in batch]
+        forks_R = torch.tensor([r.fork for r in rows], device=device)
+        logits = self._forward(suffixes, cache, trunk, _spans(sizes), forks_R)
+        self.counters.num_encoded_tokens += sum(map(len, suffixes))
+        live = list(rows)
+        for position in range(params.max_new_tokens):
+            uniform = (
+                torch.stack([r.uniform[position] for r in live]) if params.temperature else torch.empty(0)
+            )
+            tokens = next_tokens(logits, params, uniform.to(logits.device)).tolist()
+            self.counters.num_sampled_tokens += len(tokens)
+            for row, token in zip(live, tokens, strict=True):
+                row.output.append(token)
+            limit = self.context_tokens
+            going = [
+                i
+                for i, (row, token) in enumerate(zip(live, tokens, strict=True))
+                if token not in self.stop_ids and len(row.prompt) + len(row.output) < limit
+            ]
+            if not going or position + 1 == params.max_new_tokens:
+                break
+            if len(going) < len(live):
+                kept = torch.tensor(going, device=device)
+                cache.keep_rows(kept)
+                forks_R = forks_R[kept]
+                spans, sizes = _spans(sizes), []
+                for start, end in spans:
+                    sizes.append(sum(start <= i < end for i in going))
+                live = [live[i] for i in going]
+            logits = self._forward([[r.output[-1]] for r in live], cache, trunk, _spans(sizes), forks_R)
+
+    def _encode_trunks(self, batch: list[_Group]) -> RowCache:
+        """Return the trunks' keys and values, taking what earlier calls left."""
+        device = self.model.device
+        longest = max(len(g.trunk) for g in batch)
+        trunk = RowCache(self.config, len(batch), max(longest, 1), self.model.dtype, device)
+        rest: list[tuple[int, ...]] = []
+        for index, group in enumerate(batch):
+            known, keys, values = self._kept.get(group.key, ((), None, None))
+            shared = _num_common(group.trunk, known)
+            if shared and keys is not None and values is not None:
+                trunk.load_row(index, keys[:, :, :shared], values[:, :, :shared])
+            rest.append(group.trunk[shared:])
+        self.counters.num_encoded_tokens += sum(map(len, rest))
+        if any(rest):
+            self._forward(rest, trunk, None, (), None)
+        for index, group in enumerate(batch):
+            self._keep(group, trunk, index)
+        return trunk
+
+    def _keep(self, group: _Group, trunk: RowCache, index: int) -> None:
+        if group.key[1].startswith("\x00") or not group.trunk:
+            return
+        self._kept.pop(group.key, None)
+        self._kept[group.key] = (group.trunk, *trunk.row_tokens(index, len(group.trunk)))
+        while sum(len(ids) for ids, _, _ in self._kept.values()) > self.max_kept_tokens:
+            self._kept.popitem(last=False)
+
+    def _forward(
+        self,
+        tokens: Sequence[Sequence[int]],
+        cache: RowCache,
+        trunk: RowCache | None,
+        groups: Sequence[tuple[int, int]],
+        forks_R: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Return the logits `[R, V]` after each row's last new token."""
+        device = self.model.device
+        width = max(map(len, tokens))
+        padded = [[0] * (width - len(t)) + list(t) for t in tokens]
+        counts_R = torch.tensor([len(t) for t in tokens], device=device)
+        step = PrefixStep(cache, counts_R, width, trunk, groups, forks_R)
+        output = self.model(
+            input_ids=torch.tensor(padded, device=device),
+            position_ids=step.position_ids_RS,
+            use_cache=False,
+            logits_to_keep=1,
+            prefix_step=step,
+        )
+        step.commit()
+        logits: torch.Tensor = output.logits[:, -1]
+        return logits
+
+    def _finish(self, row: _Row) -> Generation:
+        is_stopped = bool(row.output) and row.output[-1] in self.stop_ids
+        ids = row.output[:-1] if is_stopped else row.output
+        text = self.tokenizer.decode(ids, skip_special_tokens=True).strip()
+        if is_stopped:
+            return Generation(text, "stop", len(row.output))
+        at_limit = len(row.prompt) + len(row.output) >= self.context_tokens
+        return Generation(text, "context_limit" if at_limit else "length", len(row.output))
+
+    def _adapter(self, name: str | None) -> AbstractContextManager[Any]:
+        known = list(getattr(self.model, "peft_config", {}))
+        if name is None:
+            return self.model.disable_adapter() if known else nullcontext()  # type: ignore[no-any-return]
+        if name not in known:
+            raise ModelError(f"no adapter {name!r} is loaded (loaded: {', '.join(known) or 'none'})")
+        self.model.set_adapter(name)
+        return nullcontext()
+
+
+def _num_common(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return how many first tokens the two have in common."""
+    for index, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            return index
+    return min(len(a), len(b))
+
+
+def _spans(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+    return [(end - size, end) for end, size in zip(ends, sizes, strict=True)]
