@@ -1,0 +1,18 @@
+"""Verifiers: one small file a kind, and one explicit table of their names."""
+
+from __future__ import annotations
+
+from gatt.verifiers.base import Examples, Status, Verdict, Verifier
+from gatt.verifiers.table import VERIFIERS, build, check_all, overall, verifier_versions
+
+__all__ = [
+    "VERIFIERS",
+    "Examples",
+    "Status",
+    "Verdict",
+    "Verifier",
+    "build",
+    "check_all",
+    "overall",
+    "verifier_versions",
+]

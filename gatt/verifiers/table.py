@@ -1,0 +1,89 @@
+"""The table of verifier kinds, and how a spec becomes a verifier."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from gatt.errors import VerifierError
+from gatt.instruction import VerifierSpec
+from gatt.verifiers.base import Status, Verdict, Verifier
+
+VERIFIERS: dict[str, str] = {
+    "language": "gatt.verifiers.language:Language",
+    "terms": "gatt.verifiers.terms:Terms",
+}
+"""Kind -> `module:Class`. A new kind is one file, one line here, one test."""
+
+
+def verifier_class(kind: str) -> type[Verifier]:
+    """Return the class of a kind.
+
+    Raises:
+        VerifierError: no such kind; the nearest known one is named.
+    """
+    if kind not in VERIFIERS:
+        near = difflib.get_close_matches(kind, VERIFIERS, n=1)
+        hint = f", did you mean {near[0]!r}?" if near else ""
+        raise VerifierError(
+            f"unknown verifier kind {kind!r}{hint} (known: {', '.join(sorted(VERIFIERS))})"
+        )
+    module, _, name = VERIFIERS[kind].partition(":")
+    found: type[Verifier] = getattr(import_module(module), name)
+    return found
+
+
+def build(spec: VerifierSpec) -> Verifier:
+    """Return the verifier of a spec; equal specs share one instance.
+
+    Raises:
+        VerifierError: unknown kind, unknown parameter, or a value it refuses.
+    """
+    return _build(spec.kind, json.dumps(spec.params, sort_keys=True, ensure_ascii=False))
+
+
+@lru_cache(maxsize=4096)
+def _build(kind: str, params_json: str) -> Verifier:
+    cls = verifier_class(kind)
+    params: dict[str, Any] = json.loads(params_json)
+    known = inspect.signature(cls).parameters
+    for name in params:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ""
+            raise VerifierError(
+                f"verifier {kind!r} has no parameter {name!r}{hint} (known: {', '.join(known)})"
+            )
+    try:
+        return cls(**params)
+    except TypeError as error:
+        raise VerifierError(f"verifier {kind!r}: {error}") from None
+
+
+def check_all(specs: Iterable[VerifierSpec], reply: str) -> tuple[Verdict, ...]:
+    """Return the verdict of every spec on one reply, in order."""
+    return tuple(build(spec).check(reply) for spec in specs)
+
+
+def overall(verdicts: Sequence[Verdict]) -> Status:
+    """Return what several verdicts say together.
+
+    One fail fails; else one undecided leaves it undecided; else it passes. No
+    verdict at all is `undecided`: nothing was checked, so nothing passed.
+    """
+    statuses = {v.status for v in verdicts}
+    if "fail" in statuses:
+        return "fail"
+    if "undecided" in statuses or not statuses:
+        return "undecided"
+    return "pass"
+
+
+def verifier_versions() -> dict[str, int]:
+    """Return the version of every kind, for fingerprints and reports."""
+    return {kind: verifier_class(kind).version for kind in sorted(VERIFIERS)}
