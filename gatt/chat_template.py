@@ -9,6 +9,7 @@ generation prompt included, is the point: a template that rewrites history
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -59,8 +60,8 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
     """
     if not getattr(tokenizer, "chat_template", None):
         raise TemplateError(
-            f"{_name(tokenizer)}: the tokenizer has no chat template: use an instruct model, or put a "
-            "chat_template.jinja into its folder"
+            f"{_name(tokenizer)}: the tokenizer has no chat template: use an instruct model, "
+            "or put a chat_template.jinja into its folder"
         )
     try:
         text: str = tokenizer.apply_chat_template(
@@ -69,11 +70,15 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
             add_generation_prompt=add_generation_prompt,
         )
     except (jinja2.TemplateError, TypeError) as error:
-        raise TemplateError(f"{_name(tokenizer)}: the chat template refuses the dialogue: {error}") from None
+        raise TemplateError(
+            f"{_name(tokenizer)}: the chat template refuses the dialogue: {error}"
+        ) from None
     return text
 
 
-def encode(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool) -> tuple[int, ...]:
+def encode(
+    tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool
+) -> tuple[int, ...]:
     """Return the token ids of `render`; the template alone decides on BOS."""
     text = render(tokenizer, messages, add_generation_prompt)
     return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -94,16 +99,17 @@ def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
         for turn in range(1, view.num_turns + 1)
     ]
     spans = []
-    for turn, (prompt, after) in enumerate(zip(prompts, prompts[1:], strict=False), start=1):
+    for turn, (prompt, after) in enumerate(itertools.pairwise(prompts), start=1):
         if after[: len(prompt)] != prompt:
             raise DataError(
                 f"dialogue {view.id!r}, turn {turn}: its prompt is not the beginning of the next "
                 "turn's: expected a chat template and text that keep the prefix"
             )
-        end = _end_of_turn(tokenizer, after, len(prompt))
+        end = _end_of_turn(tokenizer, after, len(prompt), in_history=True)
         if end is None:
             raise DataError(
-                f"dialogue {view.id!r}, turn {turn}: no end-of-turn token after the reply in the history"
+                f"dialogue {view.id!r}, turn {turn}: no end-of-turn token after the reply in the "
+                "history: expected a chat template that closes it with a special token"
             )
         spans.append((len(prompt), end))
     return EncodedView(prompts[-1], tuple(len(p) for p in prompts), tuple(spans))
@@ -137,9 +143,11 @@ def encode_reply(
     start = len(prompt_ids)
     if ids[:start] != tuple(prompt_ids):
         raise DataError(f"{where}: prompt and target tokenise differently together than apart")
-    end = _end_of_turn(tokenizer, ids, start)
+    end = _end_of_turn(tokenizer, ids, start, in_history=False)
     if end is None:
-        raise DataError(f"{where}: no end-of-turn token after the target: the model would never stop")
+        raise DataError(
+            f"{where}: no end-of-turn token after the target: the model would never stop"
+        )
     return ids[start:end]
 
 
@@ -170,14 +178,16 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
     Raises:
         TemplateError: the template closes an assistant turn with no special token.
     """
-    prompt = (Message("user", "a"),)
-    start = len(encode(tokenizer, prompt, add_generation_prompt=True))
-    ids = encode(tokenizer, (*prompt, Message("assistant", "b")), add_generation_prompt=False)
-    end = _end_of_turn(tokenizer, ids, start)
+    question = (Message("user", "a"),)
+    prompt = encode(tokenizer, question, add_generation_prompt=True)
+    ids = encode(tokenizer, (*question, Message("assistant", "b")), add_generation_prompt=False)
+    # Not len(prompt): some prompts open a reasoning block that the written reply has not.
+    start = _shared_length(prompt, ids)
+    end = _end_of_turn(tokenizer, ids, start, in_history=False)
     if end is None:
         raise TemplateError(
-            f"{_name(tokenizer)}: the chat template ends the assistant's turn without a special token: "
-            "the model could not learn to stop"
+            f"{_name(tokenizer)}: the chat template ends the assistant's turn without a special "
+            "token: the model could not learn to stop"
         )
     eos = tokenizer.eos_token_id
     return frozenset({ids[end - 1]} | ({eos} if eos is not None else set()))
@@ -187,16 +197,17 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
     """Return what the chat template can do, by rendering a three-turn dialogue.
 
     Raises:
-        TemplateError: no template, or one that repeats the system message on
-            later turns even in `first_user` use (it could carry no GAtt at all).
+        TemplateError: no template, or one that refuses even the plain dialogue.
     """
     body = tuple(
         Message(role, text)  # type: ignore[arg-type]
         for role, text in (
-            ("user", "first question"), ("assistant", "first answer"),
-            ("user", "second question"), ("assistant", "second answer"),
+            ("user", "first question"),
+            ("assistant", "first answer"),
+            ("user", "second question"),
+            ("assistant", "second answer"),
             ("user", "third question"),
-        )  # fmt: skip
+        )
     )
     mark = "xyzzy instruction"
     note = ""
@@ -222,23 +233,54 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
     return TemplateFacts(has_system, is_prefix_preserving, note)
 
 
-def _end_of_turn(tokenizer: Tokenizer, ids: Sequence[int], start: int) -> int | None:
-    """Return the index after the first special token from `start` on, if there is one.
+def _end_of_turn(
+    tokenizer: Tokenizer, ids: Sequence[int], start: int, *, in_history: bool
+) -> int | None:
+    """Return the index after the special token that ends the reply begun at `start`.
 
     What a template writes behind it (a newline, an end-of-text token) belongs
-    to no reply and is never learned.
+    to no reply and is never learned. The reply's own text has no special token
+    (`refuse_control_tokens`), so it is the first behind those of the header.
     """
     special = _special_ids(tokenizer)
+    left = _num_header_specials(tokenizer, in_history)
     for index in range(start, len(ids)):
         if ids[index] in special:
-            return index + 1
+            if not left:
+                return index + 1
+            left -= 1
     return None
+
+
+@lru_cache(maxsize=16)
+def _num_header_specials(tokenizer: Tokenizer, in_history: bool) -> int:
+    """Return how many special tokens stand between the generation prompt and the reply.
+
+    Most templates have none; gpt-oss writes `<|channel|>final<|message|>` there,
+    which would be taken for the end of the turn.
+    """
+    question = (Message("user", "a"),)
+    later = (Message("user", "c"),) if in_history else ()
+    prompt = render(tokenizer, question, add_generation_prompt=True)
+    replies = [
+        render(tokenizer, (*question, Message("assistant", reply), *later), in_history)
+        for reply in ("b", "d")
+    ]
+    header = replies[0][: _shared_length(*replies)]
+    header = header[_shared_length(prompt, header) :]
+    special = _special_ids(tokenizer)
+    return sum(i in special for i in tokenizer(header, add_special_tokens=False)["input_ids"])
 
 
 @lru_cache(maxsize=16)
 def _special_ids(tokenizer: Tokenizer) -> frozenset[int]:
     added = tokenizer.added_tokens_decoder
     return frozenset(tokenizer.all_special_ids) | {i for i, t in added.items() if t.special}
+
+
+def _shared_length(first: Sequence[object], second: Sequence[object]) -> int:
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _name(tokenizer: Tokenizer) -> str:

@@ -74,7 +74,8 @@ class Comb:
         for number, branch in enumerate(self.branches, start=1):
             if branch.fork > len(self.trunk):
                 raise DataError(
-                    f"branch {number} forks after token {branch.fork} of a trunk of {len(self.trunk)}"
+                    f"branch {number} forks after token {branch.fork} "
+                    f"of a trunk of {len(self.trunk)}"
                 )
 
     @property
@@ -176,10 +177,13 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
     go with the first one, which keeps the whole trunk if it has any.
 
     Raises:
-        DataError: one branch and its trunk alone are longer.
+        DataError: one branch and its trunk alone are longer, or the trunk of a
+            comb without branches is.
     """
     if comb.num_tokens <= max_tokens:
         return [comb]
+    if not comb.branches:
+        raise DataError(_trunk_too_long(comb, max_tokens))
     has_trunk_labels = any(label != IGNORE for label in comb.trunk_labels)
     parts: list[Comb] = []
     group: list[Branch] = []
@@ -205,11 +209,18 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
         group.append(branch)
         if size(group, whole) > max_tokens:
             raise DataError(
-                f"a branch of {len(branch.input_ids)} tokens after {branch.fork} trunk tokens does not "
-                f"fit in {max_tokens}: raise max_tokens or shorten the dialogue"
+                f"a branch of {len(branch.input_ids)} tokens after {branch.fork} trunk tokens "
+                f"does not fit in {max_tokens}: raise max_tokens or shorten the dialogue"
             )
     if group:
         flush()
     if len(parts[0].trunk) > max_tokens:
-        raise DataError(f"a trunk of {len(parts[0].trunk)} tokens does not fit in {max_tokens}")
+        raise DataError(_trunk_too_long(parts[0], max_tokens))
     return parts
+
+
+def _trunk_too_long(comb: Comb, max_tokens: int) -> str:
+    return (
+        f"a trunk of {len(comb.trunk)} tokens does not fit in {max_tokens}: "
+        "raise max_tokens or shorten the dialogue"
+    )

@@ -28,7 +28,7 @@ class TurnTarget:
     Exactly one of `reply` and `reason` is set.
 
     Raises:
-        DataError: both or neither.
+        DataError: both or neither, a reply that is no text, or an unknown kind.
     """
 
     turn: int
@@ -43,7 +43,18 @@ class TurnTarget:
 
     def __post_init__(self) -> None:
         if (self.reply is None) == (self.reason is None):
-            raise DataError(f"turn {self.turn}: expected a target reply or a reason for none, not both")
+            raise DataError(
+                f"turn {self.turn}: expected a target reply or a reason for none, not both"
+            )
+        if self.reply is not None and not isinstance(self.reply, str):
+            raise DataError(
+                f"turn {self.turn}: the reply is {type(self.reply).__name__}: expected a string"
+            )
+        if self.kind is not None and self.kind not in TARGET_KINDS:
+            raise DataError(
+                f"turn {self.turn}: unknown target kind {self.kind!r}: "
+                f"expected one of {', '.join(TARGET_KINDS)}"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the target as a sample line holds it."""
@@ -75,7 +86,8 @@ class GattSample:
         found = [t.turn for t in self.targets]
         if found != list(range(1, self.dialogue.num_turns + 1)):
             raise DataError(
-                f"sample {self.id!r}: targets of turns {found}, expected 1 to {self.dialogue.num_turns}"
+                f"sample {self.id!r}: targets of turns {found}, "
+                f"expected 1 to {self.dialogue.num_turns}"
             )
 
     @property
@@ -137,7 +149,7 @@ def read_samples(path: Path) -> Iterator[GattSample]:
         DataError: with file and line, for broken JSON, a broken sample, or none at all.
     """
     number = 0
-    for number, raw in enumerate(read_records(path), start=1):  # noqa: B007 - used after the loop
+    for number, raw in enumerate(read_records(path), start=1):
         try:
             yield GattSample.from_dict(raw)
         except DataError as error:

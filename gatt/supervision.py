@@ -7,10 +7,11 @@ under the instruction.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from gatt.chat_template import EncodedView, Tokenizer, encode_reply, encode_view
+from gatt.chat_template import Tokenizer, encode_reply, encode_view
 from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError, TemplateError
@@ -30,7 +31,7 @@ class BuiltComb:
     num_exchanges_dropped: int
     """Oldest exchanges after the first that the length policy removed."""
     dropped_targets: tuple[str, ...]
-    """One reason per target that could not be encoded."""
+    """One reason per target that went with its exchange or could not be encoded."""
 
 
 def build_comb(
@@ -56,9 +57,9 @@ def build_comb(
         sample: at least one turn.
         placement: where the instruction stands.
         supervise: which tokens carry loss.
-        max_length: most tokens that one prompt and its target may take. Longer
-            ones lose whole oldest exchanges after the first; turn 1 with the
-            instruction and the last turns stay.
+        max_length: most tokens that the trunk, or one prompt and its target, may
+            take. Longer ones lose whole oldest exchanges after the first, as few
+            as will do; turn 1 with the instruction and the last turns stay.
 
     Raises:
         TemplateError: no chat template, or it refuses the messages.
@@ -67,33 +68,25 @@ def build_comb(
     """
     if supervise not in SUPERVISE:
         raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
-    turns = list(range(1, sample.dialogue.num_turns + 1))
-    num_dropped = 0
-    while True:
-        dialogue = keep_turns(sample.dialogue, turns)
-        view = training_view(
-            dialogue, sample.instruction.text if sample.instruction else None, placement
+    num_turns = sample.dialogue.num_turns
+
+    def drop(num_exchanges: int) -> tuple[BuiltComb, int]:
+        turns = [1, *range(2 + num_exchanges, num_turns + 1)]
+        return _build(tokenizer, sample, turns, placement, supervise, max_length)
+
+    built, longest = drop(0)
+    if max_length is None or longest <= max_length:
+        return built
+    # Fewer exchanges are never longer, so the least number to drop is found by bisection.
+    most = max(num_turns - 2, 0)
+    least = bisect_left(range(most + 1), True, key=lambda number: drop(number)[1] <= max_length)
+    built, longest = drop(min(least, most))
+    if least > most:
+        raise DataError(
+            f"sample {sample.id!r}: {longest} tokens with turn 1 and the last turn alone, more "
+            f"than max_length {max_length}: raise it or shorten the messages"
         )
-        encoded = encode_view(tokenizer, view)
-        branches, problems = _branches(tokenizer, sample, view, encoded, turns, supervise)
-        longest = max(
-            (b.fork + len(b.input_ids) for b in branches), default=len(encoded.input_ids)
-        )
-        if max_length is None or longest <= max_length:
-            break
-        if len(turns) <= 2:
-            raise DataError(
-                f"sample {sample.id!r}: {longest} tokens with turn 1 and the last turn alone, more than "
-                f"max_length {max_length}: raise it or shorten the messages"
-            )
-        del turns[1]
-        num_dropped += 1
-    labels = [IGNORE] * len(encoded.input_ids)
-    if supervise != "last_turn":
-        for start, end in encoded.reply_spans:
-            labels[start:end] = encoded.input_ids[start:end]
-    comb = Comb(encoded.input_ids, tuple(labels), tuple(branches))
-    return BuiltComb(comb, len(branches), num_dropped, tuple(problems))
+    return built
 
 
 def keep_turns(dialogue: Dialogue, turns: list[int]) -> Dialogue:
@@ -105,15 +98,26 @@ def keep_turns(dialogue: Dialogue, turns: list[int]) -> Dialogue:
     return Dialogue(dialogue.id, tuple(messages))
 
 
-def _branches(
+def _build(
     tokenizer: Tokenizer,
     sample: GattSample,
-    view: Dialogue,
-    encoded: EncodedView,
     turns: list[int],
+    placement: Placement,
     supervise: Supervise,
-) -> tuple[list[Branch], list[str]]:
-    branches, problems = [], []
+    max_length: int | None,
+) -> tuple[BuiltComb, int]:
+    """Return the comb of the given turns, and the tokens of its longest sequence."""
+    instruction = sample.instruction.text if sample.instruction else None
+    view = training_view(keep_turns(sample.dialogue, turns), instruction, placement)
+    encoded = encode_view(tokenizer, view)
+    branches: list[Branch] = []
+    num_dropped = sample.dialogue.num_turns - len(turns)
+    problems = [
+        f"dialogue {view.id!r}, turn {t.turn}: its exchange was dropped "
+        f"to fit max_length {max_length}"
+        for t in sample.targets
+        if t.turn not in turns and t.reply is not None
+    ]
     for index, turn in enumerate(turns, start=1):
         reply = sample.targets[turn - 1].reply
         if reply is None:
@@ -124,6 +128,19 @@ def _branches(
         except (DataError, TemplateError) as error:
             problems.append(str(error))
             continue
+        if turn == 1 < len(turns) and max_length is not None and fork + len(ids) > max_length:
+            # No dropped exchange would shorten it, so the others must not pay for it.
+            problems.append(
+                f"dialogue {view.id!r}, turn 1: prompt and target take {fork + len(ids)} tokens, "
+                f"more than max_length {max_length}"
+            )
+            continue
         labels = (IGNORE,) * len(ids) if supervise == "context_only" else ids
         branches.append(Branch(fork, ids, labels))
-    return branches, problems
+    trunk_labels = [IGNORE] * len(encoded.input_ids)
+    if supervise != "last_turn":
+        for start, end in encoded.reply_spans:
+            trunk_labels[start:end] = encoded.input_ids[start:end]
+    comb = Comb(encoded.input_ids, tuple(trunk_labels), tuple(branches))
+    longest = max(len(comb.trunk), *(b.fork + len(b.input_ids) for b in branches), 0)
+    return BuiltComb(comb, len(branches), num_dropped, tuple(problems)), longest
