@@ -15,7 +15,9 @@ from gatt.instruction import VerifierSpec
 from gatt.verifiers.base import Status, Verdict, Verifier
 
 VERIFIERS: dict[str, str] = {
+    "in_character": "gatt.verifiers.in_character:InCharacter",
     "language": "gatt.verifiers.language:Language",
+    "question_about": "gatt.verifiers.question_about:QuestionAbout",
     "terms": "gatt.verifiers.terms:Terms",
 }
 """Kind -> `module:Class`. A new kind is one file, one line here, one test."""

@@ -1,0 +1,219 @@
+"""`language`: the language that a reply is written in, sentence by sentence."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import lru_cache
+from threading import Lock
+from typing import ClassVar
+
+from lingua import IsoCode639_1, LanguageDetector, LanguageDetectorBuilder
+from lingua import Language as LinguaLanguage
+
+from gatt.errors import VerifierError
+from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.markup import prose
+from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.sentence_split import sentences
+from gatt.verifiers.words import is_letter, spaceless_characters, word_spans, words
+
+LANGUAGES: dict[str, str] = {
+    "fr": "French", "es": "Spanish", "de": "German", "it": "Italian", "pt": "Portuguese",
+    "nl": "Dutch", "sv": "Swedish", "da": "Danish", "nb": "Norwegian", "fi": "Finnish",
+    "pl": "Polish", "cs": "Czech", "ro": "Romanian", "hu": "Hungarian", "tr": "Turkish",
+    "el": "Greek", "ru": "Russian", "zh": "Chinese", "ja": "Japanese", "ko": "Korean",
+    "en": "English",
+}  # fmt: skip
+"""ISO 639-1 code -> name of every language that can be told apart."""
+
+MIN_WORDS = 3
+MIN_SPACELESS_CHARACTERS = 4
+MIN_CONFIDENCE = 0.6
+MIN_FOREIGN_CONFIDENCE = 0.5
+MIN_PIECE_WORDS = 4
+WINDOW_WORDS = 8
+MAX_FOREIGN_SHARE = 0.25
+MAX_FOREIGN_SCRIPT_SHARE = 0.35
+MAX_RIVAL_CONFIDENCE = 0.1
+
+_SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
+_SCRIPT_RANGES = {
+    "latin": "A-Za-zÀ-ɏḀ-ỿ",
+    "greek": "Ͱ-Ͽἀ-῿",
+    "cyrillic": "Ѐ-ӿ",
+    "han": "\u3400-\u4dbf\u4e00-\u9fff",
+    "japanese": "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff々",
+    "hangul": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af",
+}
+_SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in _SCRIPT_RANGES.items()}
+# German writes every noun with a capital: taking these for names would leave little.
+_CAPITALISES_NOUNS = "de"
+_SPACELESS_WEIGHT = 3
+# The detector was trained on Romanian in the older spelling, with cedillas.
+_CEDILLA = str.maketrans("șțȘȚ", "şţŞŢ")
+_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _build_detector() -> LanguageDetector:
+    codes = [getattr(IsoCode639_1, code.upper()) for code in LANGUAGES]
+    candidates = [LinguaLanguage.from_iso_code_639_1(code) for code in codes]
+    # High accuracy takes 470 MB and 7 s to load, low accuracy 40 MB and 0.4 s; from 120
+    # characters on the two are the same, and shorter text is `undecided` where it is unsure.
+    return LanguageDetectorBuilder.from_languages(*candidates).with_low_accuracy_mode().build()
+
+
+def detector() -> LanguageDetector:
+    """Return the one detector of this process, built at the first call."""
+    with _lock:
+        return _build_detector()
+
+
+class Language(Rule):
+    """Passes if the reply is written in the language, all of it.
+
+    Code, addresses, emoji, markdown and capitalised names inside a sentence are
+    left out first. Fewer than `MIN_WORDS` words (or `MIN_SPACELESS_CHARACTERS`
+    Han or kana characters) and text that the detector is unsure of are
+    undecided. A mix, more than `MAX_FOREIGN_SHARE` of the letters surely in
+    another language, is a fail.
+
+    Args:
+        language: ISO 639-1 code, one of `LANGUAGES`.
+
+    Raises:
+        VerifierError: a code that is none of `LANGUAGES`.
+    """
+
+    kind = "language"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"language": "fr"},
+            good=(
+                "Je pense que le tennis est un très beau sport.",
+                "Bien sûr, je peux vous aider ! **Quelle** est votre question ? 😊",
+            ),
+            bad=(
+                "I think that tennis is a very nice sport.",
+                "Je pense que oui, bien sûr. But I would rather talk about my dog today.",
+                "Creo que el tenis es un deporte muy bonito.",
+            ),
+        ),
+        Examples(
+            {"language": "ja"},
+            good=("今日はとてもいい天気ですね。", "はい、私は寿司が大好きです。"),
+            bad=("今天天气很好，我们去公园吧。", "It is a lovely day, is it not?"),
+        ),
+    )
+
+    def __init__(self, *, language: str) -> None:
+        if language not in LANGUAGES:
+            near = difflib.get_close_matches(str(language).lower(), LANGUAGES, n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ""
+            raise VerifierError(
+                f"verifier {self.kind!r}: unknown language {language!r}{hint} "
+                f"(known ISO 639-1 codes: {', '.join(sorted(LANGUAGES))})"
+            )
+        self._code = language
+        self._name = LANGUAGES[language]
+        self._script = _SCRIPT[_SCRIPTS.get(language, "latin")]
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        text = prose(reply)
+        if self._code != _CAPITALISES_NOUNS:
+            text = _without_names(text)
+        num_words, num_spaceless = len(words(text)), spaceless_characters(text)
+        if num_words < MIN_WORDS or 0 < num_spaceless == num_words < MIN_SPACELESS_CHARACTERS:
+            return self.undecided(f"only {num_words} words: too short to tell the language")
+        script_share = self._foreign_script_share(text)
+        if script_share > MAX_FOREIGN_SCRIPT_SHARE:
+            return self.failed(f"{script_share:.0%} in a script that {self._name} does not use")
+        found, confidence, own = self._detect(text)
+        if found != self._code and confidence >= MIN_CONFIDENCE:
+            return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
+        share, piece, other = self._foreign_share(text)
+        if share > MAX_FOREIGN_SHARE:
+            start = reply.find(piece)
+            span = (start, start + len(piece)) if start >= 0 else None
+            return self.failed(f"a mix: {quote(piece)} is {LANGUAGES[other]}", span)
+        if own < MIN_CONFIDENCE:
+            return self.undecided(
+                f"perhaps {LANGUAGES.get(found, 'none known')} ({confidence:.2f})"
+            )
+        return self.passed(f"{self._name} ({own:.2f})")
+
+    def _detect(self, text: str) -> tuple[str, float, float]:
+        """Return the likeliest code, its confidence, and that of the asked language."""
+        values = detector().compute_language_confidence_values(text.translate(_CEDILLA))
+        scores = {v.language.iso_code_639_1.name.lower(): v.value for v in values}
+        best = max(scores, key=lambda code: scores[code])
+        return best, scores[best], scores[self._code]
+
+    def _foreign_script_share(self, text: str) -> float:
+        own = all_letters = 0
+        for character in filter(is_letter, text):
+            weight = _SPACELESS_WEIGHT if spaceless_characters(character) else 1
+            all_letters += weight
+            own += weight if self._script.match(character) else 0
+        return 1 - own / all_letters if all_letters else 1.0
+
+    def _foreign_share(self, text: str) -> tuple[float, str, str]:
+        """Return the share of letters in another language, and the first such piece.
+
+        A text of one piece is no mix; its language is what it was found to be.
+        """
+        foreign = total = 0
+        first = other = ""
+        pieces = _pieces(text)
+        if len(pieces) == 1:
+            return 0.0, "", ""
+        for piece in pieces:
+            size = sum(map(is_letter, piece))
+            total += size
+            found, confidence, own = self._detect(piece)
+            if (
+                found != self._code
+                and confidence >= MIN_FOREIGN_CONFIDENCE
+                and own < MAX_RIVAL_CONFIDENCE
+            ):
+                foreign += size
+                first, other = (first, other) if first else (piece, found)
+        return (foreign / total if total else 0.0), first, other
+
+
+def _pieces(text: str) -> list[str]:
+    """Return sentences, the long ones in windows, the very short ones left out."""
+    pieces = []
+    for sentence in sentences(text):
+        spans = word_spans(sentence)
+        if len(spans) < MIN_PIECE_WORDS:
+            continue
+        num_windows = max(1, round(len(spans) / WINDOW_WORDS))
+        if spaceless_characters(sentence):
+            num_windows = 1
+        for window in range(num_windows):
+            first = window * len(spans) // num_windows
+            last = (window + 1) * len(spans) // num_windows - 1
+            pieces.append(sentence[spans[first][0] : spans[last][1]])
+    return pieces
+
+
+def _without_names(text: str) -> str:
+    """Return the text without capitalised words inside sentences, if much is left then."""
+    kept, names = [], []
+    end = 0
+    spans = word_spans(text)
+    for left, right in spans:
+        word = text[left:right]
+        before = text[end:left].strip(" \t,\"'“”«»()")
+        is_inside = end > 0 and not before and "\n" not in text[end:left]
+        if is_inside and word[0].isupper() and len(word) > 1 and word[1] not in "'’":
+            names.append(word)
+            kept.append(text[end:left])
+        else:
+            kept.append(text[end:right])
+        end = right
+    kept.append(text[end:])
+    return text if 2 * len(names) > len(spans) else "".join(kept)

@@ -1,0 +1,34 @@
+"""Markdown and other things in a reply that are no prose."""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
+_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+", re.IGNORECASE)
+_LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>+[ \t]?|[-+*•–][ \t]+|\d{1,3}[.)][ \t]+)+", re.M)
+_RULE_LINE = re.compile(r"^[ \t]*(?:[-*_=]{3,}|\|?[\s:|-]*\|[\s:|-]*)[ \t]*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
+EMOJI = (
+    "\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
+    "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+"""Pictographs, as the inside of a regular expression's character class."""
+_EMOJI = re.compile(rf"[{EMOJI}\ufe0f\u200d\u20e3\U000e0020-\U000e007f]")
+
+
+def strip_markdown(text: str) -> str:
+    """Return the text without emphasis, headings, quote and list marks, and rules.
+
+    Link texts stay, their targets go; line breaks stay.
+    """
+    text = _RULE_LINE.sub("", text)
+    text = _LINE_MARK.sub("", text)
+    return _EMPHASIS.sub("", _LINK.sub(r"\1", text))
+
+
+def prose(text: str) -> str:
+    """Return only what is prose: also without code, addresses and emoji."""
+    text = _ADDRESS.sub(" ", _LINK.sub(r"\1", _CODE.sub(" ", text)))
+    return strip_markdown(_EMOJI.sub(" ", text))
