@@ -1,0 +1,1 @@
+"""From samples to rates with intervals: one small file a metric."""

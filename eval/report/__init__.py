@@ -1,0 +1,1 @@
+"""The report: one HTML file that opens from disk, and tables for README and terminal."""

@@ -1,0 +1,122 @@
+"""The curves of a `results.json`, and the choices that every table and chart share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eval.metrics.curves import ALL, METRICS, CurvePoint
+from gatt.errors import DataError
+from gatt.instruction import SPLITS
+
+SCHEMA = 1
+"""The version of `results.json` that this package writes and reads."""
+HEADLINE_TURN_LIMIT = 20
+"""The headline speaks of the last common turn up to here: the paper's horizon."""
+
+ARM_ORDER = ("base", "gatt", "base+reminder")
+ARM_NAMES: Mapping[str, str] = {
+    "base": "base model",
+    "base+reminder": "base + reminder",
+    "gatt": "GAtt",
+}
+SPLIT_NAMES: Mapping[str, str] = {
+    ALL: "all instructions",
+    "train": "seen",
+    "heldout_value": "unseen value",
+    "heldout_family": "unseen family",
+    "none": "no instruction",
+}
+HISTORY_NAMES: Mapping[str, str] = {"reference": "reference history", "own": "own history"}
+METRIC_NAMES: Mapping[str, str] = {
+    "adherence": "Adherence",
+    "survival": "Survival",
+    "probe_recall": "Probe recall",
+    "false_trigger": "False triggers",
+}
+
+
+def arm_name(arm: str) -> str:
+    """Return what readers call the arm; an unknown one keeps its name."""
+    return ARM_NAMES.get(arm, arm)
+
+
+def metric_name(metric: str) -> str:
+    """Return the heading of a metric; one without a name gets its own, spelled out."""
+    return METRIC_NAMES.get(metric, metric.replace("_", " ").capitalize())
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All curve points of a run, with the look-ups that a report needs."""
+
+    points: tuple[CurvePoint, ...]
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any]) -> Curves:
+        """Return the curves of a `results.json`.
+
+        Raises:
+            DataError: another schema, no `curves`, or a broken record.
+        """
+        if results.get("schema") != SCHEMA:
+            raise DataError(
+                f"results: schema is {results.get('schema')!r}: expected {SCHEMA}, "
+                "evaluate again with this version"
+            )
+        if not isinstance(results.get("curves"), list):
+            raise DataError("results: no list 'curves': expected the records of `curves()`")
+        points = []
+        for index, raw in enumerate(results["curves"], start=1):
+            try:
+                points.append(CurvePoint.from_dict(raw))
+            except DataError as error:
+                raise DataError(f"results, curve {index}: {error}") from None
+        return cls(tuple(points))
+
+    def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
+        """Return the points whose fields have the wanted values, by turn."""
+        found = [p for p in self.points if all(getattr(p, k) == v for k, v in wanted.items())]
+        return tuple(sorted(found, key=lambda p: p.turn))
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms: base, gatt, the reminder, then the others as they come."""
+        return _ordered((p.arm for p in self.points), ARM_ORDER)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that were measured."""
+        return _ordered((p.metric for p in self.points), tuple(METRICS))
+
+    @property
+    def histories(self) -> tuple[str, ...]:
+        """The histories, reference first: its replies are the same for all arms."""
+        return _ordered((p.history for p in self.points), ("reference", "own"))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits without the total, seen first."""
+        found = _ordered((p.split for p in self.points), (*SPLITS, "none"))
+        return tuple(s for s in found if s != ALL)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families without the total."""
+        return tuple(sorted({p.family for p in self.points} - {ALL}))
+
+    @property
+    def main_split(self) -> str:
+        """The split of the headline: seen instructions, or all if there are none."""
+        return "train" if self.find(split="train", metric="adherence") else ALL
+
+    @property
+    def main_history(self) -> str:
+        """The history of the headline."""
+        return self.histories[0] if self.histories else "reference"
+
+
+def _ordered(values: Iterable[str], first: tuple[str, ...]) -> tuple[str, ...]:
+    found = list(dict.fromkeys(values))
+    return (*(v for v in first if v in found), *(v for v in found if v not in first))

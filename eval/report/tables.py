@@ -1,0 +1,161 @@
+"""The rates of a run as tables: rows for the page, Markdown, and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from eval.metrics.curves import ALL, CurvePoint
+from eval.metrics.half_life import half_life
+from eval.report.headline import NO_BREAK, headline, rate_with_interval
+from eval.report.selection import (
+    HISTORY_NAMES,
+    SPLIT_NAMES,
+    Curves,
+    arm_name,
+    metric_name,
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One curve as a table row."""
+
+    arm: str
+    metric: str
+    history: str
+    split: str
+    family: str
+    cells: tuple[CurvePoint | None, ...]
+    """One for each turn of the table; None where it was not asked."""
+    half_life: str
+    """First turn under 50 %, ">20" if it never came so low, "–" if not measured."""
+
+
+@dataclass(frozen=True)
+class RateTable:
+    """Curves of one metric side by side, turns as columns."""
+
+    metric: str
+    turns: tuple[int, ...]
+    rows: tuple[Row, ...]
+
+
+def rate_table(curves: Curves, metric: str, **wanted: object) -> RateTable:
+    """Return the curves of a metric whose fields have the wanted values.
+
+    Rows are ordered by history, split (totals first), family (totals first), arm.
+    """
+    found = curves.find(metric=metric, **wanted)
+    turns = tuple(sorted({p.turn for p in found}))
+    rows = []
+    for history in curves.histories:
+        for split in (ALL, *curves.splits):
+            for family in (ALL, *curves.families):
+                for arm in curves.arms:
+                    points = [
+                        p
+                        for p in found
+                        if (p.history, p.split, p.family, p.arm) == (history, split, family, arm)
+                    ]
+                    if points:
+                        rows.append(_row(points, turns))
+    return RateTable(metric, turns, tuple(rows))
+
+
+def _row(points: list[CurvePoint], turns: tuple[int, ...]) -> Row:
+    by_turn = {p.turn: p for p in points}
+    head = points[0]
+    cells = tuple(by_turn.get(t) for t in turns)
+    return Row(
+        head.arm, head.metric, head.history, head.split, head.family, cells, half_life_text(points)
+    )
+
+
+def half_life_text(points: Sequence[CurvePoint]) -> str:
+    """Return the first turn under 50 % of one curve, ">20" if there is none, "–" if unmeasured."""
+    measured = [p.turn for p in points if p.rate is not None]
+    if not measured:
+        return "–"
+    first_below = half_life(points)
+    return f">{max(measured)}" if first_below is None else str(first_below)
+
+
+def _headline_tables(curves: Curves) -> list[RateTable]:
+    """Tables of the metrics under an instruction, totals of the main split and history."""
+    chosen = {"history": curves.main_history, "split": curves.main_split, "family": ALL}
+    metrics = [m for m in curves.metrics if m != "false_trigger"]
+    return [table for m in metrics if (table := rate_table(curves, m, **chosen)).rows]
+
+
+def caption(curves: Curves) -> str:
+    """Return what the headline tables show: "seen instructions, reference history …"."""
+    split = SPLIT_NAMES.get(curves.main_split, curves.main_split)
+    split = split if curves.main_split == ALL else f"{split} instructions"
+    history = HISTORY_NAMES.get(curves.main_history, curves.main_history)
+    return f"{split}, {history}; per cent with 95 % interval"
+
+
+def markdown_table(results: Mapping[str, Any]) -> str:
+    """Return the headline rates as GitHub Markdown, for a README or a model card.
+
+    Raises:
+        DataError: see `Curves.of`.
+    """
+    curves = Curves.of(results)
+    lines = [headline(curves).sentence.replace(NO_BREAK, " "), ""]
+    for table in _headline_tables(curves):
+        heads = ["arm", *(f"turn {t}" for t in table.turns), "half-life"]
+        lines += [
+            f"**{metric_name(table.metric)}** ({caption(curves)})",
+            "",
+            _markdown_line(heads),
+            _markdown_line(["---", *("---:" for _ in heads[1:])]),
+        ]
+        lines += [_markdown_line(_texts(row)) for row in table.rows]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _markdown_line(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _texts(row: Row) -> list[str]:
+    cells = [rate_with_interval(c).replace(NO_BREAK, " ") if c else "" for c in row.cells]
+    return [arm_name(row.arm), *cells, row.half_life]
+
+
+def terminal_table(results: Mapping[str, Any]) -> Table:
+    """Return the headline rates as a rich table, the last thing `gatt run` prints.
+
+    Raises:
+        DataError: see `Curves.of`.
+    """
+    curves = Curves.of(results)
+    tables = _headline_tables(curves)
+    turns = sorted({t for table in tables for t in table.turns})
+    view = Table(
+        title=Text(headline(curves).sentence.replace(NO_BREAK, " "), style="bold"),
+        caption=Text(caption(curves)),
+    )
+    view.add_column("metric")
+    view.add_column("arm")
+    for turn in turns:
+        view.add_column(f"turn {turn}", justify="right")
+    view.add_column("half-life", justify="right")
+    for table in tables:
+        for index, row in enumerate(table.rows):
+            by_turn = dict(zip(table.turns, _texts(row)[1:-1], strict=True))
+            view.add_row(
+                Text(metric_name(table.metric) if index == 0 else ""),
+                Text(arm_name(row.arm)),
+                *(Text(by_turn.get(t, "")) for t in turns),
+                Text(row.half_life),
+                end_section=index == len(table.rows) - 1,
+            )
+    return view

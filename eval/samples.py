@@ -1,0 +1,205 @@
+"""One evaluated reply, as a line of `samples.jsonl` holds it. No torch here."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from gatt.errors import CatalogError, DataError
+from gatt.instruction import SPLITS, Instruction
+from gatt.verifiers.base import Status, Verdict
+
+History = Literal["reference", "own"]
+Kind = Literal["turn", "probe"]
+Finish = Literal["stop", "length", "context_limit"]
+SampleSplit = Literal["train", "heldout_value", "heldout_family", "none"]
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "history": get_args(History),
+    "kind": get_args(Kind),
+    "split": (*SPLITS, "none"),
+    "finish": get_args(Finish),
+    "status": get_args(Status),
+}
+TEXTS = ("arm", "dialogue", "family", "user")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One reply of one arm, with its verdicts.
+
+    Raises:
+        DataError: a value outside its range, a probe without an instruction, or
+            a split that does not fit the instruction (`none` is for plain
+            dialogues and for them only).
+    """
+
+    arm: str
+    """The system under evaluation: `base`, `base+reminder`, `gatt`, …"""
+    history: History
+    dialogue: str
+    turn: int
+    """Counted from 1. A probe of turn t is asked in place of user message t."""
+    kind: Kind
+    instruction: Instruction | None
+    """None for a plain dialogue; what passes there is a false trigger."""
+    family: str
+    split: SampleSplit
+    user: str
+    """The user message, or the question of the probe."""
+    reply: str
+    reference: str | None
+    """The dialogue's own reply."""
+    finish: Finish
+    status: Status
+    verdicts: tuple[Verdict, ...]
+
+    def __post_init__(self) -> None:
+        for key in TEXTS:
+            if not isinstance(getattr(self, key), str) or not getattr(self, key).strip():
+                raise DataError(f"{key!r} is {getattr(self, key)!r}: expected some text")
+        if not isinstance(self.turn, int) or isinstance(self.turn, bool) or self.turn < 1:
+            raise DataError(f"'turn' is {self.turn!r}: expected a whole number from 1")
+        for key, known in CHOICES.items():
+            if getattr(self, key) not in known:
+                found = getattr(self, key)
+                raise DataError(f"{key!r} is {found!r}: expected one of {', '.join(known)}")
+        for key, expected in (("reply", "a string"), ("reference", "a string or null")):
+            value = getattr(self, key)
+            if not isinstance(value, str) and not (key == "reference" and value is None):
+                raise DataError(f"{key!r} is {type(value).__name__}: expected {expected}")
+        if (self.instruction is None) != (self.split == "none"):
+            given = "no instruction" if self.instruction is None else "an instruction"
+            raise DataError(
+                f"'split' is {self.split!r} with {given}: expected 'none' for plain "
+                "dialogues and for them only"
+            )
+        if self.instruction is None and self.kind == "probe":
+            raise DataError("a probe without an instruction: expected the instruction it asks for")
+
+    @property
+    def case(self) -> tuple[str, str]:
+        """Dialogue and instruction: what one arm runs through turn by turn."""
+        return self.dialogue, self.instruction.id if self.instruction else ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What no two samples of a run share."""
+        asked = self.user if self.kind == "probe" else ""
+        return (self.arm, self.history, *self.case, self.kind, str(self.turn), asked)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sample as one JSONL object."""
+        raw = {f.name: getattr(self, f.name) for f in fields(self)}
+        raw["instruction"] = self.instruction.as_dict() if self.instruction else None
+        raw["verdicts"] = [v.as_dict() for v in self.verdicts]
+        return raw
+
+    @classmethod
+    def from_dict(cls, raw: object) -> Sample:
+        """Return the sample of its JSON form.
+
+        Raises:
+            DataError: not an object, a missing or unknown key, or a value that
+                breaks the contract; arm, dialogue and turn are named if known.
+        """
+        if not isinstance(raw, Mapping):
+            raise DataError(f"found {type(raw).__name__}: expected an object")
+        known = [f.name for f in fields(cls)]
+        for key in raw:
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1)
+                hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
+                raise DataError(f"unknown key {key!r}{hint}")
+        missing = [key for key in known if key not in raw]
+        if missing:
+            raise DataError(f"no {missing[0]!r}: expected all of {', '.join(known)}")
+        where = f"arm {raw['arm']!r}, dialogue {raw['dialogue']!r}, turn {raw['turn']!r}"
+        try:
+            return cls(
+                **{
+                    **raw,
+                    "instruction": _parse_instruction(raw["instruction"]),
+                    "verdicts": _parse_verdicts(raw["verdicts"]),
+                }
+            )
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
+
+
+def read_samples(path: Path) -> Iterator[Sample]:
+    """Yield the samples of a JSONL file; blank lines are passed over.
+
+    Raises:
+        DataError: with file and line, for a missing file, broken JSON, a sample
+            that breaks its contract, or one that stands there twice.
+    """
+    try:
+        stream = path.open(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot read samples: {error.strerror}") from None
+    seen: dict[tuple[str, ...], int] = {}
+    with stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                sample = Sample.from_dict(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise DataError(
+                    f"{path} line {number}: broken JSON ({error.msg}, column {error.colno}): "
+                    "expected one object a line"
+                ) from None
+            except DataError as error:
+                raise DataError(f"{path} line {number}: {error}") from None
+            # A resumed run that wrote a reply twice would count it twice.
+            if sample.key in seen:
+                raise DataError(
+                    f"{path} line {number}: the same {sample.kind} already stands in line "
+                    f"{seen[sample.key]}: expected each once, remove one of them"
+                )
+            seen[sample.key] = number
+            yield sample
+
+
+def _parse_instruction(raw: object) -> Instruction | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        raise DataError(f"'instruction' is {type(raw).__name__}: expected an object or null")
+    try:
+        return Instruction.from_dict(raw)
+    except KeyError as error:
+        raise DataError(f"'instruction' has no {error}") from None
+    except (CatalogError, TypeError) as error:
+        raise DataError(f"'instruction' is broken: {error}") from None
+
+
+def _parse_verdicts(raw: object) -> tuple[Verdict, ...]:
+    if not isinstance(raw, list | tuple):
+        raise DataError(f"'verdicts' is {type(raw).__name__}: expected a list")
+    verdicts = []
+    for index, item in enumerate(raw, start=1):
+        try:
+            span = item["span"]
+            verdict = Verdict(
+                status=item["status"],
+                evidence=item["evidence"],
+                verifier=item["verifier"],
+                version=item["version"],
+                span=None if span is None else (int(span[0]), int(span[1])),
+            )
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"verdict {index} is broken: {problem}") from None
+        if verdict.status not in CHOICES["status"]:
+            raise DataError(
+                f"verdict {index}: 'status' is {verdict.status!r}: expected one of "
+                f"{', '.join(CHOICES['status'])}"
+            )
+        verdicts.append(verdict)
+    return tuple(verdicts)
