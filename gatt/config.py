@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 
 from gatt.config_schema import Field, annotation_at, describe, key_names, type_text
 from gatt.config_source import apply_overrides, dump_yaml, read_mapping
-from gatt.errors import ConfigError, StoreError
+from gatt.errors import ConfigError
+from gatt.records import atomic_write_text
 
 __all__ = [
     "Field",
@@ -85,11 +86,7 @@ def save_config(config: object, path: Path) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(to_yaml(config), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{path}: cannot write the configuration: {error.strerror}") from error
+    atomic_write_text(path, to_yaml(config))
 
 
 def fingerprint(value: object) -> str:

@@ -1,0 +1,115 @@
+"""Where a result came from: versions, machine, commit, command, time. No torch here."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+PACKAGES: Final = (
+    "ghost-attention",
+    "torch",
+    "transformers",
+    "trl",
+    "peft",
+    "accelerate",
+    "datasets",
+)
+
+
+def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return what a reader needs to make a result again, as JSON takes it.
+
+    Nothing heavy is imported: the GPU is named only if torch is loaded already.
+
+    Args:
+        command: the words that were typed; those of the process where None.
+    """
+    return {
+        "versions": versions(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu": _cpu_model(),
+        "num_cpus": _num_cpus(),
+        "memory_gib": _memory_gib(),
+        "gpus": _gpus(),
+        "commit": _commit(),
+        "command": _command() if command is None else list(command),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def versions() -> dict[str, str | None]:
+    """Return the installed version of each of `PACKAGES`; None for one that is missing."""
+    found: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _command() -> list[str]:
+    # Without its folder: a report is shown to others, and the place of an installation is private.
+    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def _num_cpus() -> int:
+    """Return the processors that this process may use, not those of the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory_gib() -> float | None:
+    try:
+        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
+    except (ValueError, OSError):
+        return None
+
+
+def _gpus() -> list[str]:
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
+def _commit() -> dict[str, Any] | None:
+    """Return commit and cleanness of the checkout that this code runs from, if it is one."""
+    folder = Path(__file__).resolve().parents[1]
+    if not (folder / ".git").exists():
+        return None
+    commit = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    if commit is None or changes is None:
+        return None
+    return {"id": commit, "is_clean": not changes}
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,341 @@
+"""The command line: lazy commands, one-line errors, exit statuses, overrides kept apart."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib.metadata
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from gatt.cli import CommandParser, main, split_overrides
+from gatt.config_cli import add_config_arguments, config_from_args
+from gatt.environment import prepare_environment
+from gatt.errors import ConfigError, DataError
+
+Run = Callable[[argparse.Namespace], int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    learning_rate: float = 1e-4
+    """Peak learning rate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    model: str
+    """What to train."""
+    train: Inner = field(default_factory=Inner)
+
+
+class Commands:
+    """Fake command modules behind real entry points; records what was imported."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self._entries: list[importlib.metadata.EntryPoint] = []
+        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: self._entries)
+
+    def add(
+        self,
+        name: str,
+        run: Run = lambda args: 0,
+        add_arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None,
+        takes_overrides: bool = False,
+    ) -> None:
+        module = ModuleType(f"fake_{name}")
+        parts = {"HELP": f"What {name} does", "run": run, "add_arguments": add_arguments}
+        if takes_overrides:
+            parts["TAKES_OVERRIDES"] = True
+        vars(module).update(parts)
+        self._monkeypatch.setitem(sys.modules, module.__name__, module)
+        self.add_entry(name, module.__name__)
+
+    def add_entry(self, name: str, module: str) -> None:
+        self._entries.append(importlib.metadata.EntryPoint(name, module, "gatt.commands"))
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
+    return Commands(monkeypatch)
+
+
+def raising(error: BaseException) -> Run:
+    def run(args: argparse.Namespace) -> int:
+        raise error
+
+    return run
+
+
+def with_config(parser: argparse.ArgumentParser) -> None:
+    add_config_arguments(parser, Config)
+    parser.add_argument("file", nargs="?")
+
+
+def stderr_line(capsys: pytest.CaptureFixture[str]) -> str:
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1
+    return text.removesuffix("\n")
+
+
+def test_a_command_gets_its_arguments_and_gives_the_status(commands: Commands) -> None:
+    seen: list[argparse.Namespace] = []
+
+    def run(args: argparse.Namespace) -> int:
+        seen.append(args)
+        return 3
+
+    commands.add("show", run, lambda parser: parser.add_argument("--row", type=int))
+    assert main(["show", "--row", "4"]) == 3
+    assert seen[0].row == 4
+    assert seen[0].overrides == []
+
+
+def test_only_the_chosen_command_is_imported(commands: Commands) -> None:
+    commands.add("show")
+    commands.add_entry("broken", "no_such_module_at_all")
+    assert main(["show"]) == 0
+
+
+def test_a_command_that_cannot_be_imported_is_one_line(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.add_entry("broken", "no_such_module_at_all")
+    assert main(["broken"]) == 2
+    assert "command 'broken' cannot be loaded: No module named" in stderr_line(capsys)
+
+
+def test_help_lists_every_command_even_one_that_cannot_be_imported(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.add("show")
+    commands.add_entry("broken", "no_such_module_at_all")
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert "show      What show does" in text
+    assert "broken    (command 'broken' cannot be loaded" in text
+    assert main([]) == 2
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"gatt {importlib.metadata.version('ghost-attention')}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["shwo"], "gatt: unknown command 'shwo', did you mean 'show'?"),
+        (["zzz"], "gatt: unknown command 'zzz' (known: show)"),
+        (["--verzion"], "gatt: unknown argument '--verzion', did you mean '--version'?"),
+        (["show", "--rwo=1"], "gatt: unknown argument '--rwo=1', did you mean '--row'?"),
+        (["show", "--ro", "1"], "gatt: unknown argument '--ro', did you mean '--row'?"),
+        (["show", "zzz"], "gatt: unknown argument 'zzz' (see `gatt show --help`)"),
+        (["show", "a.b=1"], "gatt: unknown argument 'a.b=1' (see `gatt show --help`)"),
+        (
+            ["show", "--row", "x"],
+            "gatt: argument --row: invalid int value: 'x' (see `gatt show --help`)",
+        ),
+    ],
+)
+def test_mistakes_in_the_words_are_one_line(
+    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    commands.add("show", add_arguments=lambda parser: parser.add_argument("--row", type=int))
+    assert main(words) == 2
+    assert stderr_line(capsys) == message
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--train.learning_rate", "1e-3", "x.jsonl"], 1e-3),
+        (["x.jsonl", "--train.learning_rate=1e-3"], 1e-3),
+        (["x.jsonl", "train.learning_rate=1e-3"], 1e-3),
+        (["x.jsonl"], 1e-4),
+    ],
+)
+def test_overrides_reach_the_configuration_and_spare_the_positional(
+    commands: Commands, tmp_path: Path, words: list[str], expected: float
+) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("model: m\n", encoding="utf-8")
+    seen: list[tuple[str, Config]] = []
+
+    def run(args: argparse.Namespace) -> int:
+        seen.append((args.file, config_from_args(Config, args)))
+        return 0
+
+    commands.add("train", run, with_config, takes_overrides=True)
+    assert main(["train", "--config", str(path), *words]) == 0
+    assert seen == [
+        ("x.jsonl", Config(model="m", train=Inner(learning_rate=expected))),
+    ]
+
+
+def test_a_wrong_override_and_a_stray_word_are_one_line(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(args: argparse.Namespace) -> int:
+        config_from_args(Config, args)
+        return 0
+
+    commands.add("train", run, with_config, takes_overrides=True)
+    assert main(["train", "--model=m", "--train.learing_rate=1"]) == 2
+    assert stderr_line(capsys) == (
+        "gatt: command line: unknown key 'train.learing_rate', did you mean 'train.learning_rate'?"
+    )
+    assert main(["train", "a.jsonl", "stray"]) == 2
+    assert stderr_line(capsys) == "gatt: unknown argument 'stray' (see `gatt train --help`)"
+
+
+def test_options_of_sub_parsers_are_no_overrides() -> None:
+    parser = CommandParser(prog="gatt catalog")
+    ask = parser.add_subparsers().add_parser("ask")
+    ask.add_argument("--model")
+    words = ["ask", "--model", "m", "--n.a", "1", "--flag", "--b=2", "--", "-x"]
+    assert split_overrides(parser, words) == (
+        ["ask", "--model", "m", "--", "-x"],
+        ["--n.a", "1", "--flag", "--b=2"],
+    )
+
+
+def test_help_of_a_command_ends_with_the_table_of_keys(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.add("train", raising(AssertionError()), with_config, takes_overrides=True)
+    assert main(["train", "--help"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "configuration keys (in the file, or on the command line as --key=value):\n"
+        "  model: str  [required]\n"
+        "      What to train.\n"
+        "  train.learning_rate: float  [default: 0.0001]\n"
+        "      Peak learning rate.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (DataError("x.jsonl line 3:\n  broken"), 2, "gatt: x.jsonl line 3: broken"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "gatt: interrupted; start the same command again to continue",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "runs/a.bin"),
+            2,
+            "gatt: runs/a.bin: no space left: free some space and start the same command again",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            2,
+            "gatt: the output folder: no space left: free some space and start the same command "
+            "again",
+        ),
+    ],
+)
+def test_errors_of_a_run_are_one_line_with_their_status(
+    commands: Commands,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+    message: str,
+) -> None:
+    commands.add("show", raising(error))
+    assert main(["show"]) == status
+    assert stderr_line(capsys) == message
+
+
+@pytest.mark.parametrize("error", [ValueError("bug"), OSError(errno.EIO, "I/O")])
+def test_bugs_propagate(commands: Commands, error: Exception) -> None:
+    commands.add("show", raising(error))
+    with pytest.raises(type(error)):
+        main(["show"])
+
+
+@pytest.mark.parametrize("words", [["--debug", "show"], ["show", "--debug"]])
+def test_debug_shows_the_traceback_too(
+    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    commands.add("show", raising(DataError("wrong")))
+    assert main(words) == 2
+    text = capsys.readouterr().err
+    assert "Traceback" in text
+    assert text.endswith("gatt: wrong\n")
+
+
+def test_a_reader_that_has_gone_is_quiet() -> None:
+    code = (
+        "import sys, gatt.cli\n"
+        "def lots(entries):\n"
+        "    return 'x' * 1_000_000\n"
+        "gatt.cli._overview = lots\n"
+        "sys.exit(gatt.cli.main(['--help']))"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as done:
+        assert done.stdout is not None
+        assert done.stderr is not None
+        done.stdout.close()
+        assert done.stderr.read() == ""
+    assert done.returncode == 141
+
+
+def test_the_environment_is_set_before_a_command_and_only_where_unset(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_HUB_DISABLE_TELEMETRY", raising=False)
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
+    seen = SimpleNamespace()
+
+    def run(args: argparse.Namespace) -> int:
+        seen.telemetry = os.environ["HF_HUB_DISABLE_TELEMETRY"]
+        seen.parallel = os.environ["TOKENIZERS_PARALLELISM"]
+        return 0
+
+    commands.add("show", run)
+    assert main(["show"]) == 0
+    assert seen == SimpleNamespace(telemetry="1", parallel="true")
+    monkeypatch.delenv("TOKENIZERS_PARALLELISM")
+    prepare_environment()
+    assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+
+
+def test_a_parser_error_names_the_way_to_the_help() -> None:
+    with pytest.raises(ConfigError, match=r"wrong \(see `gatt x --help`\)"):
+        CommandParser(prog="gatt x").error("wrong")
+
+
+def test_the_real_help_is_fast_and_loads_no_model_library() -> None:
+    code = (
+        "import sys; from gatt.cli import main; status = main(['--help'])\n"
+        "heavy = {'torch', 'transformers', 'trl', 'datasets'} & set(sys.modules)\n"
+        "sys.exit(f'heavy imports: {heavy}' if heavy else status)"
+    )
+    before = os.times().children_user + os.times().children_system
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    used = os.times().children_user + os.times().children_system - before
+    assert done.returncode == 0, done.stderr
+    assert "commands:" in done.stdout
+    # Processor time of the child, so that a busy machine does not fail it.
+    assert used < 0.5, f"{used:.2f} s of processor time"
+
+
+def test_python_m_gatt_is_the_same_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gatt", "zzz"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("gatt: unknown command 'zzz'")
