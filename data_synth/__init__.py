@@ -1,0 +1,1 @@
+"""Synthetic dialogues: catalogue, sources, sampling, filters."""

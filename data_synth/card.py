@@ -1,0 +1,98 @@
+"""The data set card: what is in the file, by family, split, attempt and reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from data_synth.config import SynthConfig
+from data_synth.filters import REASONS
+from gatt.config import to_yaml
+from gatt.records import atomic_write_text
+from gatt.sample import GattSample, read_samples
+from gatt.sources import SourceReport
+
+
+def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None:
+    """Write `README.md` beside the samples: Markdown with the hub's metadata head."""
+    by_family: Counter[tuple[str, str, str]] = Counter()
+    reasons: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    attempts: Counter[int] = Counter()
+    num_samples = 0
+    example: GattSample | None = None
+    for sample in read_samples(samples):
+        num_samples += 1
+        split = sample.instruction.split if sample.instruction else "none"
+        if example is None and sample.instruction and sample.num_targets:
+            example = sample
+        by_family[sample.family, split, "samples"] += 1
+        for target in sample.targets:
+            by_family[sample.family, split, "turns"] += 1
+            if target.reply is None:
+                reasons[target.reason or "unknown"] += 1
+            else:
+                by_family[sample.family, split, "targets"] += 1
+                kinds[target.kind or "sampled"] += 1
+                attempts[target.attempts] += 1
+    parts = [
+        _head(config, num_samples),
+        "## By family and split\n\n" + _family_table(by_family),
+        "## Where targets come from\n\n" + _table(("kind", "targets"), kinds.most_common()),
+        "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
+        "## Turns without a target\n\n"
+        + _table(
+            ("reason", "meaning", "turns"),
+            [(r, REASONS.get(r, ""), n) for r, n in reasons.most_common()] or [("none", "", 0)],
+        ),
+        "## Dialogues\n\n"
+        f"Source `{report.source}`: {report.num_read} read, {report.num_kept} kept.\n\n"
+        + _table(("dropped because", "dialogues"), report.dropped.most_common() or [("none", 0)]),
+        _example(example),
+        "## Configuration\n\n```yaml\n" + to_yaml(config) + "```\n",
+    ]
+    atomic_write_text(samples.with_name("README.md"), "\n\n".join(p for p in parts if p))
+
+
+def _head(config: SynthConfig, num_samples: int) -> str:
+    return (
+        "---\nconfigs:\n- config_name: default\n  data_files: samples.jsonl\n"
+        "tags:\n- ghost-attention\n- gatt\n- synthetic\n---\n\n"
+        "# GAtt samples\n\n"
+        f"{num_samples} dialogues, each under an instruction that stood in front of every user message "
+        "while the replies were sampled (Ghost Attention; Llama 2, arXiv:2307.09288, section 3.3). "
+        f"Teacher: `{config.teacher.engine.model}`. One JSON line a sample: the dialogue, the "
+        "instruction with its verifiers, and for each turn the target reply or the reason there is "
+        "none. Read it with `datasets.load_dataset(\"json\", data_files=\"samples.jsonl\")`.\n\n"
+        "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
+    )
+
+
+def _family_table(counts: Mapping[tuple[str, str, str], int]) -> str:
+    rows = []
+    for family, split in sorted({(f, s) for f, s, _ in counts}):
+        turns, targets = counts[family, split, "turns"], counts[family, split, "targets"]
+        share = f"{targets / turns:.0%}" if turns else "-"
+        rows.append((family, split, counts[family, split, "samples"], turns, targets, share))
+    return _table(("family", "split", "samples", "turns", "targets", "share"), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _example(sample: GattSample | None) -> str:
+    if sample is None or sample.instruction is None:
+        return ""
+    lines = [f"## One of them\n\nInstruction: *{sample.instruction.text}*\n"]
+    for user, target in list(zip(sample.dialogue.user_turns, sample.targets, strict=True))[:3]:
+        said = target.reply if target.reply is not None else f"(no target: {target.reason})"
+        lines.append(f"- user: {_one_line(user)}\n- target: {_one_line(said)}")
+    return "\n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""Sub-commands `gatt catalog` and `gatt synth`."""

@@ -1,0 +1,118 @@
+"""Configuration of `gatt synth`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gatt.errors import ConfigError
+from gatt.generation.base import SamplingParams
+from gatt.generation.config import EngineConfig
+from gatt.instruction import Split
+from gatt.partition import Part
+from gatt.source_config import SourceConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionConfig:
+    """Which instructions are composed.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    catalog: tuple[str, ...] = ()
+    """Folders of catalogue files; empty takes the one that is shipped."""
+    families: tuple[str, ...] = ()
+    """Families to draw from; empty takes all."""
+    splits: tuple[Split, ...] = ("train",)
+    """Splits to draw from; held-out ones are for evaluation."""
+    values: tuple[str, ...] = ()
+    """Only entries of these values or ids; empty takes all."""
+    num_entries: tuple[float, ...] = (0.7, 0.2, 0.1)
+    """Chances of one, two and three entries in an instruction."""
+    terse_probability: float = 0.5
+    """Chance of the shortened wording ("Figure: Napoleon.")."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.num_entries) <= 3 or min(self.num_entries) < 0 or not sum(self.num_entries):
+            raise ConfigError(
+                f"num_entries is {list(self.num_entries)}: expected one to three chances, not all zero"
+            )
+        if not 0 <= self.terse_probability <= 1:
+            raise ConfigError(
+                f"terse_probability is {self.terse_probability}: expected a share from 0 to 1"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherConfig:
+    """How replies are sampled, rejected and, where all fails, composed.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    """The teacher: by default the model that will be trained (context distillation)."""
+    adapter: str | None = None
+    """Folder of an adapter to sample with."""
+    sampling: SamplingParams = field(
+        default_factory=lambda: SamplingParams(max_new_tokens=40, temperature=0.7, top_p=0.9)
+    )
+    """How replies are drawn."""
+    brief: str | None = "Answer in one short sentence."
+    """Told to the teacher with every message, never to the student; null for nothing. Replies
+    that the length limit cuts are no targets, so a talkative teacher needs it."""
+    context_turns: int | None = None
+    """Latest exchanges that the teacher reads; null is all of them, as published."""
+    attempts: int = 2
+    """Draws per turn from the sampling view."""
+    hint_attempts: int = 2
+    """Further draws with the entry's teacher hint."""
+    compose: bool = True
+    """Add an entry's utterance to a sampled reply where every draw was rejected."""
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ConfigError(f"attempts is {self.attempts}: expected at least 1")
+        if self.hint_attempts < 0:
+            raise ConfigError(f"hint_attempts is {self.hint_attempts}: expected 0 or more")
+        if self.context_turns is not None and self.context_turns < 0:
+            raise ConfigError(f"context_turns is {self.context_turns}: expected 0 or more, or null")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthConfig:
+    """A data set of GAtt samples.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    output_dir: Path
+    """Folder of `samples.jsonl`, its card and its resolved configuration."""
+    num_samples: int = 200
+    """Pairs of a dialogue and an instruction (or none)."""
+    plain_fraction: float = 0.15
+    """Share of dialogues without any instruction; keeps ordinary answers intact."""
+    seed: int = 0
+    """Fixes the whole plan, and with it every draw."""
+    part: Part | None = "train"
+    """Part of the source's dialogues; evaluation takes another. Null takes all."""
+    source: SourceConfig = field(default_factory=SourceConfig)
+    """Where the dialogues come from."""
+    instructions: InstructionConfig = field(default_factory=InstructionConfig)
+    """Which instructions are put on them."""
+    teacher: TeacherConfig = field(default_factory=TeacherConfig)
+    """Who answers."""
+    batch_samples: int = 12
+    """Samples worked on together: the unit that is redone after an interruption."""
+
+    def __post_init__(self) -> None:
+        if self.num_samples < 1:
+            raise ConfigError(f"num_samples is {self.num_samples}: expected at least 1")
+        if not 0 <= self.plain_fraction <= 1:
+            raise ConfigError(f"plain_fraction is {self.plain_fraction}: expected a share from 0 to 1")
+        if self.batch_samples < 1:
+            raise ConfigError(f"batch_samples is {self.batch_samples}: expected at least 1")

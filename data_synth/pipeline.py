@@ -1,0 +1,172 @@
+"""`gatt synth`: dialogues and instructions in, a resumable file of samples out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from data_synth.card import write_card
+from data_synth.config import SynthConfig
+from data_synth.plan import PlannedSample, load_configured_catalog, plan_samples
+from data_synth.sampling import sample_batch
+from gatt.config import config_dict, fingerprint, save_config
+from gatt.dialogue import Dialogue
+from gatt.errors import DataError
+from gatt.generation.base import Engine
+from gatt.generation.config import make_engine
+from gatt.progress import progress_bar
+from gatt.provenance import provenance, versions
+from gatt.records import RecordStore, atomic_write_json
+from gatt.sample import read_samples
+from gatt.sources import SourceReport
+from gatt.verifiers import verifier_versions
+
+log = logging.getLogger(__name__)
+
+SAMPLES_FILE = "samples.jsonl"
+
+
+@dataclass(frozen=True)
+class SynthResult:
+    """What a run left behind."""
+
+    samples: Path
+    num_samples: int
+    num_targets: int
+    num_turns: int
+    num_new: int
+    """Samples made by this call; 0 if all stood there already."""
+
+
+def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -> SynthResult:
+    """Make the samples of a configuration, going on where an earlier call stopped.
+
+    Args:
+        config: the whole of it.
+        engine: makes the teacher when it is needed; default: the configured one.
+
+    Raises:
+        ConfigError: a source that cannot be had.
+        CatalogError: no instruction can be drawn.
+        DataError: no dialogue, or no target in any sample.
+        StoreError: the folder belongs to another configuration or is in use.
+    """
+    catalog = load_configured_catalog(config.instructions)
+    engine = engine or _once(lambda: _teacher(config))
+    dialogues, report = load_source(config, engine)
+    plan = plan_samples(
+        dialogues,
+        catalog,
+        config.instructions,
+        num_samples=config.num_samples,
+        plain_fraction=config.plain_fraction,
+        seed=config.seed,
+    )
+    path = config.output_dir / SAMPLES_FILE
+    settings = fingerprinted(config)
+    mark = fingerprint({"settings": settings, "plan": _digest(plan)})
+    num_new = 0
+    with RecordStore(path, fingerprint=mark, kind="sample", describe=settings) as store:
+        save_config(config, config.output_dir / "config.yaml")
+        atomic_write_json(config.output_dir / "source.json", report.as_dict())
+        done = store.keys("id")
+        missing = [p for p in plan if p.id not in done]
+        if done and missing:
+            log.info("%s: going on after %d of %d samples", path, len(done), len(plan))
+        stamp = _provenance(config) if missing else {}
+        with progress_bar("synth", len(plan), unit="samples", done=len(done)) as bar:
+            for start in range(0, len(missing), config.batch_samples):
+                batch = missing[start : start + config.batch_samples]
+                for sample in sample_batch(
+                    engine(), batch, config.teacher, seed=config.seed, provenance=stamp
+                ):
+                    store.append(sample.as_dict())
+                    num_new += 1
+                    bar.advance(1)
+    return _close(config, path, report, num_new)
+
+
+def load_source(
+    config: SynthConfig, engine: Callable[[], Engine]
+) -> tuple[list[Dialogue], SourceReport]:
+    """Return the dialogues of the configured source; `questions` are answered and kept first."""
+    if config.source.name != "questions":
+        return config.source.load(config.part)
+    from gatt.sources.answered import answered_questions
+
+    source = config.source
+    num = source.num or config.num_samples
+    return answered_questions(
+        replace(source, num=num).request(),
+        config.part,
+        engine,
+        config.teacher.sampling,
+        config.output_dir / "dialogues.jsonl",
+        fingerprint(config_dict(config.source) | config_dict(config.teacher)),
+    )
+
+
+def fingerprinted(config: SynthConfig) -> dict[str, Any]:
+    """Return what decides the samples: not where they go, nor the size of batches."""
+    settings = config_dict(config)
+    for key in ("output_dir", "batch_samples"):
+        del settings[key]
+    for key in ("device", "max_rows", "max_cache_tokens"):
+        del settings["teacher"]["engine"][key]
+    return settings | {"verifiers": verifier_versions()}
+
+
+def _close(config: SynthConfig, path: Path, report: SourceReport, num_new: int) -> SynthResult:
+    num_samples = num_targets = num_turns = 0
+    for sample in read_samples(path):
+        num_samples += 1
+        num_targets += sample.num_targets
+        num_turns += len(sample.targets)
+    if not num_targets:
+        raise DataError(
+            f"{path}: none of {num_turns} turns has a target, every draw was rejected: see the reasons "
+            f"in {path.with_name('README.md')}, or allow more attempts or other families"
+        )
+    write_card(config, path, report)
+    return SynthResult(path, num_samples, num_targets, num_turns, num_new)
+
+
+def _teacher(config: SynthConfig) -> Engine:
+    adapter = config.teacher.adapter
+    return make_engine(config.teacher.engine, {"teacher": Path(adapter)} if adapter else None)
+
+
+def _once(make: Callable[[], Engine]) -> Callable[[], Engine]:
+    made: list[Engine] = []
+
+    def get() -> Engine:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return get
+
+
+def _provenance(config: SynthConfig) -> dict[str, Any]:
+    return {
+        "teacher": config.teacher.engine.model,
+        "adapter": config.teacher.adapter or "",
+        "sampling": config_dict(config.teacher.sampling),
+        "seed": config.seed,
+        "versions": {name: version or "" for name, version in versions().items()},
+        "commit": str((provenance().get("git") or {}).get("commit", "")),
+    }
+
+
+def _digest(plan: Sequence[PlannedSample]) -> str:
+    sha = hashlib.sha256()
+    for planned in plan:
+        instruction = planned.instruction.as_dict() if planned.instruction else None
+        row = [planned.id, planned.dialogue.as_dict(), instruction]
+        sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
+    return sha.hexdigest()

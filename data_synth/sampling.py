@@ -1,0 +1,155 @@
+"""A reply for every turn: sampled, verified, hinted, composed, or an honest gap.
+
+Source: Llama 2, arXiv:2307.09288, section 3.3 ("in a process analogous to
+rejection sampling"). Deviations: the teacher may be told to be brief, a hint
+follows rejected draws, and an utterance may be added; each target says which.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from data_synth.config import TeacherConfig
+from data_synth.filters import refuse
+from data_synth.plan import PlannedSample
+from gatt.dialogue import Dialogue, Message
+from gatt.generation.base import Engine, Generation, GenerationRequest
+from gatt.instruction import Instruction
+from gatt.sample import GattSample, TargetKind, TurnTarget
+from gatt.verifiers import check_all, overall
+from gatt.views import JOINT, prompt_of_turn, sampling_view
+
+
+@dataclass
+class _Turn:
+    """One turn of one planned sample, while it waits for its target."""
+
+    sample: PlannedSample
+    view: Dialogue
+    turn: int
+    attempts: int = 0
+    reply: str | None = None
+    kind: TargetKind | None = None
+    reason: str = "rejected"
+    verdicts: tuple[Mapping[str, Any], ...] = ()
+    usable: str | None = field(default=None)
+    """A reply that only the verifiers rejected; what `compose` adds to."""
+
+
+def sample_batch(
+    engine: Engine,
+    batch: Sequence[PlannedSample],
+    config: TeacherConfig,
+    *,
+    seed: int,
+    provenance: Mapping[str, Any],
+) -> list[GattSample]:
+    """Return the finished samples of a batch, in order.
+
+    All turns that still lack a target are asked for together, so that the
+    engine can encode each dialogue once. A draw depends on the seed, sample,
+    turn and attempt, not on the batch.
+
+    Raises:
+        GenerationError: the engine gave no reply.
+    """
+    turns = [
+        _Turn(sample, _teacher_view(sample, config.brief), turn)
+        for sample in batch
+        for turn in range(1, sample.dialogue.num_turns + 1)
+    ]
+    for attempt in range(config.attempts + config.hint_attempts):
+        is_hinted = attempt >= config.attempts
+        waiting = [
+            t
+            for t in turns
+            if t.reply is None and (not is_hinted or (t.sample.instruction and t.sample.instruction.hint))
+        ]
+        if not waiting:
+            continue
+        requests = [_request(t, attempt, is_hinted, config) for t in waiting]
+        for turn, generation in zip(
+            waiting, engine.generate(requests, config.sampling, config.adapter and "teacher"), strict=True
+        ):
+            _judge(turn, generation, "hinted" if is_hinted else "sampled")
+    if config.compose:
+        for turn in turns:
+            if turn.reply is None and turn.usable:
+                _compose(turn, seed)
+    return [_finished(s, [t for t in turns if t.sample is s], provenance) for s in batch]
+
+
+def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
+    parts = [sample.instruction.text if sample.instruction else None, brief]
+    told = " ".join(p for p in parts if p)
+    return sampling_view(sample.dialogue, told or None)
+
+
+def _request(turn: _Turn, attempt: int, is_hinted: bool, config: TeacherConfig) -> GenerationRequest:
+    messages = prompt_of_turn(turn.view, turn.turn)
+    if config.context_turns is not None:
+        messages = messages[-(2 * config.context_turns + 1) :]
+    if is_hinted and turn.sample.instruction and turn.sample.instruction.hint:
+        last = messages[-1].content + JOINT + turn.sample.instruction.hint
+        messages = (*messages[:-1], Message("user", last))
+    return GenerationRequest(f"{turn.sample.id}/{turn.turn}/{attempt}", messages, turn.sample.id)
+
+
+def _judge(turn: _Turn, generation: Generation, kind: TargetKind) -> None:
+    turn.attempts += 1
+    instruction = turn.sample.instruction
+    told = [m.content for m in turn.sample.dialogue.messages[: 2 * turn.turn - 1]]
+    problem = refuse(generation, instruction, told)
+    if problem:
+        turn.reason = problem
+        return
+    _verify(turn, generation.text.strip(), instruction, kind)
+
+
+def _verify(turn: _Turn, text: str, instruction: Instruction | None, kind: TargetKind) -> None:
+    if instruction is None:
+        turn.reply, turn.kind, turn.verdicts = text, kind, ()
+        return
+    verdicts = check_all(instruction.verifiers, text)
+    turn.verdicts = tuple(v.as_dict() for v in verdicts)
+    status = overall(verdicts)
+    if status == "pass":
+        turn.reply, turn.kind = text, kind
+    else:
+        turn.reason = "undecided" if status == "undecided" else "rejected"
+        turn.usable = text
+
+
+def _compose(turn: _Turn, seed: int) -> None:
+    """Add one of the instruction's utterances to a reply that lacked just that."""
+    instruction = turn.sample.instruction
+    if instruction is None or not instruction.utterances or not turn.usable:
+        return
+    rng = random.Random(f"{seed}/{turn.sample.id}/{turn.turn}/compose")
+    text = turn.usable if turn.usable[-1] in ".!?…" else turn.usable + "."
+    _verify(turn, f"{text} {rng.choice(instruction.utterances)}", instruction, "composed")
+
+
+def _finished(
+    sample: PlannedSample, turns: Sequence[_Turn], provenance: Mapping[str, Any]
+) -> GattSample:
+    return GattSample(
+        id=sample.id,
+        dialogue=sample.dialogue,
+        instruction=sample.instruction,
+        targets=tuple(
+            TurnTarget(
+                turn=t.turn,
+                reply=t.reply,
+                reason=None if t.reply is not None else t.reason,
+                kind=t.kind,
+                attempts=t.attempts,
+                verdicts=t.verdicts,
+            )
+            for t in turns
+        ),
+        provenance=provenance,
+    )

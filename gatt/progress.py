@@ -1,0 +1,81 @@
+"""One progress bar for all long work: on a terminal a bar, in a log a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+LOG_SECONDS = 15.0
+"""Least time between two lines where there is no terminal."""
+
+
+class Bar(Protocol):
+    """What the work reports to."""
+
+    def advance(self, num: int) -> None:
+        """Count `num` more units as done."""
+        ...
+
+
+class _LineBar:
+    """Progress as plain lines, for logs and pipes."""
+
+    def __init__(self, label: str, total: int, unit: str, done: int) -> None:
+        self._label, self._total, self._unit, self._done = label, total, unit, done
+        self._started = self._said = time.monotonic()
+        self._first = done
+
+    def advance(self, num: int) -> None:
+        self._done += num
+        now = time.monotonic()
+        if now - self._said >= LOG_SECONDS or self._done >= self._total:
+            self._said = now
+            seconds = now - self._started
+            rate = (self._done - self._first) / seconds if seconds else 0.0
+            left = (self._total - self._done) / rate if rate else 0.0
+            sys.stderr.write(
+                f"{self._label}: {self._done}/{self._total} {self._unit}, {seconds:.0f} s, "
+                f"about {left:.0f} s left\n"
+            )
+            sys.stderr.flush()
+
+
+class _RichBar:
+    def __init__(self, progress: Progress, label: str, total: int, done: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task(label, total=total, completed=done)
+
+    def advance(self, num: int) -> None:
+        self._progress.advance(self._task, num)
+
+
+@contextmanager
+def progress_bar(label: str, total: int, *, unit: str, done: int = 0) -> Iterator[Bar]:
+    """Show the progress of `total` units, `done` of which stood already when it began."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _LineBar(label, total, unit, done)
+        return
+    columns = (
+        TextColumn("{task.description:<12}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        yield _RichBar(progress, label, total, done)
