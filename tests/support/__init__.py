@@ -1,0 +1,1 @@
+"""Stand-ins for models, tokenizers and data that several tests share."""
