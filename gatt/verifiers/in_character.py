@@ -86,7 +86,10 @@ class InCharacter(Rule):
         self._denial = re.compile(
             rf"\bi(?:'m| am) (?:not|no) (?:really |actually )?(?:an? |the )?(?:{either})\b"
         )
-        self._story = re.compile(rf"(?:^|[.!?\n]\s*)(?:{either}){_ITS_OWN_STORY}")
+        self._story = re.compile(
+            rf"(?:^|[.!?\n]\s*)(?:{either}){_ITS_OWN_STORY}"
+            rf"|\babout (?:{either})\b[^.!?\n]*[.!?](?=\s+(?:he|she)\b)"
+        )
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""

@@ -15,10 +15,25 @@ from gatt.instruction import VerifierSpec
 from gatt.verifiers.base import Status, Verdict, Verifier
 
 VERIFIERS: dict[str, str] = {
+    "bullets": "gatt.verifiers.bullets:Bullets",
+    "emoji": "gatt.verifiers.tokens:Emoji",
+    "ends_with": "gatt.verifiers.edges:EndsWith",
+    "ends_with_question": "gatt.verifiers.edges:EndsWithQuestion",
+    "excludes": "gatt.verifiers.excludes:Excludes",
+    "haiku": "gatt.verifiers.haiku:Haiku",
     "in_character": "gatt.verifiers.in_character:InCharacter",
+    "json_object": "gatt.verifiers.json_object:JsonObject",
     "language": "gatt.verifiers.language:Language",
+    "letter_case": "gatt.verifiers.letter_case:LetterCase",
+    "lines": "gatt.verifiers.counts:Lines",
+    "number": "gatt.verifiers.tokens:Number",
+    "paragraphs": "gatt.verifiers.counts:Paragraphs",
     "question_about": "gatt.verifiers.question_about:QuestionAbout",
+    "sentences": "gatt.verifiers.counts:Sentences",
+    "starts_with": "gatt.verifiers.edges:StartsWith",
     "terms": "gatt.verifiers.terms:Terms",
+    "words": "gatt.verifiers.counts:Words",
+    "wrapped": "gatt.verifiers.wrapped:Wrapped",
 }
 """Kind -> `module:Class`. A new kind is one file, one line here, one test."""
 

@@ -1,0 +1,46 @@
+"""`bullets`: lines of a markdown list."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.rule import Rule, require_bounds
+
+_BULLET = re.compile(r"^[ \t]*(?:[-*+•–]|\d{1,3}[.)])[ \t]+.*?[^\W_].*$", re.MULTILINE)
+
+
+class Bullets(Rule):
+    """Passes if the number of list items ("- ", "* ", "• ", "1. ") is within the bounds.
+
+    Args:
+        min: fewest allowed, a whole number from 1 up.
+        max: most allowed; unbounded if not given.
+
+    Raises:
+        VerifierError: no bound at all, a bound that is no whole number from 1
+            up, or `min` above `max`.
+    """
+
+    kind = "bullets"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"min": 2, "max": 3},
+            good=("- tea is good\n- milk is better", "Sure:\n1. buy bread\n2) **eat** it\n• rest"),
+            bad=("I like tea - and milk.", "- only one here", "* a\n* b\n* c\n* d"),
+        ),
+    )
+
+    def __init__(self, *, min: int | None = 2, max: int | None = None) -> None:  # noqa: A002
+        self._low, self._high = require_bounds(self.kind, min, max, least=1)
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        found = list(_BULLET.finditer(reply))
+        if len(found) < self._low:
+            return self.failed(f"{len(found)} bullet lines, expected at least {self._low}")
+        if self._high is not None and len(found) > self._high:
+            return self.failed(f"{len(found)} bullet lines, expected at most {self._high}")
+        span = (found[0].start(), found[-1].end()) if found else None
+        return self.passed(f"{len(found)} bullet lines", span)

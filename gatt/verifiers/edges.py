@@ -1,0 +1,141 @@
+"""`starts_with`, `ends_with`, `ends_with_question`: how a reply opens and closes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from gatt.errors import VerifierError
+from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.folding import fold, fold_text
+from gatt.verifiers.question_about import is_question
+from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.sentence_split import sentence_spans
+from gatt.verifiers.words import CJK
+
+_NOT_INSIDE_LEFT = rf"(?<![^\W{CJK}])"
+_NOT_INSIDE_RIGHT = rf"(?![^\W{CJK}])"
+
+
+def _phrase(text: str) -> str:
+    """Return a pattern for a phrase whatever stands at its edges; "" if no letter is left."""
+    core = re.sub(r"^[\W_]+|[\W_]+$", "", fold_text(text))
+    return r"\s+".join(map(re.escape, core.split()))
+
+
+class _Edge(Rule):
+    """The common part of `starts_with` and `ends_with`."""
+
+    _place: ClassVar[str]
+
+    def __init__(self, *, any_of: Sequence[str]) -> None:
+        texts = require_texts(self.kind, "any_of", any_of)
+        if not texts:
+            raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a text")
+        self._texts = texts
+        self._symbols = tuple(text.strip() for text in texts if not _phrase(text))
+        phrases = [phrase for text in texts if (phrase := _phrase(text))]
+        self._regex = re.compile(self._pattern("|".join(phrases) if phrases else r"(?!)"))
+
+    def _pattern(self, either: str) -> str:
+        raise NotImplementedError
+
+    def _has_symbol(self, reply: str) -> bool:
+        raise NotImplementedError
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        folded = fold(reply)
+        match = self._regex.search(folded.text)
+        if match:
+            span = folded.span(*match.span("phrase"))
+            return self.passed(f"{self._place} with {quote(reply[slice(*span)])}", span)
+        if self._symbols and self._has_symbol(reply.strip()):
+            return self.passed(f"{self._place} with one of {' '.join(self._symbols)}")
+        return self.failed(f"{self._place} with none of: {', '.join(self._texts[:4])}")
+
+
+class StartsWith(_Edge):
+    """Passes if the reply starts with one of the texts, as whole words.
+
+    White space, markdown, quotation marks and case make no difference.
+
+    Args:
+        any_of: texts, at least one; one of symbols alone (an emoji) is matched
+            as it stands.
+
+    Raises:
+        VerifierError: `any_of` is no list of texts, or has none.
+    """
+
+    kind = "starts_with"
+    _place = "starts"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"any_of": ["Ahoy", "Good day"]},
+            good=("Ahoy, my friend!", '**"Good  day** to you," said the captain.'),
+            bad=("Well, ahoy there.", "Ahoyed again by them.", "Good morning to you."),
+        ),
+    )
+
+    def _pattern(self, either: str) -> str:
+        return rf"\A[\W_]*(?P<phrase>{either}){_NOT_INSIDE_RIGHT}"
+
+    def _has_symbol(self, reply: str) -> bool:
+        return reply.startswith(self._symbols)
+
+
+class EndsWith(_Edge):
+    """Passes if the reply ends with one of the texts, as whole words.
+
+    White space, markdown, case and punctuation after it make no difference.
+
+    Args:
+        any_of: texts, at least one; one of symbols alone (an emoji) is matched
+            as it stands.
+
+    Raises:
+        VerifierError: `any_of` is no list of texts, or has none.
+    """
+
+    kind = "ends_with"
+    _place = "ends"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"any_of": ["over and out.", "May the wind be with you!"]},
+            good=("That is all. Over and out!", "See you. *May the wind be with you* 😊"),
+            bad=("Over and out, said he, and left.", "That is all.", "Moreover and out we go."),
+        ),
+    )
+
+    def _pattern(self, either: str) -> str:
+        return rf"{_NOT_INSIDE_LEFT}(?P<phrase>{either})[\W_]*\Z"
+
+    def _has_symbol(self, reply: str) -> bool:
+        return reply.endswith(self._symbols)
+
+
+class EndsWithQuestion(Rule):
+    """Passes if the last sentence is a question."""
+
+    kind = "ends_with_question"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {},
+            good=("I like tea. Do you?", "Fine! **And how are you?** 😊"),
+            bad=("Do you like tea? I do.", "I wonder what you like."),
+        ),
+    )
+
+    def __init__(self) -> None:
+        """Take no parameters."""
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        spans = sentence_spans(reply)
+        start, end = spans[-1] if spans else (0, 0)
+        last = reply[start:end]
+        if is_question(last):
+            return self.passed(f"ends by asking {quote(last)}", (start, end))
+        return self.failed(f"ends with {quote(last)}, no question")

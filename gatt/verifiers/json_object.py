@@ -1,0 +1,64 @@
+"""`json_object`: the reply is one JSON object."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.rule import Rule, require_texts
+
+_FENCE = re.compile(r"\A```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)\n?[ \t]*```\Z", re.DOTALL | re.I)
+
+
+class JsonObject(Rule):
+    """Passes if the whole reply, a code fence aside, is a JSON object with the keys.
+
+    Args:
+        keys: keys that must be there; others may be.
+
+    Raises:
+        VerifierError: `keys` is no list of texts.
+    """
+
+    kind = "json_object"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"keys": ["answer"]},
+            good=('{"answer": "I like tea."}', '```json\n{"answer": "yes", "sure": true}\n```'),
+            bad=(
+                "The answer is yes.",
+                '{"reply": "I like tea."}',
+                'Here it is: {"answer": "yes"}',
+                '["answer"]',
+                "{'answer': 'yes'}",
+            ),
+        ),
+    )
+
+    def __init__(self, *, keys: Sequence[str] = ()) -> None:
+        self._keys = require_texts(self.kind, "keys", keys)
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        text = reply.strip()
+        fenced = _FENCE.match(text)
+        try:
+            value: Any = json.loads(fenced["body"] if fenced else text, parse_constant=_refuse)
+        except json.JSONDecodeError as error:
+            return self.failed(f"no JSON: {error.msg} at character {error.pos}")
+        except (ValueError, RecursionError) as error:
+            return self.failed(f"no usable JSON: {error}")
+        if not isinstance(value, dict):
+            return self.failed(f"JSON {type(value).__name__}, expected an object")
+        missing = [key for key in self._keys if key not in value]
+        if missing:
+            return self.failed(f"no key {missing[0]!r}")
+        return self.passed(f"a JSON object with {len(value)} keys")
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and Infinity, which JSON does not have."""
+    raise ValueError(f"{constant} is no JSON value")
