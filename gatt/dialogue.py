@@ -8,7 +8,7 @@ A dialogue file is JSONL in the ecosystem's own form, one object a line::
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -150,8 +150,14 @@ def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
     return Dialogue(str(identity), parse_messages(raw["messages"]))
 
 
-def read_dialogues(path: Path) -> Iterator[Dialogue]:
+def read_dialogues(
+    path: Path, parse: Callable[[object, str], Dialogue] = parse_dialogue
+) -> Iterator[Dialogue]:
     """Yield the dialogues of a JSONL file; blank lines are passed over.
+
+    Args:
+        path: the file.
+        parse: makes a dialogue of one line's value and a default id.
 
     Raises:
         DataError: with file and line, for a missing or empty file, broken
@@ -167,7 +173,7 @@ def read_dialogues(path: Path) -> Iterator[Dialogue]:
             if not line.strip():
                 continue
             try:
-                dialogue = parse_dialogue(json.loads(line), default_id=f"{path.stem}-{number}")
+                dialogue = parse(json.loads(line), f"{path.stem}-{number}")
             except json.JSONDecodeError as error:
                 raise DataError(
                     f"{path} line {number}: broken JSON ({error.msg}, column {error.colno}): "

@@ -1,0 +1,8 @@
+"""Where dialogues come from: one small file a source, and one explicit table of their names."""
+
+from __future__ import annotations
+
+from gatt.sources.base import SourceReport, SourceRequest
+from gatt.sources.table import SOURCES, load_dialogues
+
+__all__ = ["SOURCES", "SourceReport", "SourceRequest", "load_dialogues"]

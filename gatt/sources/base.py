@@ -1,0 +1,145 @@
+"""What every source is asked for, what it reports, and how dialogues are chosen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gatt.dialogue import Dialogue, Message
+from gatt.errors import ConfigError, DataError
+from gatt.partition import Part, partition
+
+
+@dataclass(frozen=True)
+class SourceRequest:
+    """How many dialogues of which length are wanted.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    min_turns: int
+    """Dialogues with fewer whole exchanges are dropped."""
+    max_turns: int
+    """Longer dialogues are cut after this many exchanges."""
+    num: int | None
+    """Most dialogues to return; None is all there are."""
+    seed: int
+    """Fixes the order. A smaller `num` gives the first ones of the same order."""
+
+    def __post_init__(self) -> None:
+        if self.min_turns < 1:
+            raise ConfigError(f"min_turns is {self.min_turns}: expected at least 1")
+        if self.max_turns < self.min_turns:
+            raise ConfigError(
+                f"max_turns is {self.max_turns}: expected at least min_turns ({self.min_turns})"
+            )
+        if self.num is not None and self.num < 1:
+            raise ConfigError(f"num is {self.num}: expected at least 1, or null for all")
+
+
+@dataclass
+class SourceReport:
+    """What a source read, kept and dropped: `num_read == num_kept + dropped.total()`."""
+
+    source: str
+    num_read: int = 0
+    num_kept: int = 0
+    longest_turns: int = 0
+    """Whole exchanges of the longest usable dialogue, before cutting."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Dialogues that were not returned, by reason."""
+    changed: Counter[str] = field(default_factory=Counter)
+    """Dialogues that were altered, whether kept in the end or not, by what was done."""
+    first_problem: str | None = None
+    """The first broken row in words, where broken rows are dropped."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the report as a run folder or dataset card holds it."""
+        return {
+            "source": self.source,
+            "num_read": self.num_read,
+            "num_kept": self.num_kept,
+            "longest_turns": self.longest_turns,
+            "dropped": dict(self.dropped.most_common()),
+            "changed": dict(self.changed.most_common()),
+            "first_problem": self.first_problem,
+        }
+
+
+def order_key(seed: int, identity: str) -> str:
+    """Return what dialogues are sorted by: neither file order nor `num` plays a part."""
+    return hashlib.sha256(f"{seed}\x1f{identity}".encode()).hexdigest()
+
+
+def whole_exchanges(dialogue: Dialogue, report: SourceReport) -> Dialogue | None:
+    """Return the dialogue without system message and open last turn; None if nothing is left."""
+    body: tuple[Message, ...] = dialogue.messages
+    if dialogue.has_system:
+        report.changed["system message removed"] += 1
+        body = body[1:]
+    if len(body) % 2:
+        report.changed["open last turn cut"] += 1
+        body = body[:-1]
+    return Dialogue(dialogue.id, body) if body else None
+
+
+def select(
+    candidates: Iterable[Dialogue],
+    request: SourceRequest,
+    report: SourceReport,
+    part: Part | None = None,
+) -> list[Dialogue]:
+    """Return the dialogues that the request asks for, in the order of its seed.
+
+    Args:
+        candidates: every dialogue of the source; those without a whole exchange,
+            exact duplicates, too short ones and those of other parts are dropped.
+        request: lengths, number and seed.
+        report: counts of the source, added to here.
+        part: only dialogues that `partition` puts there; None is all.
+
+    Raises:
+        DataError: nothing is left; says what the longest dialogue was.
+    """
+    kept: list[Dialogue] = []
+    seen: set[tuple[str, ...]] = set()
+    for candidate in candidates:
+        dialogue = whole_exchanges(candidate, report)
+        if dialogue is None:
+            report.dropped["no whole exchange"] += 1
+            continue
+        report.longest_turns = max(report.longest_turns, dialogue.num_turns)
+        # Before partition: two copies under two ids must not end up in two parts.
+        text = tuple(" ".join(m.content.casefold().split()) for m in dialogue.messages)
+        if text in seen:
+            report.dropped["exact duplicate"] += 1
+            continue
+        seen.add(text)
+        if dialogue.num_turns < request.min_turns:
+            report.dropped["too short"] += 1
+        elif part is not None and partition(dialogue.id) != part:
+            report.dropped["other part"] += 1
+        else:
+            kept.append(dialogue)
+    if not kept:
+        raise DataError(_nothing_left(request, report, part))
+    kept.sort(key=lambda d: order_key(request.seed, d.id))
+    chosen = kept[: request.num]
+    if len(chosen) < len(kept):
+        report.dropped["not needed"] += len(kept) - len(chosen)
+    report.num_kept = len(chosen)
+    return [d.first_turns(min(d.num_turns, request.max_turns)) for d in chosen]
+
+
+def _nothing_left(request: SourceRequest, report: SourceReport, part: Part | None) -> str:
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in report.dropped.most_common())
+    where = f" of part {part!r}" if part else ""
+    problem = f"; first broken row: {report.first_problem}" if report.first_problem else ""
+    return (
+        f"source {report.source!r}: no dialogue{where} with at least {request.min_turns} turns "
+        f"(longest found: {report.longest_turns}; read {report.num_read}; "
+        f"dropped {reasons or 'none'}{problem}): lower min_turns or use another source"
+    )

@@ -1,0 +1,164 @@
+"""Dialogues from any data set that `datasets` can load: a hub id, a folder, a Parquet file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from gatt.dialogue import Dialogue
+from gatt.errors import ConfigError, DataError
+from gatt.partition import Part
+from gatt.sources.base import SourceReport, SourceRequest
+from gatt.sources.rows import COLUMNS, parse_row
+
+FILE_BUILDERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
+
+
+def read(
+    request: SourceRequest,
+    report: SourceReport,
+    part: Part | None = None,  # noqa: ARG001 - part of the readers' contract
+    *,
+    path: str,
+    name: str | None = None,
+    split: str = "train",
+    column: str | None = None,
+    streaming: bool = False,
+    max_rows: int | None = None,
+) -> Iterator[Dialogue]:
+    """Yield the dialogues of a data set.
+
+    Rows of other people's data that break the contract of a dialogue are
+    counted and left out. A row without an `id` is named by its position.
+
+    Args:
+        request: its seed shuffles a stream before `max_rows` cuts it.
+        report: gets the counts.
+        part: not used here.
+        path: a hub id, a folder saved by `save_to_disk` or of data files, or one file.
+        name: configuration of the data set.
+        split: which split.
+        column: where the messages stand; None takes the first of `COLUMNS` there is.
+        streaming: read without downloading all of it; needs `max_rows`.
+        max_rows: most rows to read; None is all of them.
+
+    Raises:
+        ConfigError: streaming without `max_rows`, or `max_rows` below 1.
+        DataError: not found, no network, no such split, no such column.
+    """
+    if max_rows is not None and max_rows < 1:
+        raise ConfigError(f"source 'hub': max_rows is {max_rows}: expected at least 1")
+    if streaming and max_rows is None:
+        raise ConfigError("source 'hub': streaming needs max_rows, the most rows to read")
+    rows = _open(path, name, split, streaming)
+    found = _column(path, rows.column_names, column)
+    # The position is taken before the shuffle: it names the row, whatever the seed.
+    numbered: Iterable[tuple[int, dict[str, Any]]]
+    if streaming:
+        rows = rows.map(_with_position, with_indices=True)
+        rows = rows.shuffle(seed=request.seed, buffer_size=min(max_rows or 1, 10_000))
+        numbered = ((row.pop(_POSITION), row) for row in rows)
+    else:
+        numbered = enumerate(rows)
+    yield from _parse(path, islice(numbered, max_rows), found, report)
+
+
+_POSITION = "__position"
+
+
+def _with_position(row: dict[str, Any], index: int) -> dict[str, Any]:
+    return {**row, _POSITION: index}
+
+
+def _parse(
+    path: str,
+    numbered: Iterable[tuple[int, dict[str, Any]]],
+    column: str,
+    report: SourceReport,
+) -> Iterator[Dialogue]:
+    stem = Path(path).stem
+    form = "conversations" if column == "conversations" else "messages"
+    seen: set[str] = set()
+    for index, row in numbered:
+        report.num_read += 1
+        identity = row.get("id")
+        if identity is None or identity == "":
+            identity = f"{stem}-{index}"
+        messages = row[column]
+        is_sharegpt = bool(messages) and isinstance(messages[0], dict) and "from" in messages[0]
+        key = "conversations" if is_sharegpt else form
+        try:
+            dialogue = parse_row({"id": identity, key: messages})
+        except DataError as error:
+            report.dropped["broken row"] += 1
+            report.first_problem = report.first_problem or f"row {index}: {error}"
+            continue
+        if dialogue.id in seen:
+            report.dropped["repeated id"] += 1
+            continue
+        seen.add(dialogue.id)
+        yield dialogue
+
+
+def _open(path: str, name: str | None, split: str, streaming: bool) -> Any:
+    """Return the split as a `datasets` object.
+
+    Raises:
+        DataError: in one line, whatever `datasets` raised.
+    """
+    # Takes a second to import: only for those who use it.
+    import datasets
+
+    local = Path(path)
+    is_saved = any((local / f).is_file() for f in ("dataset_dict.json", "state.json"))
+    try:
+        if is_saved:
+            loaded = datasets.load_from_disk(path)
+            if isinstance(loaded, datasets.DatasetDict):
+                loaded = _pick_split(path, loaded, split)
+            return loaded.to_iterable_dataset() if streaming else loaded
+        builder = FILE_BUILDERS.get(local.suffix) if local.is_file() else None
+        if builder is not None:
+            return datasets.load_dataset(builder, data_files=path, split=split, streaming=streaming)
+        return datasets.load_dataset(path, name=name, split=split, streaming=streaming)
+    except DataError:
+        raise
+    except Exception as error:  # `datasets` lets through errors of many libraries
+        raise DataError(_load_problem(path, split, error)) from error
+
+
+def _pick_split(path: str, loaded: Any, split: str) -> Any:
+    if split not in loaded:
+        raise DataError(
+            f"data set {path!r} has no split {split!r}: expected one of {', '.join(loaded)}"
+        )
+    return loaded[split]
+
+
+def _load_problem(path: str, split: str, error: Exception) -> str:
+    said = " ".join(str(error).split())[:300]
+    kind = type(error).__name__
+    if "split" in said.lower():
+        return f"data set {path!r} has no split {split!r}: {said}"
+    if isinstance(error, ConnectionError) or "Connect" in kind or "Timeout" in kind:
+        return (
+            f"data set {path!r}: no such local folder, and the hub cannot be reached ({kind}): "
+            "check the network, or give a local folder"
+        )
+    if isinstance(error, FileNotFoundError) or "NotFound" in kind:
+        return f"data set {path!r}: not found, neither as a local folder nor on the hub ({kind})"
+    return f"data set {path!r} cannot be loaded ({kind}): {said}"
+
+
+def _column(path: str, names: list[str] | None, column: str | None) -> str:
+    known = names or []
+    wanted = (column,) if column is not None else COLUMNS
+    for candidate in wanted:
+        if candidate in known:
+            return candidate
+    raise DataError(
+        f"data set {path!r} has no column {' or '.join(map(repr, wanted))}: "
+        f"found {', '.join(known) or 'none'}"
+    )

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from gatt.dialogue import Dialogue, Message
+from gatt.errors import ConfigError, DataError
+from gatt.partition import PARTS, partition
+from gatt.sources.base import SourceReport, SourceRequest, select
+
+
+def dialogue(identity: str, num_turns: int, text: str | None = None) -> Dialogue:
+    said = text or identity
+    pairs = [
+        (Message("user", f"{said} {t}?"), Message("assistant", f"{said} {t}."))
+        for t in range(num_turns)
+    ]
+    return Dialogue(identity, tuple(m for pair in pairs for m in pair))
+
+
+def request(**changes: int | None) -> SourceRequest:
+    values = {"min_turns": 2, "max_turns": 3, "num": None, "seed": 0, **changes}
+    return SourceRequest(**values)  # type: ignore[arg-type]
+
+
+def test_order_depends_on_seed_only_and_num_takes_the_first() -> None:
+    pool = [dialogue(f"d{i}", 3) for i in range(20)]
+    one = [d.id for d in select(pool, request(), SourceReport("x"))]
+    assert [d.id for d in select(pool[::-1], request(), SourceReport("x"))] == one
+    assert [d.id for d in select(pool, request(num=5), SourceReport("x"))] == one[:5]
+    assert [d.id for d in select(pool, request(seed=1), SourceReport("x"))] != one
+
+
+def test_counts_add_up_and_lengths_hold() -> None:
+    system = Dialogue("sys", (Message("system", "Be kind."), *dialogue("s", 2).messages))
+    still_open = Dialogue("open", (*dialogue("o", 2).messages, Message("user", "Still there?")))
+    lone = Dialogue("lone", (Message("user", "Anyone?"),))
+    copy = dialogue("copy", 5, text="A")
+    pool = [dialogue("a", 5), copy, dialogue("short", 1), system, still_open, lone]
+    report = SourceReport("x", num_read=len(pool))
+    kept = {d.id: d for d in select(pool, request(), report)}
+    assert set(kept) == {"a", "sys", "open"}
+    assert kept["a"].num_turns == 3
+    assert kept["sys"].system is None
+    for d in kept.values():
+        assert len(d.replies) == d.num_turns >= 2
+    assert report.dropped == {"exact duplicate": 1, "too short": 1, "no whole exchange": 1}
+    assert report.changed == {"system message removed": 1, "open last turn cut": 2}
+    assert report.num_read == report.num_kept + report.dropped.total()
+    assert report.longest_turns == 5
+    assert report.as_dict()["dropped"] == dict(report.dropped)
+
+
+def test_parts_are_disjoint_and_complete() -> None:
+    pool = [dialogue(f"d{i}", 2) for i in range(60)]
+    ids = [
+        {d.id for d in select(pool, request(), SourceReport("x"), part)}  # type: ignore[arg-type]
+        for part in PARTS
+    ]
+    assert sum(map(len, ids)) == 60
+    assert set.union(*ids) == {d.id for d in pool}
+
+
+def test_nothing_left_names_the_longest() -> None:
+    pool = [dialogue("a", 4), dialogue("b", 7)]
+    report = SourceReport("x", num_read=2, first_problem="row 3: bad")
+    message = (
+        r"^source 'x': no dialogue with at least 9 turns \(longest found: 7; read 2; "
+        r"dropped too short: 2; first broken row: row 3: bad\): lower min_turns"
+    )
+    with pytest.raises(DataError, match=message):
+        select(pool, request(min_turns=9, max_turns=9), report)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"min_turns": 0}, "^min_turns is 0: expected at least 1"),
+        ({"max_turns": 1}, r"^max_turns is 1: expected at least min_turns \(2\)"),
+        ({"num": 0}, "^num is 0: expected at least 1, or null"),
+    ],
+)
+def test_request_refuses(changes: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        request(**changes)
+
+
+def test_partition_is_stable_and_near_its_shares() -> None:
+    counts = {p: sum(partition(f"d-{i}") == p for i in range(5000)) / 5000 for p in PARTS}
+    assert counts["train"] == pytest.approx(0.7, abs=0.03)
+    assert counts["validation"] == pytest.approx(0.1, abs=0.02)
+    assert counts["eval"] == pytest.approx(0.2, abs=0.03)
+    assert partition("any", (1.0, 0.0, 0.0)) == "train"
+    assert partition("any", (0.0, 0.0, 1.0)) == "eval"
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.1, 0.1), (1.2, -0.1, -0.1)])
+def test_partition_refuses_shares(shares: tuple[float, float, float]) -> None:
+    with pytest.raises(ConfigError, match=r"^partition shares are .* add up to 1"):
+        partition("a", shares)

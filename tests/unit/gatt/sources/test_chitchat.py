@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gatt.errors import ConfigError, DataError
+from gatt.sources import SourceRequest, chitchat, load_dialogues
+from gatt.sources.screening import Screen
+
+REQUEST = SourceRequest(2, 10, None, 0)
+CLEAN = [
+    "Hi, how are you doing today?",
+    "I am good, just a little tired.",
+    "Did you get to sleep at all?",
+    "Yeah, but my cat woke me up.",
+]
+
+
+def chat(*texts: str, senders: int = 2) -> dict[str, object]:
+    return {"messages": [[{"sender": str(i % senders), "text": t}] for i, t in enumerate(texts)]}
+
+
+def write(tmp_path: Path, raw: object) -> Path:
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    return path
+
+
+def test_merges_runs_and_makes_the_first_speaker_the_user() -> None:
+    message = [("b", "Hey&amp;  you :tongue_out:"), ("b", "What's up?"), ("a", "<em>Not</em> much")]
+    raw = {"messages": [[{"sender": s, "text": t}] for s, t in message]}
+    assert chitchat.merge(raw) == [("b", "Hey& you\nWhat's up?"), ("a", "Not much")]
+
+
+def test_reads_and_counts(tmp_path: Path) -> None:
+    raw = {
+        "ok": chat(*CLEAN),
+        "lone": chat(*CLEAN, senders=1),
+        "three": chat(*CLEAN, senders=3),
+        "mail": chat(*CLEAN[:3], "Write me at jo.doe@mail.example, I will be there."),
+        "rude": chat(*CLEAN[:3], "I do not give a shit about it."),
+    }
+    dialogues, report = load_dialogues("chitchat", REQUEST, path=write(tmp_path, raw))
+    assert [d.id for d in dialogues] == ["chitchat-ok"]
+    assert [m.content for m in dialogues[0].messages] == CLEAN
+    assert dialogues[0].messages[0].role == "user"
+    assert report.dropped == {"not two speakers": 2, "personal data": 1, "blocked word": 1}
+    assert report.num_read == 5
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("You can call me, it is 801-555-0123.", "personal data"),
+        ("Have a look at www.example for it", "personal data"),
+        ("I am @some_body there", "personal data"),
+        ("You should add me on snapchat", "personal data"),
+        ("I live at 12 North Elm Street", "personal data"),
+        ("Well my name is Jane Doe", "personal data"),
+        ("asl?", "personal data"),
+        ("I am 19/f and you", "personal data"),
+        ("So what is your number", "personal data"),
+        ("He wants to kill   yourself I think", "blocked word"),
+        ("That is so FUCKING good", "blocked word"),
+        ("No hablo nada bien ingles pero quiero aprender mucho contigo", "not English"),
+        ("word " * 121, "message too long"),
+    ],
+)
+def test_screen_drops(message: str, reason: str) -> None:
+    assert Screen().problem([*CLEAN, message]) == reason
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "My name is Luke and my sister's name is Leia",
+        "I am in class, and the glass is in Essex.",
+        "It is a 7 hour drive and I have 1000 things to do",
+        "My number one thing is pie, so that is your number one too?",
+        "I am from Virginia and I killed time there.",
+        "",
+    ],
+)
+def test_screen_keeps(message: str) -> None:
+    assert Screen().problem([*CLEAN, message or "Ok then, see you."]) is None
+
+
+def test_screen_drops_one_word_chats_and_foreign_script() -> None:
+    assert Screen().problem(["Hi", "Hey", "Yes", "What do you mean?"]) == "mostly one-word messages"
+    assert Screen().problem(["как дела у тебя", "хорошо, а у тебя"]) == "not English"
+    assert Screen().problem(["12 34", "56 78"]) == "not English"
+
+
+def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chitchat, "PACKAGE", "no_such_package_here")
+    with pytest.raises(ConfigError, match=r"^source 'chitchat': .* pip install chitchat-dataset"):
+        load_dialogues("chitchat", REQUEST)
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nothing\.json: cannot read chats: No such file"):
+        load_dialogues("chitchat", REQUEST, path=tmp_path / "nothing.json")
+    with pytest.raises(DataError, match=r"dataset\.json: found list: expected an object"):
+        load_dialogues("chitchat", REQUEST, path=write(tmp_path, []))
+    with pytest.raises(DataError, match=r"dataset\.json: chat 'a': expected 'messages'"):
+        load_dialogues("chitchat", REQUEST, path=write(tmp_path, {"a": {"text": "Hi"}}))
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match=r"broken\.json: broken JSON \(.*line 1\)"):
+        load_dialogues("chitchat", REQUEST, path=tmp_path / "broken.json")

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from gatt.errors import ConfigError, DataError
+from gatt.sources import SourceRequest, load_dialogues
+
+REQUEST = SourceRequest(1, 4, None, 0)
+PAIR = [{"role": "user", "content": "Hi {}"}, {"role": "assistant", "content": "Hello"}]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+
+def messages(num: int) -> list[list[dict[str, str]]]:
+    return [[{**m, "content": m["content"].format(i)} for m in PAIR] for i in range(num)]
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def load_dataset(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return load_dataset
+
+
+def test_saved_folder_parquet_folder_and_file_give_the_same(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_dict({"id": ["a", "b"], "messages": messages(2)})
+    data.save_to_disk(str(tmp_path / "saved"))
+    datasets.DatasetDict({"train": data}).save_to_disk(str(tmp_path / "dict"))
+    (tmp_path / "files").mkdir()
+    data.to_parquet(str(tmp_path / "files" / "train.parquet"))
+    found = [
+        load_dialogues("hub", REQUEST, path=str(tmp_path / where))[0]
+        for where in ("saved", "dict", "files", "files/train.parquet")
+    ]
+    assert {d.id for d in found[0]} == {"a", "b"}
+    assert found[1:] == [found[0]] * 3
+
+
+def test_broken_rows_are_counted(tmp_path: Path) -> None:
+    rows = [*messages(2), [PAIR[1]]]
+    data = datasets.Dataset.from_dict({"id": ["a", "a", "c"], "messages": rows})
+    data.save_to_disk(str(tmp_path / "saved"))
+    dialogues, report = load_dialogues("hub", REQUEST, path=str(tmp_path / "saved"))
+    assert [d.id for d in dialogues] == ["a"]
+    assert report.dropped == {"repeated id": 1, "broken row": 1}
+    assert report.first_problem is not None
+    assert report.first_problem.startswith("row 2: dialogue 'c', turn 1: expected role 'user'")
+
+
+def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None:
+    datasets.Dataset.from_dict({"messages": messages(9)}).save_to_disk(str(tmp_path / "talk"))
+    for seed in (0, 1):
+        dialogues, report = load_dialogues(
+            "hub",
+            SourceRequest(1, 1, None, seed),
+            path=str(tmp_path / "talk"),
+            streaming=True,
+            max_rows=5,
+        )
+        assert report.num_read == 5
+        for d in dialogues:
+            assert d.id == f"talk-{d.user_turns[0].removeprefix('Hi ')}"
+
+
+def test_sharegpt_column(tmp_path: Path) -> None:
+    turns = [[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]]
+    datasets.Dataset.from_dict({"conversations": turns}).save_to_disk(str(tmp_path / "talk"))
+    dialogues, _ = load_dialogues("hub", REQUEST, path=str(tmp_path / "talk"))
+    assert [(d.id, d.replies) for d in dialogues] == [("talk-0", ("Hello",))]
+
+
+def test_missing_column_lists_those_found(tmp_path: Path) -> None:
+    datasets.Dataset.from_dict({"q": ["x"], "a": ["y"]}).save_to_disk(str(tmp_path / "s"))
+    with pytest.raises(DataError, match=r"no column 'messages' or 'conversations': found q, a$"):
+        load_dialogues("hub", REQUEST, path=str(tmp_path / "s"))
+    with pytest.raises(DataError, match=r"no column 'chat': found q, a$"):
+        load_dialogues("hub", REQUEST, path=str(tmp_path / "s"), column="chat")
+
+
+def test_missing_split(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_dict({"messages": messages(1)})
+    datasets.DatasetDict({"train": data}).save_to_disk(str(tmp_path / "d"))
+    data.to_parquet(str(tmp_path / "one.parquet"))
+    with pytest.raises(DataError, match=r"has no split 'test': expected one of train$"):
+        load_dialogues("hub", REQUEST, path=str(tmp_path / "d"), split="test")
+    with pytest.raises(DataError, match=r"^data set '[^\n]*' has no split 'test': .*train"):
+        load_dialogues("hub", REQUEST, path=str(tmp_path / "one.parquet"), split="test")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            datasets.exceptions.DatasetNotFoundError("x"),
+            r"^data set 'a/b': not found, neither as a local folder nor on the hub",
+        ),
+        (ConnectionError("x"), r"^data set 'a/b': no such local folder, and the hub cannot be"),
+        (
+            RuntimeError("odd\nthing"),
+            r"^data set 'a/b' cannot be loaded \(RuntimeError\): odd thing$",
+        ),
+    ],
+)
+def test_load_errors_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    monkeypatch.setattr(datasets, "load_dataset", raising(error))
+    with pytest.raises(DataError, match=message):
+        load_dialogues("hub", REQUEST, path="a/b")
+
+
+def test_options_that_make_no_sense() -> None:
+    with pytest.raises(ConfigError, match=r"^source 'hub': streaming needs max_rows"):
+        load_dialogues("hub", REQUEST, path="x", streaming=True)
+    with pytest.raises(ConfigError, match=r"^source 'hub': max_rows is 0: expected at least 1"):
+        load_dialogues("hub", REQUEST, path="x", max_rows=0)

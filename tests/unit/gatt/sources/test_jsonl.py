@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gatt.dialogue import Dialogue
+from gatt.errors import ConfigError, DataError
+from gatt.sources import SourceReport, SourceRequest, load_dialogues
+
+REQUEST = SourceRequest(1, 4, None, 0)
+
+
+def load(tmp_path: Path, *rows: object) -> tuple[list[Dialogue], SourceReport]:
+    path = tmp_path / "data.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return load_dialogues("jsonl", REQUEST, path=path)
+
+
+def said(*roles: str) -> list[dict[str, str]]:
+    return [{"role": r, "content": f"{r} {i}"} for i, r in enumerate(roles)]
+
+
+def test_messages_and_sharegpt_give_the_same(tmp_path: Path) -> None:
+    turns = [
+        {"from": "system", "value": "Be kind."},
+        {"from": "human", "value": "Hi"},
+        {"from": "gpt", "value": "Hello"},
+        {"from": "human", "value": "Bye"},
+    ]
+    dialogues, report = load(
+        tmp_path,
+        {"id": 7, "conversations": turns},
+        {"messages": said("system", "user", "assistant", "user")},
+    )
+    by_id = {d.id: [m.content for m in d.messages] for d in dialogues}
+    assert by_id == {"7": ["Hi", "Hello"], "data-2": ["user 1", "assistant 2"]}
+    assert report.changed == {"system message removed": 2, "open last turn cut": 2}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"messages": said("user", "user")},
+            r"data\.jsonl line 2: dialogue 'data-2', turn 1: expected role 'assistant'",
+        ),
+        (
+            {"conversations": [{"from": "gpt", "value": "Hi"}]},
+            r"data\.jsonl line 2: dialogue 'data-2', turn 1: expected role 'user' after the start",
+        ),
+        (
+            {"conversations": [{"from": "narrator", "value": "Hi"}]},
+            r"line 2: message 1: unknown speaker 'narrator': expected one of human, user",
+        ),
+        ({"conversations": "Hi"}, r"line 2: 'conversations' is str: expected a list"),
+        ({"text": "Hi"}, r"line 2: no 'messages' \(found keys: text\)"),
+    ],
+)
+def test_bad_line_is_an_error_with_its_place(tmp_path: Path, row: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load(tmp_path, {"messages": said("user", "assistant")}, row)
+
+
+def test_entry_refuses_unknown_names_and_options(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^unknown dialogue source 'jsnl', did you mean 'jsonl'"):
+        load_dialogues("jsnl", REQUEST)
+    with pytest.raises(ConfigError, match=r"^source 'jsonl' has no option 'pth', did .* 'path'\?"):
+        load_dialogues("jsonl", REQUEST, pth="x")
+    with pytest.raises(ConfigError, match=r"^source 'jsonl' needs the option 'path'"):
+        load_dialogues("jsonl", REQUEST)
