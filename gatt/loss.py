@@ -30,14 +30,18 @@ def supervised_logits(
         batch: of `gatt.collator.GattCollator`, on the model's device.
     """
     labels_BT = batch["labels"]
+    # DistributedDataParallel hides the attributes of what it wraps.
+    inner = getattr(model, "module", model)
     if "source" in batch:
         supervised = (labels_BT[0] != IGNORE).nonzero()[:, 0]
         sources = batch["source"][0][supervised]
-        config = model.config
+        config = inner.config
         mask = model_mask(
-            comb_mask(*(batch[n][0] for n in ("document_ids", "branch_ids", "visible", "position_ids"))),
+            comb_mask(
+                *(batch[n][0] for n in ("document_ids", "branch_ids", "visible", "position_ids"))
+            ),
             config._attn_implementation,
-            model.dtype,
+            inner.dtype,
         )
         inputs = {"position_ids": batch["position_ids"], "attention_mask": mask}
         rows = torch.zeros_like(supervised)

@@ -16,7 +16,7 @@ from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample
-from gatt.views import Placement, training_view
+from gatt.views import Placement, prompt_of_turn, training_view
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
 SUPERVISE: tuple[str, ...] = get_args(Supervise)
@@ -87,6 +87,99 @@ def build_comb(
             f"than max_length {max_length}: raise it or shorten the messages"
         )
     return built
+
+
+@dataclass(frozen=True)
+class BuiltRows:
+    """A sample as plain rows, one a supervised reply, and what was left out of it."""
+
+    rows: tuple[Comb, ...]
+    """Without branches; the loss is on the reply that ends the row."""
+    num_targets: int
+    num_exchanges_dropped: int
+    """Exchanges that the length policy removed, over all rows."""
+    dropped_targets: tuple[str, ...]
+    """One reason per target that could not be encoded or does not fit."""
+
+
+def build_expanded(
+    tokenizer: Tokenizer,
+    sample: GattSample,
+    *,
+    placement: Placement = "system",
+    supervise: Supervise = "last_turn",
+    max_length: int | None = None,
+) -> BuiltRows:
+    """Return one row per supervised reply, each prompt rendered on its own.
+
+    For templates that rewrite earlier turns when a new one comes: there no two
+    turns share a trunk, but each row is what the model will see at that turn.
+    With a template that keeps prefixes the rows are those of
+    `gatt.comb.expand`, but for the dialogue's own replies, which get a row each
+    instead of one for all.
+
+    Args and modes are those of `build_comb`; the length policy holds per row.
+
+    Raises:
+        TemplateError: no chat template, or it refuses the messages.
+        DataError: an unknown mode of supervision.
+    """
+    if supervise not in SUPERVISE:
+        raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
+    rows, problems = [], []
+    num_targets = num_exchanges_dropped = 0
+    for turn in range(1, sample.dialogue.num_turns + 1):
+        target = sample.targets[turn - 1].reply
+        # As in the comb: the history of the last prompt ends before the last turn's own reply.
+        own = sample.dialogue.replies[turn - 1] if turn < sample.dialogue.num_turns else None
+        replies = (
+            (target, supervise != "context_only", True),
+            (own, supervise != "last_turn", False),
+        )
+        for reply, is_supervised, is_target in replies:
+            if reply is None or not is_supervised:
+                continue
+            try:
+                row, num_dropped = _row(tokenizer, sample, turn, reply, placement, max_length)
+            except DataError as error:
+                problems.append(str(error))
+                continue
+            rows.append(row)
+            num_targets += is_target
+            num_exchanges_dropped += num_dropped
+    return BuiltRows(tuple(rows), num_targets, num_exchanges_dropped, tuple(problems))
+
+
+def _row(
+    tokenizer: Tokenizer,
+    sample: GattSample,
+    turn: int,
+    reply: str,
+    placement: Placement,
+    max_length: int | None,
+) -> tuple[Comb, int]:
+    """Return the prompt of a turn and a reply as one row, and how many exchanges it lost."""
+    turns = list(range(1, turn + 1))
+    while True:
+        view = training_view(
+            keep_turns(sample.dialogue, turns),
+            sample.instruction.text if sample.instruction else None,
+            placement,
+        )
+        last = len(turns)
+        for message in prompt_of_turn(view, last):
+            refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}")
+        prompt = encode(tokenizer, prompt_of_turn(view, last), add_generation_prompt=True)
+        ids = encode_reply(tokenizer, view, last, prompt, reply)
+        num_tokens = len(prompt) + len(ids)
+        if max_length is None or num_tokens <= max_length:
+            return Comb(prompt + ids, (IGNORE,) * len(prompt) + ids), turn - last
+        if last <= 2:
+            raise DataError(
+                f"sample {sample.id!r}: {num_tokens} tokens with turn 1 and turn {turn} alone, more "
+                f"than max_length {max_length}: raise it or shorten the messages"
+            )
+        del turns[1]
 
 
 def keep_turns(dialogue: Dialogue, turns: list[int]) -> Dialogue:

@@ -55,7 +55,9 @@ class Family:
         """Return (token, whether it is of a reply in the history) of the last prompt."""
         lines = self.openings[opening] + sum(self.later[: num_turns - 1], ())
         return [
-            (token, line.startswith("+")) for line in lines for token in tokens(line.removeprefix("+"))
+            (token, line.startswith("+"))
+            for line in lines
+            for token in tokens(line.removeprefix("+"))
         ]
 
 

@@ -1,0 +1,134 @@
+"""The finished adapter as others find it: two files of PEFT and a model card."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from gatt.provenance import versions
+from gatt.train_config import TrainConfig
+from gatt.train_data import RowReport
+
+FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
+
+
+def write_adapter(
+    draft: Path, target: Path, config: TrainConfig, report: RowReport, result: Mapping[str, Any]
+) -> None:
+    """Make the folder of an adapter out of what the trainer saved; it appears whole.
+
+    The base model is named as the user named it: where this machine keeps its
+    files is of no use to others.
+
+    Args:
+        draft: folder saved by the trainer; gone afterwards.
+        target: folder of the adapter; replaced if it is there.
+        config: of the run.
+        report: of its rows.
+        result: steps, loss, tokens.
+    """
+    for path in draft.iterdir():
+        if path.name not in FILES:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    settings = draft / "adapter_config.json"
+    values = json.loads(settings.read_text(encoding="utf-8"))
+    values["base_model_name_or_path"] = config.model
+    settings.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    (draft / "README.md").write_text(model_card(config, report, result, values), encoding="utf-8")
+    shutil.rmtree(target, ignore_errors=True)
+    draft.rename(target)
+
+
+def model_card(
+    config: TrainConfig,
+    report: RowReport,
+    result: Mapping[str, Any],
+    adapter: Mapping[str, Any],
+) -> str:
+    """Return the model card: what it is, how it was made, and what it is not good for.
+
+    Args:
+        config: of the run.
+        report: of its rows.
+        result: steps, loss, tokens.
+        adapter: PEFT's settings of the adapter.
+    """
+    # The hub takes ids only; a path there would make the card invalid.
+    base = (
+        [f"base_model: {config.model}"]
+        if config.model.count("/") == 1 and not config.model.startswith((".", "/", "~"))
+        else []
+    )
+    head = ["---", "library_name: peft", *base, "tags: [ghost-attention, gatt, lora]", "---"]
+    settings = {
+        "placement": config.placement,
+        "supervise": config.supervise,
+        "layout": report.layout,
+        "max_length": config.max_length,
+        "LoRA r / alpha / dropout": f"{adapter.get('r')} / {adapter.get('lora_alpha')} / "
+        f"{adapter.get('lora_dropout')}",
+        "learning_rate": f"{config.learning_rate:g}",
+        "lr_scheduler_type": config.lr_scheduler_type,
+        "per_device_train_batch_size": config.per_device_train_batch_size,
+        "gradient_accumulation_steps": config.gradient_accumulation_steps,
+        "optim": config.optim,
+        "weight_decay": config.weight_decay,
+        "seed": config.seed,
+    }
+    if config.init_adapter is not None:
+        settings["init_adapter"] = config.init_adapter.name
+    data = {
+        "samples used, of read": f"{report.num_used} of {report.num_samples}",
+        "rows": report.num_rows,
+        "target replies": report.num_targets,
+        "supervised tokens, of all": f"{report.num_supervised_tokens} of {report.num_tokens}",
+        "exchanges dropped by max_length": report.num_exchanges_dropped,
+        **{f"targets, {kind}": count for kind, count in sorted(report.kinds.items())},
+        **{f"samples, {family}": count for family, count in sorted(report.families.items())},
+        **{f"dropped, {reason}": count for reason, count in sorted(report.dropped.items())},
+    }
+    return "\n".join(
+        [
+            *head,
+            "",
+            "# Ghost Attention adapter",
+            "",
+            f"A LoRA adapter for `{config.model}` that keeps an instruction given once, in turn 1, over "
+            "the turns of a dialogue.",
+            "",
+            "## Method",
+            "",
+            "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), section "
+            "3.3): replies are sampled with the instruction on every user turn; for training it stands "
+            "in turn 1 only, and no token of an earlier turn carries loss.",
+            "",
+            "## Data",
+            "",
+            *_table(data),
+            "",
+            "## Training",
+            "",
+            *_table(settings),
+            "",
+            f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} supervised "
+            f"tokens, mean loss {result['train_loss']:.4f}.",
+            "",
+            "Made with " + ", ".join(f"{k} {v}" for k, v in versions().items() if v) + ".",
+            "",
+            "## Limits",
+            "",
+            "- It learns from replies of the model that sampled them, mistakes and bias included.",
+            "- Expect it to hold instructions of the families above; others are for you to measure "
+            "(`gatt eval`).",
+            "- It follows whoever writes turn 1: it is no safety measure.",
+            "- The base model's licence and limits hold.",
+            "",
+        ]
+    )
+
+
+def _table(values: Mapping[str, Any]) -> list[str]:
+    return ["| what | value |", "|---|---|", *(f"| {k} | {v} |" for k, v in values.items())]

@@ -1,0 +1,55 @@
+"""Ranks, devices and precision: the only place that knows them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """This process among all processes of the run."""
+
+    world_size: int
+    rank: int
+    device: torch.device
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this process writes what belongs to the whole run."""
+        return self.rank == 0
+
+
+def current_runtime() -> Runtime:
+    """Return ranks and device as Accelerate set them up.
+
+    Call it after the training arguments were made: they choose back end and
+    device, and the first to ask Accelerate fixes both.
+    """
+    from accelerate import PartialState
+
+    state = PartialState()
+    return Runtime(
+        world_size=state.num_processes, rank=state.process_index, device=torch.device(state.device)
+    )
+
+
+def wait_for_everyone() -> None:
+    """Return once every process has come here."""
+    from accelerate import PartialState
+
+    PartialState().wait_for_everyone()
+
+
+def is_launched_main() -> bool:
+    """Whether this is the main process by the launcher's word; safe before any set-up."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def supports_bf16() -> bool:
+    """Whether training can run in bfloat16: on a CUDA device that has it, never on CPU."""
+    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
+        return False
+    return torch.cuda.is_available() and torch.cuda.is_bf16_supported()

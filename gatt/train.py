@@ -1,0 +1,239 @@
+"""The one training path: samples in, a LoRA adapter out.
+
+Every way to start it comes here: `gatt train`, `accelerate launch -m gatt.train`
+and `accelerate launch scripts/train.py`, with one process or many.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gatt.chat_template import inspect_template
+from gatt.config import config_dict, save_config
+from gatt.errors import ConfigError, ModelError
+from gatt.model_card import write_adapter
+from gatt.models import load_model, load_tokenizer
+from gatt.provenance import provenance
+from gatt.runtime import current_runtime, wait_for_everyone
+from gatt.sample import GattSample, read_samples
+from gatt.train_config import TrainConfig
+from gatt.train_data import RowReport, build_rows
+from gatt.train_store import TrainStore, identity
+
+if TYPE_CHECKING:
+    from gatt.trainer import GattTrainer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainResult:
+    """What a training run gave."""
+
+    output_dir: Path
+    adapter: Path
+    """The folder that `gatt.models.load_adapter` takes."""
+    is_new: bool
+    """False where the same run was already finished, and nothing was done."""
+    num_steps: int
+    train_loss: float
+    """Mean over the optimiser steps of this start."""
+    num_supervised_tokens: int
+    """Trained on, over all epochs and resumes."""
+    seconds: float
+    """Of this start."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that is ready to train."""
+
+    trainer: GattTrainer
+    report: RowReport
+    store: TrainStore
+
+
+def train(config: TrainConfig) -> TrainResult:
+    """Train an adapter, go on with an interrupted run, or find it already trained.
+
+    Every process of the run calls it. Interrupted at any moment, it goes on from
+    the last checkpoint when it is called again; on one CPU process the result
+    is then the same to the bit.
+
+    Raises:
+        GattError: see `prepare`.
+        TrainingError: the loss is NaN or infinite.
+    """
+    from gatt.trainer import training_arguments
+
+    args = training_arguments(config)
+    store = open_store(config, args)
+    if config.resume and store.is_finished():
+        log.info("already trained: %s", store.adapter)
+        return _recorded(store)
+    # No process may write before all have looked.
+    wait_for_everyone()
+    prepared = prepare(config, args, store)
+    return _run(config, prepared)
+
+
+def open_store(config: TrainConfig, args: Any) -> TrainStore:
+    """Return the output folder of a run, checked to be its own.
+
+    Raises:
+        StoreError: it belongs to another configuration, or samples cannot be read.
+        ModelError: the tokenizer cannot be loaded.
+        TemplateError: it has no chat template.
+    """
+    template = str(getattr(load_tokenizer(config.model), "chat_template", "") or "")
+    store = TrainStore(
+        config.output_dir,
+        identity(
+            config,
+            world_size=current_runtime().world_size,
+            bf16=bool(args.bf16),
+            template=template,
+        ),
+    )
+    store.read()
+    return store
+
+
+def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
+    """Return the trainer of a run with its rows; nothing is written or trained yet.
+
+    Args:
+        config: of the run.
+        args: of `gatt.trainer.training_arguments`.
+        store: of `open_store`.
+
+    Raises:
+        DataError: broken samples, with file and line.
+        TrainingError: no sample or no supervised token is left.
+        ModelError: model or first adapter cannot be loaded.
+        TemplateError: the model has no usable chat template.
+    """
+    from peft import LoraConfig
+
+    from gatt.trainer import GattTrainer
+
+    # What the user can mend is found before a model is loaded.
+    inspect_template(load_tokenizer(config.model))
+    samples = list(_samples(config))
+    loaded = load_model(
+        config.model,
+        dtype="bfloat16" if args.bf16 else "float32",
+        attn_implementation=config.attn_implementation,
+    )
+    model, peft_config = loaded.model, None
+    rows, report = build_rows(
+        samples,
+        loaded.tokenizer,
+        config,
+        model_config=model.config,
+        world_size=current_runtime().world_size,
+    )
+    log.info(
+        "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss",
+        report.num_used, report.num_rows, report.layout, report.num_targets,
+        report.num_supervised_tokens, report.num_tokens,
+    )  # fmt: skip
+    if config.init_adapter is not None:
+        model = _trainable(model, config.init_adapter)
+    else:
+        settings = config_dict(config.lora)
+        peft_config = LoraConfig(task_type="CAUSAL_LM", **settings)
+    try:
+        trainer = GattTrainer(
+            model, config, args, rows,
+            tokenizer=loaded.tokenizer, layout=report.layout, peft_config=peft_config,
+        )  # fmt: skip
+    except ValueError as error:
+        raise ConfigError(
+            f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
+        ) from None
+    return Prepared(trainer, report, store)
+
+
+def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
+    """Train from the last checkpoint on and write the adapter."""
+    trainer, report, store = prepared.trainer, prepared.report, prepared.store
+    runtime = current_runtime()
+    more: dict[str, Any] = {
+        "config": config_dict(config),
+        "data": report.as_dict(),
+        "provenance": provenance(),
+    }
+    if runtime.is_main:
+        store.remove_checkpoints(only_torn=config.resume)
+        store.write("running", **more)
+        save_config(config, store.folder / "config.yaml")
+    wait_for_everyone()
+    checkpoint = store.last_checkpoint()
+    if checkpoint is not None:
+        log.info("going on from %s", checkpoint)
+    start = time.monotonic()
+    output = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    result = {
+        "num_steps": int(output.global_step),
+        "train_loss": float(output.training_loss),
+        "num_supervised_tokens": trainer.num_supervised_tokens,
+        "seconds": round(time.monotonic() - start, 1),
+    }
+    draft = store.folder / ".adapter.tmp"
+    if runtime.is_main:
+        shutil.rmtree(draft, ignore_errors=True)
+    wait_for_everyone()
+    trainer.save_model(str(draft))
+    if runtime.is_main:
+        write_adapter(draft, store.adapter, config, report, result)
+        store.write("finished", **more, result=result)
+    wait_for_everyone()
+    log.info("trained %d steps; adapter in %s", result["num_steps"], store.adapter)
+    return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
+
+
+def _samples(config: TrainConfig) -> Iterator[GattSample]:
+    for path in config.samples:
+        yield from read_samples(path)
+
+
+def _trainable(model: Any, adapter: Path) -> Any:
+    """Return the model under an adapter that goes on being trained."""
+    from peft import PeftModel
+
+    if not (adapter / "adapter_config.json").is_file():
+        raise ModelError(
+            f"{adapter}: no adapter_config.json: expected a folder saved by `gatt train`"
+        )
+    try:
+        return PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(
+            f"{adapter}: the adapter does not fit the model: {' '.join(str(error).split())}"
+        ) from None
+
+
+def _recorded(store: TrainStore) -> TrainResult:
+    found = store.read() or {}
+    return TrainResult(
+        output_dir=store.folder, adapter=store.adapter, is_new=False, **found["result"]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `gatt train` with these words and return its exit status."""
+    from gatt.cli import main as command_line
+
+    return command_line(["train", *(sys.argv[1:] if argv is None else argv)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

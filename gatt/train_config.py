@@ -1,0 +1,143 @@
+"""What a training run is told. Names that HF, PEFT or TRL have are spelled as there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from gatt.errors import ConfigError
+
+DEFAULT_MODEL = "smollm2-135m-instruct"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoraSettings:
+    """The adapter, in PEFT's own names (`peft.LoraConfig`)."""
+
+    r: int = 16
+    """Rank of the update, at least 1."""
+    lora_alpha: int = 32
+    """The update is scaled by `lora_alpha / r`."""
+    lora_dropout: float = 0.0
+    """Dropout on the input of the update, in [0, 1)."""
+    target_modules: str | tuple[str, ...] = "all-linear"
+    """Names of modules to adapt, or `all-linear` for every linear layer but the LM head."""
+    use_rslora: bool = False
+    """Scale by `lora_alpha / sqrt(r)` instead."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.r < 1:
+            problems.append(f"r is {self.r}: expected at least 1")
+        if self.lora_alpha < 1:
+            problems.append(f"lora_alpha is {self.lora_alpha}: expected at least 1")
+        if not 0 <= self.lora_dropout < 1:
+            problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
+        if not self.target_modules:
+            problems.append("target_modules is empty: expected names, or 'all-linear'")
+        _raise(problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """One training run: samples in, a LoRA adapter out."""
+
+    samples: tuple[Path, ...]
+    """Files of samples, as `gatt synth` writes them."""
+    output_dir: Path
+    """Where checkpoints, logs and the adapter go; belongs to one configuration."""
+    model: str = DEFAULT_MODEL
+    """The chat model to adapt: the embedded default, a folder, or a hub id."""
+    init_adapter: Path | None = None
+    """Go on from this adapter, whose own LoRA settings hold then, instead of a fresh one."""
+    lora: LoraSettings = field(default_factory=LoraSettings)
+    """The adapter."""
+
+    placement: Literal["system", "first_user", "mixed"] = "system"
+    """Where the instruction stands in turn 1: in the system message, in front of the first user
+    message, or either, drawn for each sample from `seed` and its id."""
+    supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
+    """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
+    (a control), or the dialogue's own replies alone (a control)."""
+    layout: Literal["comb", "expanded", "auto"] = "auto"
+    """All turns of a dialogue in one sequence, one row a turn, or the first where template and
+    model allow it."""
+    max_length: int = 2048
+    """Most tokens of one prompt and its target. Longer ones lose whole oldest exchanges after the
+    first; what then does not fit is dropped and counted."""
+    max_row_tokens: int = 8192
+    """Most tokens of one dialogue packed as a comb; a longer one is split between its turns."""
+
+    learning_rate: float = 2e-4
+    """Peak learning rate, above 0."""
+    lr_scheduler_type: str = "cosine"
+    """Schedule of the learning rate, by transformers' name."""
+    warmup_steps: float = 0.03
+    """Steps of linear warm-up; below 1 it is the share of all steps."""
+    num_train_epochs: float = 1.0
+    """Passes over the samples; unused where `max_steps` is above 0."""
+    max_steps: int = -1
+    """Optimiser steps; -1 leaves it to `num_train_epochs`."""
+    per_device_train_batch_size: int = 1
+    """Dialogues (in the expanded layout: turns) of one micro-batch."""
+    gradient_accumulation_steps: int = 8
+    """Micro-batches of one optimiser step on each process."""
+    optim: str = "adamw_torch"
+    """Optimiser, by transformers' name."""
+    weight_decay: float = 0.0
+    """Weight decay, at least 0."""
+    max_grad_norm: float = 1.0
+    """Gradients are clipped to this norm; 0 turns it off."""
+    seed: int = 0
+    """Of the adapter's weights, the order of samples, dropout and `placement: mixed`."""
+    bf16: bool | Literal["auto"] = "auto"
+    """Train in bfloat16; `auto`: on a CUDA device that has it."""
+    gradient_checkpointing: bool = False
+    """Trade time for memory: activations are computed again in the backward pass."""
+    attn_implementation: Literal["sdpa", "eager"] | None = None
+    """Attention implementation, by transformers' name; null is the model's default."""
+
+    logging_steps: int = 5
+    """Optimiser steps between two lines of the log."""
+    save_steps: int = 100
+    """Optimiser steps between two checkpoints; the last step is always saved."""
+    save_total_limit: int = 2
+    """Checkpoints that are kept, at least 1."""
+    report_to: str = "tensorboard"
+    """Where metrics go besides the log: `tensorboard` (in `output_dir/logs`), `none`, or any other
+    integration of transformers by its name."""
+    disable_tqdm: bool = False
+    """No progress bar."""
+    resume: bool = True
+    """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not self.samples:
+            problems.append("samples is empty: expected at least one file of `gatt synth`")
+        for name in (
+            "max_length", "max_row_tokens", "per_device_train_batch_size",
+            "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
+        ):  # fmt: skip
+            if getattr(self, name) < 1:
+                problems.append(f"{name} is {getattr(self, name)}: expected at least 1")
+        for name in ("learning_rate", "num_train_epochs"):
+            if not getattr(self, name) > 0:
+                problems.append(f"{name} is {getattr(self, name)}: expected above 0")
+        for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):
+            if not getattr(self, name) >= 0:
+                problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
+        if self.max_steps != -1 and self.max_steps < 1:
+            problems.append(f"max_steps is {self.max_steps}: expected at least 1, or -1 for none")
+        if self.max_row_tokens < self.max_length:
+            problems.append(
+                f"max_row_tokens is {self.max_row_tokens}: expected at least max_length "
+                f"({self.max_length})"
+            )
+        _raise(problems)
+
+
+def _raise(problems: list[str]) -> None:
+    if problems:
+        raise ConfigError("; ".join(problems))

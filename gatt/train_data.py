@@ -1,0 +1,280 @@
+"""From samples to training rows. Whatever is left out is counted, by reason."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatt.attention import why_not_packable
+from gatt.chat_template import TemplateFacts, Tokenizer, inspect_template
+from gatt.collator import Layout, comb_to_features
+from gatt.comb import IGNORE, Comb, expand, split_to_fit
+from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
+from gatt.sample import GattSample
+from gatt.supervision import build_comb, build_expanded
+from gatt.train_config import TrainConfig
+from gatt.views import Placement
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RowReport:
+    """What became of the samples. Counts leave the padding rows out."""
+
+    layout: Layout
+    num_samples: int = 0
+    """Samples that were read."""
+    num_used: int = 0
+    """Samples that gave at least one row."""
+    num_rows: int = 0
+    num_targets: int = 0
+    """Target replies in the rows."""
+    num_tokens: int = 0
+    num_supervised_tokens: int = 0
+    num_exchanges_dropped: int = 0
+    """Exchanges that the length policy removed."""
+    num_padding_rows: int = 0
+    """Rows without loss that fill the last optimiser step of an epoch."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Targets in the samples used, by kind: sampled, hinted, composed."""
+    families: Counter[str] = field(default_factory=Counter)
+    """Samples used, by family of their instruction; `plain` without one."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Samples and single targets that were left out, by reason."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON takes them."""
+        return {
+            name: dict(value) if isinstance(value := getattr(self, name), Counter) else value
+            for name in self.__dataclass_fields__
+        }
+
+
+def choose_layout(wanted: str, facts: TemplateFacts, model_config: object) -> Layout:
+    """Return the layout of a run; `auto` is the comb where template and model allow it.
+
+    Args:
+        wanted: `comb`, `expanded` or `auto`.
+        facts: of the chat template.
+        model_config: of the model that will take the rows.
+
+    Raises:
+        ConfigError: `comb`, where template or model do not allow it.
+    """
+    if wanted == "expanded":
+        return "expanded"
+    if facts.is_prefix_preserving:
+        problem = why_not_packable(model_config)
+        why = problem and f"the model cannot take packed rows: {problem}"
+    else:
+        why = f"turns cannot share a trunk: the chat template {facts.note}"
+    if not why:
+        return "comb"
+    if wanted == "comb":
+        raise ConfigError(f"layout 'comb': {why}: use layout 'auto' or 'expanded'")
+    log.warning("layout 'expanded' (one row a turn) instead of 'comb': %s", why)
+    return "expanded"
+
+
+def choose_placement(config: TrainConfig, facts: TemplateFacts) -> str:
+    """Return the placement of a run: `first_user` where there is no system role."""
+    if facts.has_system or config.placement == "first_user":
+        return config.placement
+    log.warning(
+        "placement 'first_user' instead of %r: the chat template %s", config.placement, facts.note
+    )
+    return "first_user"
+
+
+def placement_of(placement: str, seed: int, sample_id: str) -> Placement:
+    """Return where the instruction of a sample stands; `mixed` is drawn from seed and id."""
+    if placement == "system":
+        return "system"
+    if placement == "first_user":
+        return "first_user"
+    digest = hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
+    return "system" if digest[0] % 2 else "first_user"
+
+
+def build_rows(
+    samples: Iterable[GattSample],
+    tokenizer: Tokenizer,
+    config: TrainConfig,
+    *,
+    model_config: object,
+    world_size: int = 1,
+) -> tuple[Any, RowReport]:
+    """Return the tokenised rows as a `datasets.Dataset`, and what became of the samples.
+
+    Rows without loss are appended until an epoch is a whole number of optimiser
+    steps on all processes: else Accelerate's `even_batches` would train the
+    first rows of the epoch twice.
+
+    Args:
+        samples: of `gatt.sample.read_samples`.
+        tokenizer: with a chat template.
+        config: of the run.
+        model_config: of the model that will take the rows.
+        world_size: number of processes.
+
+    Returns:
+        A dataset with the columns of `gatt.collator.comb_to_features`.
+
+    Raises:
+        TrainingError: no sample is left, or no token carries loss.
+        ConfigError: see `choose_layout`.
+        TemplateError: the tokenizer has no chat template.
+    """
+    facts = inspect_template(tokenizer)
+    layout = choose_layout(config.layout, facts, model_config)
+    placement = choose_placement(config, facts)
+    combs: list[Comb] = []
+    report: dict[str, int] = Counter()
+    kinds: Counter[str] = Counter()
+    families: Counter[str] = Counter()
+    dropped = _Dropped()
+    for sample in samples:
+        report["num_samples"] += 1
+        try:
+            rows, counts, problems = _rows_of(
+                sample, tokenizer, config, facts, layout,
+                placement_of(placement, config.seed, sample.id),
+            )  # fmt: skip
+        except (DataError, TemplateError) as error:
+            dropped.add(str(error))
+            continue
+        for problem in problems:
+            dropped.add(problem)
+        if not rows:
+            continue
+        combs += rows
+        report["num_used"] += 1
+        for name, count in counts.items():
+            report[name] += count
+        families[sample.family] += 1
+        kinds.update(t.kind for t in sample.targets if t.kind is not None)
+    num_supervised = sum(c.num_supervised for c in combs)
+    if not combs:
+        raise TrainingError(
+            f"no sample left of {report['num_samples']}{dropped.as_text()}: loosen what drops them, "
+            "or make more with `gatt synth`"
+        )
+    if not num_supervised:
+        raise TrainingError(
+            f"no token carries loss in {len(combs)} rows with supervise={config.supervise!r}: "
+            "expected targets (last_turn) or dialogues of two turns and more (context_only)"
+        )
+    step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
+    num_padding = -len(combs) % step
+    result = RowReport(
+        layout=layout,
+        num_samples=report["num_samples"],
+        num_used=report["num_used"],
+        num_rows=len(combs),
+        num_targets=report["num_targets"],
+        num_tokens=sum(c.num_tokens for c in combs),
+        num_supervised_tokens=num_supervised,
+        num_exchanges_dropped=report["num_exchanges_dropped"],
+        num_padding_rows=num_padding,
+        kinds=kinds,
+        families=families,
+        dropped=dropped.counts,
+    )
+    dropped.say()
+    padding = Comb((tokenizer.pad_token_id,), (IGNORE,))
+    return _dataset([*combs, *[padding] * num_padding]), result
+
+
+def _rows_of(
+    sample: GattSample,
+    tokenizer: Tokenizer,
+    config: TrainConfig,
+    facts: TemplateFacts,
+    layout: Layout,
+    placement: Placement,
+) -> tuple[list[Comb], dict[str, int], list[str]]:
+    """Return the rows of one sample, counts, and a message per target left out.
+
+    Raises:
+        DataError: the sample gives no row.
+        TemplateError: the template refuses its messages.
+    """
+    where = f"sample {sample.id!r}"
+    if not sample.num_targets:
+        # In every mode of supervision, so that the controls train on the same rows.
+        raise DataError(f"{where}: no turn has a target reply")
+    if sample.dialogue.has_system and not facts.has_system:
+        raise DataError(f"{where}: a system message, which the chat template does not take")
+    if not facts.is_prefix_preserving:
+        written = build_expanded(
+            tokenizer, sample, placement=placement, supervise=config.supervise,
+            max_length=config.max_length,
+        )  # fmt: skip
+        counts = {
+            "num_targets": written.num_targets,
+            "num_exchanges_dropped": written.num_exchanges_dropped,
+        }
+        return list(written.rows), counts, list(written.dropped_targets)
+    built = build_comb(
+        tokenizer, sample, placement=placement, supervise=config.supervise,
+        max_length=config.max_length,
+    )  # fmt: skip
+    rows: list[Comb] = []
+    if built.num_targets:
+        if layout == "comb":
+            rows = split_to_fit(built.comb, config.max_row_tokens)
+        else:
+            rows = expand(built.comb)
+    counts = {
+        "num_targets": built.num_targets,
+        "num_exchanges_dropped": built.num_exchanges_dropped,
+    }
+    return rows, counts, list(built.dropped_targets)
+
+
+class _Dropped:
+    """Counts messages by their reason, and keeps the first of each."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def add(self, message: str) -> None:
+        reason = reason_of(message)
+        self.counts[reason] += 1
+        self._first.setdefault(reason, message)
+
+    def say(self) -> None:
+        for reason, count in self.counts.most_common():
+            log.warning("dropped %d: %s (first: %s)", count, reason, self._first[reason])
+
+    def as_text(self) -> str:
+        listed = "; ".join(f"{count}: {reason}" for reason, count in self.counts.most_common(3))
+        return f" (dropped {listed})" if listed else ""
+
+
+def reason_of(message: str) -> str:
+    """Return what is wrong without where and what to do, alike for all that share it."""
+    parts = message.split(": ")
+    text = parts[1] if len(parts) > 1 else parts[0]
+    return re.sub(r"\d+", "N", text)
+
+
+def _dataset(combs: list[Comb]) -> Any:
+    from datasets import Dataset, Features, List, Value
+
+    ids = List(Value("int32"))
+    columns = {
+        "trunk": ids,
+        "trunk_labels": ids,
+        "forks": ids,
+        "branch_ids": List(ids),
+        "branch_labels": List(ids),
+    }
+    return Dataset.from_list([comb_to_features(c) for c in combs], features=Features(columns))

@@ -1,0 +1,261 @@
+"""`GattTrainer`: TRL's trainer with the loss of this project. All that leans on TRL's inside.
+
+What it leans on is checked by `tests/unit/gatt/test_trl_contract.py`, which
+fails when an upgrade moves it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers.integrations import TensorBoardCallback
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from trl import SFTConfig, SFTTrainer
+
+from gatt.collator import GattCollator, Layout
+from gatt.comb import IGNORE
+from gatt.errors import ConfigError, TrainingError
+from gatt.loss import summed_loss, supervised_logits
+from gatt.runtime import supports_bf16
+from gatt.train_config import TrainConfig
+from gatt.train_progress import CompactProgress
+
+STATE_KEY = "GattTrainer"
+"""Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
+
+log = logging.getLogger(__name__)
+
+
+def uses_bf16(config: TrainConfig) -> bool:
+    """Return whether the run trains in bfloat16 on this machine.
+
+    Raises:
+        ConfigError: asked for where the device has none.
+    """
+    if config.bf16 == "auto":
+        return supports_bf16()
+    if config.bf16 and not supports_bf16():
+        raise ConfigError(
+            "bf16 is true, but this device has no bfloat16: set bf16 to 'auto' or false"
+        )
+    return config.bf16
+
+
+def training_arguments(config: TrainConfig) -> SFTConfig:
+    """Return TRL's configuration of a run; making it sets up ranks and device.
+
+    Everything is spelled out where TRL's default differs from transformers' or
+    would touch the rows.
+
+    Raises:
+        ConfigError: a value that transformers or TRL refuse.
+    """
+    try:
+        return SFTConfig(
+            output_dir=str(config.output_dir),
+            learning_rate=config.learning_rate,
+            lr_scheduler_type=config.lr_scheduler_type,
+            warmup_steps=config.warmup_steps,
+            num_train_epochs=config.num_train_epochs,
+            max_steps=config.max_steps,
+            per_device_train_batch_size=config.per_device_train_batch_size,
+            gradient_accumulation_steps=config.gradient_accumulation_steps,
+            optim=config.optim,
+            weight_decay=config.weight_decay,
+            max_grad_norm=config.max_grad_norm,
+            seed=config.seed,
+            # Unset, the order of rows hangs on the state of torch's generator, which a resume moves.
+            data_seed=config.seed,
+            bf16=uses_bf16(config),
+            fp16=False,
+            gradient_checkpointing=config.gradient_checkpointing,
+            logging_steps=config.logging_steps,
+            logging_nan_inf_filter=False,
+            save_strategy="steps",
+            save_steps=config.save_steps,
+            save_total_limit=config.save_total_limit,
+            report_to="none" if config.report_to == "tensorboard" else config.report_to,
+            disable_tqdm=config.disable_tqdm,
+            dataloader_pin_memory=torch.cuda.is_available(),
+            # Every adapter weight takes part in every forward, also in one without a target.
+            ddp_find_unused_parameters=False,
+            average_tokens_across_devices=True,
+            remove_unused_columns=False,
+            dataset_kwargs={"skip_prepare_dataset": True},
+            max_length=None,
+            packing=False,
+            padding_free=False,
+            shuffle_dataset=False,
+            completion_only_loss=False,
+            assistant_only_loss=False,
+            push_to_hub=False,
+        )
+    except (ValueError, ImportError) as error:
+        raise ConfigError(
+            f"the training settings are refused: {' '.join(str(error).split())}"
+        ) from None
+
+
+class GattTrainer(SFTTrainer):  # type: ignore[misc]
+    """Trains on rows of `gatt.train_data.build_rows`.
+
+    The loss of an optimiser step is the mean over the supervised tokens of all
+    its micro-batches on all processes, however they are spread. A micro-batch
+    without a target contributes zero and stays in the graph.
+    """
+
+    # `compute_loss` divides by the tokens of the whole step: the base class must not divide again.
+    loss_is_scaled_for_ga = True
+
+    def __init__(
+        self,
+        model: Any,
+        config: TrainConfig,
+        args: SFTConfig,
+        rows: Any,
+        *,
+        tokenizer: Any,
+        layout: Layout,
+        peft_config: Any = None,
+    ) -> None:
+        """Set up the trainer; nothing is trained yet.
+
+        Args:
+            model: a causal LM, or a PEFT model to go on with.
+            config: of the run.
+            args: of `training_arguments`.
+            rows: the dataset of `build_rows`.
+            tokenizer: the model's own, with a padding token.
+            layout: of the rows.
+            peft_config: of a fresh adapter, for a model without one.
+        """
+        self.num_supervised_tokens = 0
+        """Supervised tokens trained on so far, over all processes and resumes."""
+        self._num_correct: torch.Tensor | int = 0
+        self._num_scored = 0
+        self._num_tokens = 0
+        self._step_loss: torch.Tensor | float = 0.0
+        self._logged_at = time.monotonic()
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=GattCollator(tokenizer.pad_token_id, layout),
+            train_dataset=rows,
+            processing_class=tokenizer,
+            peft_config=peft_config,
+        )
+        self.remove_callback(PrinterCallback)
+        self.remove_callback(ProgressCallback)
+        self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+        if config.report_to == "tensorboard":
+            tensorboard = TensorBoardCallback()
+            tensorboard.logging_dir = str(Path(config.output_dir) / "logs")
+            self.add_callback(tensorboard)
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, torch.Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """Return this micro-batch's share of the mean loss of the optimiser step.
+
+        Args:
+            model: the wrapped model.
+            inputs: a batch of `GattCollator`.
+            return_outputs: also return the logits `[N, V]` of the supervised tokens.
+            num_items_in_batch: supervised tokens of the whole step on all
+                processes; None outside of training: those of this batch.
+        """
+        logits_NV, labels_N = supervised_logits(model, inputs)
+        total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
+        loss = summed_loss(logits_NV, labels_N) / torch.as_tensor(total).clamp(min=1).to(
+            logits_NV.device
+        )
+        if num_items_in_batch is not None:
+            # The gradients of the processes are averaged, but the total counts the tokens of all.
+            loss = loss * self.accelerator.num_processes
+        self._step_loss = self._step_loss + loss.detach()
+        self._num_correct = self._num_correct + (logits_NV.detach().argmax(-1) == labels_N).sum()
+        self._num_scored += len(labels_N)
+        self._num_tokens += inputs["input_ids"].numel()
+        return (loss, {"logits": logits_NV}) if return_outputs else loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log with accuracy, tokens seen and speed since the last line; every process comes here."""
+        now = time.monotonic()
+        counts = torch.tensor(
+            [float(self._num_correct), self._num_scored, self._num_tokens],
+            dtype=torch.float32, device=self.args.device,
+        )  # fmt: skip
+        correct, scored, tokens = self.accelerator.reduce(counts, reduction="sum").tolist()
+        if tokens:
+            if scored:
+                logs["mean_token_accuracy"] = correct / scored
+            logs["tokens_per_second"] = tokens / max(now - self._logged_at, 1e-9)
+        logs["num_supervised_tokens"] = self.num_supervised_tokens
+        self._num_correct, self._num_scored, self._num_tokens = 0, 0, 0
+        self._logged_at = now
+        super().log(logs, start_time)
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write none: the adapter gets this project's own (`gatt.model_card`)."""
+
+    def _get_num_items_in_batch(
+        self, batch_samples: list[dict[str, torch.Tensor]], device: torch.device
+    ) -> torch.Tensor:
+        """Return the supervised tokens of an optimiser step over all processes, and count them.
+
+        The base class counts only for models whose forward takes loss arguments.
+        """
+        count = torch.tensor(
+            sum(int((b["labels"] != IGNORE).sum()) for b in batch_samples), device=device
+        )
+        if self.accelerator.num_processes > 1:
+            count = self.accelerator.reduce(count, reduction="sum")
+        self.num_supervised_tokens += int(count)
+        return count
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        """Return the gradient's norm, which comes before every optimiser step.
+
+        The norm is the same on every process, so all of them stop together and
+        the weights of the last step stay whole.
+
+        Raises:
+            TrainingError: norm or loss is NaN or infinite.
+        """
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        step_loss, self._step_loss = float(self._step_loss), 0.0
+        found = {"loss": step_loss, "gradient norm": float(norm) if norm is not None else 0.0}
+        for name, value in found.items():
+            if not math.isfinite(value):
+                raise TrainingError(
+                    f"step {self.state.global_step + 1}: the {name} is {value}: lower learning_rate "
+                    f"(now {self.args.learning_rate:g}) or max_grad_norm, or train in float32 "
+                    "(bf16=false); the last checkpoint is intact"
+                )
+        return norm
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        self.state.stateful_callbacks[STATE_KEY] = {
+            "args": {},
+            "attributes": {"num_supervised_tokens": self.num_supervised_tokens},
+        }
+        super()._save_checkpoint(model, trial)
+
+    def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
+        found: tuple[int, int] = super()._init_training_state(*args, **kwargs)
+        saved = self.state.stateful_callbacks.get(STATE_KEY, {}).get("attributes", {})
+        self.num_supervised_tokens = saved.get("num_supervised_tokens", 0)
+        self._logged_at = time.monotonic()
+        return found
+
+    def _send_telemetry(self) -> None:
+        """Send nothing: training data and models are the user's own business."""

@@ -1,0 +1,10 @@
+"""`accelerate launch scripts/train.py --config configs/train/default.yaml`: see `gatt.train`."""
+
+from __future__ import annotations
+
+import sys
+
+from gatt.train import main
+
+if __name__ == "__main__":
+    sys.exit(main())
