@@ -33,7 +33,11 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]
 _MOSTLY_QUOTED = 0.6
 _ITS_OWN_STORY = r"\W+(?:[\w'-]+\W+){0,3}?(?:was|is)\s+(?:an?|the|born|one|known|considered)\b"
 _THIRD_PERSON = re.compile(r"\b(?:he|she|his|her)\b")
-_REGNAL = re.compile(r"(?P<name>[^\W\d_]+) I\b(?!['’])")
+_REGNAL = re.compile(r"(?P<before>\b[^\W\d_]+[ \n]+)?(?P<name>[^\W\d_]+) I\b(?!['’])")
+# "In Berlin I cycle", "As Napoleon I rule": a clause begins, no number stands there.
+_CLAUSE_OPENERS = frozenset({
+    "in", "at", "from", "near", "around", "across", "over", "outside", "through", "as", "for",
+})  # fmt: skip
 
 
 class InCharacter(Rule):
@@ -112,7 +116,13 @@ class InCharacter(Rule):
 
     def _without_regnal_numbers(self, text: str) -> str:
         def cut(match: re.Match[str]) -> str:
-            return match["name"] if fold_text(match["name"]) in self._name_words else match[0]
+            before, name = match["before"] or "", match["name"]
+            is_numbered = (
+                name[0].isupper()
+                and fold_text(name) in self._name_words
+                and before.strip().lower() not in _CLAUSE_OPENERS
+            )
+            return before + name if is_numbered else match[0]
 
         return _REGNAL.sub(cut, text)
 

@@ -35,7 +35,9 @@ MIN_PIECE_WORDS = 4
 WINDOW_WORDS = 8
 MAX_FOREIGN_SHARE = 0.25
 MAX_FOREIGN_SCRIPT_SHARE = 0.35
-MAX_RIVAL_CONFIDENCE = 0.1
+MAX_RIVAL_CONFIDENCE = 0.35
+SHORT_LETTERS = 60
+MIN_SHORT_CONFIDENCE = 0.85
 
 _SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
 _SCRIPT_RANGES = {
@@ -49,9 +51,8 @@ _SCRIPT_RANGES = {
 _SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in _SCRIPT_RANGES.items()}
 # German writes every noun with a capital: taking these for names would leave little.
 _CAPITALISES_NOUNS = "de"
-_SPACELESS_WEIGHT = 3
-# The detector was trained on Romanian in the older spelling, with cedillas.
-_CEDILLA = str.maketrans("șțȘȚ", "şţŞŢ")
+# With a comma or a cedilla below these letters, the detector takes Romanian for Spanish.
+_PLAIN_ROMANIAN = str.maketrans("șțȘȚşţŞŢ", "stSTstST")
 _lock = Lock()
 
 
@@ -131,7 +132,10 @@ class Language(Rule):
         if script_share > MAX_FOREIGN_SCRIPT_SHARE:
             return self.failed(f"{script_share:.0%} in a script that {self._name} does not use")
         found, confidence, own = self._detect(text)
-        if found != self._code and confidence >= MIN_CONFIDENCE:
+        is_short = _weight(text) < SHORT_LETTERS
+        if found != self._code and confidence >= (
+            MIN_SHORT_CONFIDENCE if is_short else MIN_CONFIDENCE
+        ):
             return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
         share, piece, other = self._foreign_share(text)
         if share > MAX_FOREIGN_SHARE:
@@ -146,18 +150,18 @@ class Language(Rule):
 
     def _detect(self, text: str) -> tuple[str, float, float]:
         """Return the likeliest code, its confidence, and that of the asked language."""
-        values = detector().compute_language_confidence_values(text.translate(_CEDILLA))
+        values = detector().compute_language_confidence_values(self._plain(text))
         scores = {v.language.iso_code_639_1.name.lower(): v.value for v in values}
         best = max(scores, key=lambda code: scores[code])
         return best, scores[best], scores[self._code]
 
+    def _plain(self, text: str) -> str:
+        return text.translate(_PLAIN_ROMANIAN) if self._code == "ro" else text
+
     def _foreign_script_share(self, text: str) -> float:
-        own = all_letters = 0
-        for character in filter(is_letter, text):
-            weight = _SPACELESS_WEIGHT if spaceless_characters(character) else 1
-            all_letters += weight
-            own += weight if self._script.match(character) else 0
-        return 1 - own / all_letters if all_letters else 1.0
+        own = "".join(self._script.findall(text))
+        total = _weight(text)
+        return 1 - _weight(own) / total if total else 1.0
 
     def _foreign_share(self, text: str) -> tuple[float, str, str]:
         """Return the share of letters in another language, and the first such piece.
@@ -170,7 +174,7 @@ class Language(Rule):
         if len(pieces) == 1:
             return 0.0, "", ""
         for piece in pieces:
-            size = sum(map(is_letter, piece))
+            size = _weight(piece)
             total += size
             found, confidence, own = self._detect(piece)
             if (
@@ -181,6 +185,12 @@ class Language(Rule):
                 foreign += size
                 first, other = (first, other) if first else (piece, found)
         return (foreign / total if total else 0.0), first, other
+
+
+def _weight(text: str) -> int:
+    """Return the letters of a text; a Han or kana character stands for three, Hangul for two."""
+    num_hangul = len(_SCRIPT["hangul"].findall(text))
+    return sum(map(is_letter, text)) + 2 * spaceless_characters(text) + num_hangul
 
 
 def _pieces(text: str) -> list[str]:

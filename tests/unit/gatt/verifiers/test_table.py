@@ -1,0 +1,165 @@
+"""The table of kinds: complete, its examples hold, junk fails, nothing ever raises."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gatt.verifiers
+from gatt.errors import VerifierError
+from gatt.instruction import VerifierSpec
+from gatt.verifiers import VERIFIERS, Verifier, build, check_all, overall, verifier_versions
+from gatt.verifiers.base import Examples
+from gatt.verifiers.junk import JUNK
+from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.table import verifier_class
+
+CASES = [
+    pytest.param(kind, examples, id=f"{kind}-{index}")
+    for kind in VERIFIERS
+    for index, examples in enumerate(verifier_class(kind).examples)
+]
+REPLY = (
+    "I went to the market in the old town this morning, and I bought three apples, some bread, "
+    "and a jar of honey from a farmer who knew my father. We talked about the weather, the price "
+    "of wheat, and his plans to open a small bakery near the river. After that I walked home "
+    "slowly, because the sun was warm and there was no hurry at all. Do you enjoy markets?"
+)
+
+
+def _build(kind: str, examples: Examples) -> Verifier:
+    return build(VerifierSpec(kind, examples.params))
+
+
+@pytest.mark.parametrize("kind", VERIFIERS)
+def test_every_kind_is_importable_under_its_name(kind: str) -> None:
+    cls = verifier_class(kind)
+    assert cls.kind == kind
+    assert cls.version >= 1
+    assert any(len(e.good) >= 2 and len(e.bad) >= 2 for e in cls.examples)
+
+
+def test_every_rule_of_the_package_is_in_the_table() -> None:
+    named = {verifier_class(kind) for kind in VERIFIERS}
+    pending, rules = [Rule], set()
+    while pending:
+        for cls in pending.pop().__subclasses__():
+            pending.append(cls)
+            if cls.__module__.startswith("gatt.") and hasattr(cls, "kind"):
+                rules.add(cls)
+    assert rules == named
+    modules = {path.split(":")[0].rsplit(".", 1)[1] for path in VERIFIERS.values()}
+    folder = Path(gatt.verifiers.__file__).parent
+    assert modules <= {path.stem for path in folder.glob("*.py")}
+
+
+@pytest.mark.parametrize(("kind", "examples"), CASES)
+def test_examples_hold(kind: str, examples: Examples) -> None:
+    verifier = _build(kind, examples)
+    for reply in examples.good:
+        assert verifier.check(reply).status == "pass", (reply, verifier.check(reply))
+    for reply in examples.bad:
+        assert verifier.check(reply).status == "fail", (reply, verifier.check(reply))
+
+
+@pytest.mark.parametrize(("kind", "examples"), CASES)
+def test_junk_fails_with_evidence(kind: str, examples: Examples) -> None:
+    verifier = _build(kind, examples)
+    for reply in JUNK:
+        verdict = verifier.check(reply)
+        assert verdict.status == "fail", (reply, verdict)
+        assert verdict.evidence
+        assert (verdict.verifier, verdict.version) == (kind, verifier.version)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        VerifierSpec("words", {"max": 1000}),
+        VerifierSpec("sentences", {"max": 1}),
+        VerifierSpec("lines", {"min": 0}),
+        VerifierSpec("paragraphs", {"max": 99}),
+        VerifierSpec("letter_case", {"case": "lower"}),
+        VerifierSpec("excludes", {"characters": ["§"]}),
+        VerifierSpec("terms", {"none_of": ["zebra"]}),
+        VerifierSpec("bullets", {"min": None, "max": 3}),
+        VerifierSpec("emoji", {"min": None, "max": 3}),
+        VerifierSpec("number", {"min": None, "max": 3}),
+        VerifierSpec("json_object", {}),
+    ],
+    ids=str,
+)
+def test_junk_fails_rules_that_ask_for_little(spec: VerifierSpec) -> None:
+    verifier = build(spec)
+    assert [reply for reply in JUNK if verifier.check(reply).status != "fail"] == []
+
+
+@pytest.mark.parametrize(("kind", "examples"), CASES)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    reply=st.text(st.characters(exclude_categories=()), max_size=80)
+    | st.lists(st.sampled_from([*'"*_`.?!,- \n1{}[]', "Dr", "I", "tea", "日", "é"])).map("".join)
+)
+def test_check_never_raises_and_spans_lie_inside(kind: str, examples: Examples, reply: str) -> None:
+    verdict = _build(kind, examples).check(reply)
+    assert verdict.status in ("pass", "fail", "undecided")
+    if verdict.span:
+        start, end = verdict.span
+        assert 0 <= start <= end <= len(reply)
+
+
+@pytest.mark.parametrize(("kind", "examples"), CASES)
+def test_a_check_is_fast(kind: str, examples: Examples) -> None:
+    verifier = _build(kind, examples)
+    verifier.check(REPLY)
+    seconds = []
+    for index in range(15):
+        reply = f"{REPLY} {'x' * index}"
+        start = time.perf_counter()
+        verifier.check(reply)
+        seconds.append(time.perf_counter() - start)
+    # The contract is 1 ms (language: 5 ms); the rest is for a busy machine.
+    assert min(seconds) < (0.010 if kind == "language" else 0.003)
+
+
+def test_an_unknown_kind_names_the_nearest() -> None:
+    with pytest.raises(VerifierError, match="unknown verifier kind 'term', did you mean 'terms'"):
+        build(VerifierSpec("term"))
+
+
+def test_an_unknown_parameter_names_the_nearest() -> None:
+    with pytest.raises(VerifierError, match="has no parameter 'anyof', did you mean 'any_of'"):
+        build(VerifierSpec("terms", {"anyof": ["tea"]}))
+
+
+def test_a_missing_parameter_is_named() -> None:
+    with pytest.raises(VerifierError, match=r"verifier 'language': .*'language'"):
+        build(VerifierSpec("language"))
+
+
+def test_equal_specs_share_one_instance() -> None:
+    spec = VerifierSpec("words", {"max": 7})
+    assert build(spec) is build(VerifierSpec("words", {"max": 7}))
+
+
+def test_overall_never_passes_by_default() -> None:
+    specs = [VerifierSpec("words", {"max": 9}), VerifierSpec("terms", {"any_of": ["tea"]})]
+    assert overall(check_all(specs, "I like tea.")) == "pass"
+    assert overall(check_all(specs, "I like milk.")) == "fail"
+    short = [VerifierSpec("words", {"max": 9}), VerifierSpec("language", {"language": "fr"})]
+    assert overall(check_all(short, "Oui !")) == "undecided"
+    assert overall([]) == "undecided"
+
+
+def test_versions_cover_the_table() -> None:
+    assert set(verifier_versions()) == set(VERIFIERS)
+
+
+def test_long_evidence_is_cut_to_one_line() -> None:
+    shown = quote("word\n" * 50)
+    assert "\n" not in shown
+    assert len(shown) < 70
