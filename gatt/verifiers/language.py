@@ -52,7 +52,7 @@ _SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in _SCRIPT_RANGES.it
 # German writes every noun with a capital: taking these for names would leave little.
 _CAPITALISES_NOUNS = "de"
 # With a comma or a cedilla below these letters, the detector takes Romanian for Spanish.
-_PLAIN_ROMANIAN = str.maketrans("șțȘȚşţŞŢ", "stSTstST")
+_PLAIN_ROMANIAN = str.maketrans("șțȘȚţŢ", "stSTtT")
 _lock = Lock()
 
 
@@ -132,10 +132,10 @@ class Language(Rule):
         if script_share > MAX_FOREIGN_SCRIPT_SHARE:
             return self.failed(f"{script_share:.0%} in a script that {self._name} does not use")
         found, confidence, own = self._detect(text)
+        # On short text the detector is sure too easily; what it doubts is undecided.
         is_short = _weight(text) < SHORT_LETTERS
-        if found != self._code and confidence >= (
-            MIN_SHORT_CONFIDENCE if is_short else MIN_CONFIDENCE
-        ):
+        enough = MIN_SHORT_CONFIDENCE if is_short else MIN_CONFIDENCE
+        if found != self._code and confidence >= enough:
             return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
         share, piece, other = self._foreign_share(text)
         if share > MAX_FOREIGN_SHARE:
@@ -156,7 +156,9 @@ class Language(Rule):
         return best, scores[best], scores[self._code]
 
     def _plain(self, text: str) -> str:
-        return text.translate(_PLAIN_ROMANIAN) if self._code == "ro" else text
+        text = text.translate(_PLAIN_ROMANIAN)
+        # Turkish has the cedilla of its own.
+        return text.replace("ş", "s").replace("Ş", "S") if self._code == "ro" else text
 
     def _foreign_script_share(self, text: str) -> float:
         own = "".join(self._script.findall(text))

@@ -1,0 +1,139 @@
+"""The rules of form: counts, edges, case, exclusions, lists, marks, JSON, haiku."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatt.errors import VerifierError
+from gatt.instruction import VerifierSpec
+from gatt.verifiers import build
+from gatt.verifiers.sentence_split import sentences
+from gatt.verifiers.syllables import syllables
+from gatt.verifiers.words import words
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("I like tea.", 1),
+        ("Dr. Smith met Mrs. Jones, e.g. at 5 p.m. today.", 1),
+        ("He lives in the U.S. now.", 1),
+        ("He lives in the U.S. It is large.", 2),
+        ("It costs 3.50 dollars, i.e. less.", 1),
+        ("Well... maybe.", 1),
+        ("Well... I think so.", 1),
+        ("I waited... Then it came.", 2),
+        ('"Stop!" he said.', 1),
+        ('He said: "Stop!" Then he left.', 2),
+        ("What?! No way!!", 2),
+        ("J. K. Rowling wrote it.", 1),
+        ("hello there. how are you?", 2),
+        ("Fine. 😊", 1),
+        ("**Fine.** *Good.*", 2),
+        ("1. Buy bread.\n2. Eat it.", 2),
+        ("- buy bread\n- eat it", 2),
+        ("A heading\n\nAnd a text", 2),
+        ("a soft\nline break.", 1),
+        ("今日は。元気？", 2),
+        ("No. I do not.", 2),
+    ],
+)
+def test_sentences(text: str, number: int) -> None:
+    assert len(sentences(text)) == number, sentences(text)
+
+
+def test_words_of_several_scripts() -> None:
+    assert words("I don't like well-known 3.14, ok?") == ["I", "don't", "like", "well-known",
+                                                           "3.14", "ok"]  # fmt: skip
+    assert words("我喜欢tea") == ["我", "喜", "欢", "tea"]
+    assert len(words("नमस्ते दुनिया")) == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("cat", 1), ("silence", 2), ("water", 2), ("apple", 2), ("jumped", 1), ("wanted", 2),
+     ("poet", 2), ("lion", 2), ("nation", 2), ("the", 1), ("beautiful", 3), ("moonlight", 2),
+     ("queen", 1), ("leaves", 1), ("don't", 1)],
+)  # fmt: skip
+def test_syllables(word: str, number: int) -> None:
+    assert syllables(word) == number
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "reply", "status"),
+    [
+        ("words", {"max": 3}, "I like tea", "pass"),
+        ("words", {"max": 3}, "I like green tea", "fail"),
+        ("words", {"min": 4}, "- I like tea", "fail"),
+        ("lines", {"max": 1}, "one line\n", "pass"),
+        ("paragraphs", {"max": 1}, "one\r\n\r\ntwo", "fail"),
+        ("haiku", {}, "Old pond\nA frog jumps\nSound", "fail"),
+        ("letter_case", {"case": "lower"}, "123", "fail"),
+        ("letter_case", {"case": "lower"}, "我喜欢喝茶。", "undecided"),
+        ("letter_case", {"case": "lower"}, "très bien, Été", "fail"),
+        ("excludes", {"characters": [","]}, "Yes.", "undecided"),
+        ("excludes", {"characters": [","]}, "Yes, sir.", "fail"),
+        ("excludes", {"terms": ["art"]}, "Let us start now.", "pass"),
+        ("bullets", {"min": 2}, "- one\n- two", "pass"),
+        ("bullets", {"min": 2}, "**one**\n**two**", "fail"),
+        ("bullets", {"min": 1}, "text\n- \n- ", "fail"),
+        ("bullets", {"min": None, "max": 1}, "no list at all", "pass"),
+        ("starts_with", {"any_of": ["Art"]}, "Artful as ever", "fail"),
+        ("starts_with", {"any_of": ["Indeed,"]}, "**Indeed** it is", "pass"),
+        ("starts_with", {"any_of": ["🐟"]}, "🐟 Swim on!", "pass"),
+        ("starts_with", {"any_of": ["🐟"]}, "Swim 🐟 on!", "fail"),
+        ("starts_with", {"any_of": ["你好"]}, "你好，朋友", "pass"),
+        ("ends_with", {"any_of": ["art"]}, "Let us start.", "fail"),
+        ("ends_with", {"any_of": ["Any questions?"]}, "Done. *Any questions?*", "pass"),
+        ("ends_with", {"any_of": ["!!!"]}, "Well done!!!", "pass"),
+        ("ends_with", {"any_of": ["C++"]}, "I write C++.", "pass"),
+        ("ends_with_question", {}, 'He asked: "Why?"', "pass"),
+        ("ends_with_question", {}, "Why? Because.", "fail"),
+        ("json_object", {}, '{"a": NaN}', "fail"),
+        ("json_object", {}, '{"a": {"b": "c"}}', "pass"),
+        ("json_object", {}, '{"a":' * 5000 + "1", "fail"),
+        ("wrapped", {"left": "'", "right": "'"}, "'I don't know'", "pass"),
+        ("wrapped", {"left": "'", "right": "'"}, "'I know' and 'you know'", "fail"),
+        ("wrapped", {"left": "<<", "right": ">>"}, "<<a <<b>> c>>", "pass"),
+        ("wrapped", {"left": "(a", "right": "a)"}, "(a - a)", "fail"),
+        ("emoji", {"min": 2}, "I like 😊 and 👍🏽", "pass"),
+        ("emoji", {"min": 2}, "One family 👨‍👩‍👧 only", "fail"),
+        ("emoji", {"min": None, "max": 1}, "No emoji here", "pass"),
+        ("number", {"min": 1}, "It is B2B and covid19", "fail"),
+        ("number", {"min": 2, "max": 2}, "From 1,000 to 3.14", "pass"),
+    ],
+)
+def test_edge_cases(kind: str, params: dict[str, Any], reply: str, status: str) -> None:
+    verdict = build(VerifierSpec(kind, params)).check(reply)
+    assert verdict.status == status, verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "message"),
+    [
+        ("words", {}, "neither 'min' nor 'max': expected at least one"),
+        ("words", {"min": -1}, "'min' is -1: expected a whole number from 0 up"),
+        ("lines", {"max": 2.5}, "'max' is 2.5"),
+        ("sentences", {"min": True}, "'min' is True"),
+        ("paragraphs", {"min": 3, "max": 1}, "'min' 3 is above 'max' 1"),
+        ("bullets", {"min": 0}, "'min' is 0: expected a whole number from 1 up"),
+        ("emoji", {"min": None}, "neither 'min' nor 'max'"),
+        ("number", {"min": "1"}, "'min' is '1'"),
+        ("letter_case", {"case": "title"}, "unknown case 'title': expected one of lower, upper"),
+        ("excludes", {}, "nothing to exclude"),
+        ("excludes", {"characters": ["ab"]}, "expected a list of single characters"),
+        ("excludes", {"characters": ","}, "expected a list of single characters"),
+        ("excludes", {"terms": "tea"}, "'terms' is 'tea': expected a list of texts"),
+        ("starts_with", {"any_of": []}, "'any_of' is empty"),
+        ("ends_with", {"any_of": "bye"}, "'any_of' is 'bye': expected a list"),
+        ("json_object", {"keys": [1]}, "'keys' holds 1: expected texts only"),
+        ("wrapped", {"left": " ", "right": "x"}, "'left' is ' ': expected a mark"),
+        ("wrapped", {"left": "x", "right": 3}, "'right' is 3: expected a mark"),
+        ("haiku", {"lines": 3}, "has no parameter 'lines'"),
+    ],
+)
+def test_refused_parameters(kind: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(VerifierError, match=message):
+        build(VerifierSpec(kind, params))
