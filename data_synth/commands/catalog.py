@@ -1,0 +1,122 @@
+"""`gatt catalog`: look at the catalogue, check it, ask a model for more of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from data_synth.catalog_check import check_catalog, count_by_split
+from gatt.catalog import Catalog, default_catalog_path, load_catalog
+from gatt.errors import CatalogError, StoreError
+from gatt.instruction import SPLITS
+
+HELP = "list and check the catalogue of instructions, or ask a model for new entries"
+EXIT_PROBLEMS = 2
+ASKED_FAMILIES = ("hobby", "figure")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions `list`, `check` and `ask`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list | check | ask")
+    shown = actions.add_parser("list", help="families with their counts, or one family's entries")
+    shown.add_argument("--family", help="show the entries of this family")
+    shown.add_argument("--split", choices=SPLITS, help="only entries of this split")
+    checked = actions.add_parser(
+        "check", help="run every verifier against its known-good, known-bad and junk replies"
+    )
+    for action in (shown, checked):
+        action.add_argument("--catalog", type=Path, help="folder of YAML files (default: shipped)")
+    asked = actions.add_parser(
+        "ask", help="ask a model for hobbies or figures and keep those it can tell something of"
+    )
+    asked.add_argument("--family", choices=ASKED_FAMILIES, required=True)
+    asked.add_argument("--num", type=int, default=20, help="most values to keep (default: 20)")
+    asked.add_argument("--model", help="embedded model, folder or hub id (default: embedded)")
+    asked.add_argument("--out", type=Path, required=True, help="YAML file to write; must be new")
+    asked.add_argument("--seed", type=int, default=0, help="seed of the sampling (default: 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the action and return its exit status; 2 where the check found problems."""
+    if args.action == "list":
+        return _list(args.catalog or default_catalog_path(), args.family, args.split)
+    if args.action == "check":
+        return _check(args.catalog or default_catalog_path())
+    return _ask(args)
+
+
+def _list(folder: Path, family: str | None, split: str | None) -> int:
+    catalog = load_catalog(folder)
+    entries = catalog.select([family] if family else (), [split] if split else ())
+    chosen = Catalog(entries, catalog.conflicts, catalog.about)
+    _print(_entry_table(chosen) if family else _family_table(chosen))
+    return 0
+
+
+def _check(folder: Path) -> int:
+    report = check_catalog(folder)
+    _print(_family_table(Catalog(report.entries)))
+    for problem in report.problems:
+        sys.stdout.write(f"{problem}\n")
+    found = f"{len(report.problems)} problems" if report.problems else "no problem"
+    sys.stdout.write(f"{folder}: {found} in {report.num_replies} replies\n")
+    return EXIT_PROBLEMS if report.problems else 0
+
+
+def _ask(args: argparse.Namespace) -> int:
+    if args.num < 1:
+        raise CatalogError(f"--num is {args.num}: expected at least 1")
+    if args.out.exists():
+        raise StoreError(f"{args.out}: exists already: give a new file to --out, or move it away")
+    # A torch import takes seconds: `list`, `check` and `--help` do without it.
+    from data_synth.ask import as_catalog_yaml, ask
+    from gatt.generation.config import EngineConfig, make_engine
+
+    engine = make_engine(EngineConfig(model=args.model) if args.model else EngineConfig())
+    values = ask(engine, args.family, args.num, args.seed)
+    if not values:
+        raise CatalogError(
+            f"the model named no {args.family} that it can tell something right about: "
+            "try another --seed or a larger --model"
+        )
+    try:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(as_catalog_yaml(args.family, values), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{args.out}: cannot write: {error.strerror}") from None
+    num_unverified = sum(value.is_unverified for value in values)
+    sys.stdout.write(f"{args.out}: {len(values)} values, {num_unverified} of them unverified\n")
+    return 0
+
+
+def _family_table(catalog: Catalog) -> Table:
+    table = Table("family", *SPLITS, "total", "about")
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    counts = count_by_split(catalog.entries)
+    for family, of_family in counts.items():
+        numbers = [str(of_family[split]) for split in SPLITS]
+        about = escape(catalog.about.get(family, ""))
+        table.add_row(escape(family), *numbers, str(of_family.total()), about)
+    totals = [str(sum(of_family[split] for of_family in counts.values())) for split in SPLITS]
+    table.add_section()
+    table.add_row("all", *totals, str(len(catalog.entries)), "")
+    return table
+
+
+def _entry_table(catalog: Catalog) -> Table:
+    table = Table("id", "value", "terse", "verifiers", "probes", "split")
+    for entry in catalog.entries:
+        kinds = ", ".join(dict.fromkeys(spec.kind for spec in entry.verifiers))
+        texts = (entry.id, entry.value, entry.terse, kinds, str(len(entry.probes)), entry.split)
+        table.add_row(*map(escape, texts))
+    return table
+
+
+def _print(table: Table) -> None:
+    Console().print(table)

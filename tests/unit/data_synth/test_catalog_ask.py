@@ -1,0 +1,104 @@
+import pytest
+import yaml
+
+from data_synth.ask import as_catalog_yaml, ask, parse_names, unique_names
+from data_synth.commands import catalog as command
+from gatt.catalog import parse_family
+from gatt.cli import CommandParser
+from gatt.errors import CatalogError, StoreError
+from gatt.generation.scripted import ScriptedEngine
+
+LIST = """Here are some famous people:
+1. **Napoleon Bonaparte** - a French emperor
+2. Albert Einstein (1879-1955)
+3. Zorblax Quentin
+4. Ruritania Jones
+5. Isaac Newton
+"""
+ANSWERS = {
+    "Albert Einstein": "He was a physicist known for relativity.",
+    "Isaac Newton": "Isaac Newton was a well known person called Newton.",
+    "Zorblax Quentin": "A painter from Bohemia who painted cathedrals.",
+}
+
+
+def reply(request):
+    question = request.messages[-1].content
+    if question.startswith(("List", "Name")):
+        return LIST
+    name = question.removeprefix("Who was ").removesuffix("?")
+    if name == "Ruritania Jones":
+        return "A sailor from Norway." if request.key.endswith("/0") else "The inventor of soap."
+    return ANSWERS.get(name, "I cannot tell.")
+
+
+def test_only_what_the_model_can_tell_something_about_is_kept():
+    kept = {v.value: v for v in ask(ScriptedEngine(reply), "figure", 10, seed=0)}
+    assert set(kept) == {"Albert Einstein", "Zorblax Quentin"}
+    assert not kept["Albert Einstein"].is_unverified
+    assert "relativity" in kept["Albert Einstein"].terms
+    assert kept["Zorblax Quentin"].is_unverified
+    assert kept["Zorblax Quentin"].terms == ("bohemia", "cathedrals", "painted", "painter")
+
+
+def test_no_more_than_asked_and_the_same_for_the_same_seed():
+    assert len(ask(ScriptedEngine(reply), "figure", 1, seed=0)) <= 1
+    twice = [ask(ScriptedEngine(reply), "figure", 5, seed=3) for _ in range(2)]
+    assert twice[0] == twice[1]
+
+
+def test_a_model_that_names_nothing_gives_nothing():
+    assert ask(ScriptedEngine(lambda request: "Sure! What would you like?"), "hobby", 5, 0) == []
+
+
+def test_another_family_is_refused():
+    with pytest.raises(CatalogError, match="cannot ask for family 'language': expected 'hobby'"):
+        ask(ScriptedEngine(reply), "language", 5, 0)
+
+
+def test_names_are_cleaned_and_prose_is_left_out():
+    assert parse_names(LIST, is_cut=False) == [
+        "Napoleon Bonaparte", "Albert Einstein", "Zorblax Quentin", "Ruritania Jones",
+        "Isaac Newton",
+    ]  # fmt: skip
+    assert parse_names("- Chess\n* Rock climbing\n• Tea: a drink", is_cut=False) == [
+        "Chess", "Rock climbing", "Tea",
+    ]  # fmt: skip
+    assert parse_names("1. Chess\n2. Gard", is_cut=True) == ["Chess"]
+    assert parse_names("I am happy to give you a list of hobbies today.", is_cut=False) == []
+
+
+def test_names_are_unique_and_the_frequent_ones_come_first():
+    assert unique_names([["Chess", "Tea"], ["tea", "Golf"], []]) == ["Tea", "Chess", "Golf"]
+
+
+def test_the_snippet_is_a_catalogue_file():
+    values = ask(ScriptedEngine(reply), "figure", 10, seed=0)
+    text = as_catalog_yaml("figure", values)
+    family, _, entries = parse_family(yaml.safe_load(text))
+    assert family == "figure"
+    assert {e.id for e in entries} == {"figure.albert_einstein", "figure.zorblax_quentin"}
+    assert "# unverified" in text
+    assert "Zorblax Quentin" in text.split("family:")[0]
+
+
+def run_ask(monkeypatch, engine, out):
+    monkeypatch.setattr("gatt.generation.config.make_engine", lambda config: engine)
+    parser = CommandParser(prog="gatt catalog")
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(["ask", "--family", "figure", "--out", str(out)]))
+
+
+def test_the_command_writes_the_snippet(tmp_path, monkeypatch, capsys):
+    out = tmp_path / "new" / "figures.yaml"
+    assert run_ask(monkeypatch, ScriptedEngine(reply), out) == 0
+    assert "2 values, 1 of them unverified" in capsys.readouterr().out
+    assert len(parse_family(yaml.safe_load(out.read_text(encoding="utf-8")))[2]) == 2
+
+
+def test_the_command_says_what_stands_in_its_way(tmp_path, monkeypatch):
+    with pytest.raises(CatalogError, match="the model named no figure that it can tell"):
+        run_ask(monkeypatch, ScriptedEngine(lambda request: "Hm."), tmp_path / "x.yaml")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StoreError, match="cannot write"):
+        run_ask(monkeypatch, ScriptedEngine(reply), tmp_path / "file" / "x.yaml")
