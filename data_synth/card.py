@@ -64,7 +64,7 @@ def _head(config: SynthConfig, num_samples: int) -> str:
         "while the replies were sampled (Ghost Attention; Llama 2, arXiv:2307.09288, section 3.3). "
         f"Teacher: `{config.teacher.engine.model}`. One JSON line a sample: the dialogue, the "
         "instruction with its verifiers, and for each turn the target reply or the reason there is "
-        "none. Read it with `datasets.load_dataset(\"json\", data_files=\"samples.jsonl\")`.\n\n"
+        'none. Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.\n\n'
         "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
     )
 

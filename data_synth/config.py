@@ -8,41 +8,9 @@ from pathlib import Path
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig
-from gatt.instruction import Split
+from gatt.instruction_config import InstructionConfig
 from gatt.partition import Part
 from gatt.source_config import SourceConfig
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstructionConfig:
-    """Which instructions are composed.
-
-    Raises:
-        ConfigError: a value out of its range.
-    """
-
-    catalog: tuple[str, ...] = ()
-    """Folders of catalogue files; empty takes the one that is shipped."""
-    families: tuple[str, ...] = ()
-    """Families to draw from; empty takes all."""
-    splits: tuple[Split, ...] = ("train",)
-    """Splits to draw from; held-out ones are for evaluation."""
-    values: tuple[str, ...] = ()
-    """Only entries of these values or ids; empty takes all."""
-    num_entries: tuple[float, ...] = (0.7, 0.2, 0.1)
-    """Chances of one, two and three entries in an instruction."""
-    terse_probability: float = 0.5
-    """Chance of the shortened wording ("Figure: Napoleon.")."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= len(self.num_entries) <= 3 or min(self.num_entries) < 0 or not sum(self.num_entries):
-            raise ConfigError(
-                f"num_entries is {list(self.num_entries)}: expected one to three chances, not all zero"
-            )
-        if not 0 <= self.terse_probability <= 1:
-            raise ConfigError(
-                f"terse_probability is {self.terse_probability}: expected a share from 0 to 1"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +81,8 @@ class SynthConfig:
         if self.num_samples < 1:
             raise ConfigError(f"num_samples is {self.num_samples}: expected at least 1")
         if not 0 <= self.plain_fraction <= 1:
-            raise ConfigError(f"plain_fraction is {self.plain_fraction}: expected a share from 0 to 1")
+            raise ConfigError(
+                f"plain_fraction is {self.plain_fraction}: expected a share from 0 to 1"
+            )
         if self.batch_samples < 1:
             raise ConfigError(f"batch_samples is {self.batch_samples}: expected at least 1")

@@ -12,7 +12,7 @@ from typing import Any
 
 from data_synth.card import write_card
 from data_synth.config import SynthConfig
-from data_synth.plan import PlannedSample, load_configured_catalog, plan_samples
+from data_synth.plan import PlannedSample, plan_samples
 from data_synth.sampling import sample_batch
 from gatt.config import config_dict, fingerprint, save_config
 from gatt.dialogue import Dialogue
@@ -56,7 +56,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         DataError: no dialogue, or no target in any sample.
         StoreError: the folder belongs to another configuration or is in use.
     """
-    catalog = load_configured_catalog(config.instructions)
+    catalog = config.instructions.load()
     engine = engine or _once(lambda: _teacher(config))
     dialogues, report = load_source(config, engine)
     plan = plan_samples(
@@ -99,15 +99,14 @@ def load_source(
         return config.source.load(config.part)
     from gatt.sources.answered import answered_questions
 
-    source = config.source
-    num = source.num or config.num_samples
+    source = replace(config.source, num=config.source.num or config.num_samples)
     return answered_questions(
-        replace(source, num=num).request(),
+        source.request(),
         config.part,
         engine,
         config.teacher.sampling,
         config.output_dir / "dialogues.jsonl",
-        fingerprint(config_dict(config.source) | config_dict(config.teacher)),
+        config.teacher.engine.model,
     )
 
 
@@ -159,7 +158,7 @@ def _provenance(config: SynthConfig) -> dict[str, Any]:
         "sampling": config_dict(config.teacher.sampling),
         "seed": config.seed,
         "versions": {name: version or "" for name, version in versions().items()},
-        "commit": str((provenance().get("git") or {}).get("commit", "")),
+        "commit": (provenance()["commit"] or {}).get("id", ""),
     }
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from data_synth.config import InstructionConfig
-from gatt.catalog import Catalog, load_catalog
+from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
-from gatt.instruction import Instruction, compose, draw_entries
+from gatt.instruction import Instruction
+from gatt.instruction_config import InstructionConfig
 
 
 @dataclass(frozen=True)
@@ -21,15 +20,6 @@ class PlannedSample:
     id: str
     dialogue: Dialogue
     instruction: Instruction | None
-
-
-def load_configured_catalog(config: InstructionConfig) -> Catalog:
-    """Return the catalogue of the configured folders.
-
-    Raises:
-        CatalogError: see `load_catalog`.
-    """
-    return load_catalog(*map(Path, config.catalog))
 
 
 def plan_samples(
@@ -53,8 +43,10 @@ def plan_samples(
         DataError: no dialogue.
     """
     if not dialogues:
-        raise DataError("no dialogue to put instructions on: see the source's min_turns and filters")
-    pool = catalog.select(config.families, config.splits, config.values)
+        raise DataError(
+            "no dialogue to put instructions on: see the source's min_turns and filters"
+        )
+    pool = config.pool(catalog)
     plan = []
     for index in range(num_samples):
         rng = random.Random(f"{seed}/{index}")
@@ -64,8 +56,5 @@ def plan_samples(
         if is_plain:
             plan.append(PlannedSample(name, dialogue, None))
             continue
-        sizes = range(1, len(config.num_entries) + 1)
-        size = rng.choices(sizes, weights=config.num_entries)[0]
-        entries = draw_entries(pool, size, catalog.conflicts, rng)
-        plan.append(PlannedSample(name, dialogue, compose(entries, rng, config.terse_probability)))
+        plan.append(PlannedSample(name, dialogue, config.draw(catalog, pool, rng)))
     return plan

@@ -66,13 +66,16 @@ def sample_batch(
         waiting = [
             t
             for t in turns
-            if t.reply is None and (not is_hinted or (t.sample.instruction and t.sample.instruction.hint))
+            if t.reply is None
+            and (not is_hinted or (t.sample.instruction and t.sample.instruction.hint))
         ]
         if not waiting:
             continue
         requests = [_request(t, attempt, is_hinted, config) for t in waiting]
         for turn, generation in zip(
-            waiting, engine.generate(requests, config.sampling, config.adapter and "teacher"), strict=True
+            waiting,
+            engine.generate(requests, config.sampling, config.adapter and "teacher"),
+            strict=True,
         ):
             _judge(turn, generation, "hinted" if is_hinted else "sampled")
     if config.compose:
@@ -88,7 +91,9 @@ def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
     return sampling_view(sample.dialogue, told or None)
 
 
-def _request(turn: _Turn, attempt: int, is_hinted: bool, config: TeacherConfig) -> GenerationRequest:
+def _request(
+    turn: _Turn, attempt: int, is_hinted: bool, config: TeacherConfig
+) -> GenerationRequest:
     messages = prompt_of_turn(turn.view, turn.turn)
     if config.context_turns is not None:
         messages = messages[-(2 * config.context_turns + 1) :]

@@ -38,7 +38,9 @@ class EngineConfig:
             raise ConfigError(f"max_cache_tokens is {self.max_cache_tokens}: expected at least 1")
 
 
-def make_engine(config: EngineConfig, adapters: dict[str, Path] | None = None) -> TransformersEngine:
+def make_engine(
+    config: EngineConfig, adapters: dict[str, Path] | None = None
+) -> TransformersEngine:
     """Return the local engine, with the given adapters loaded beside the base model.
 
     Raises:

@@ -47,7 +47,9 @@ class RowCache:
         """Number of rows held."""
         return len(self.lengths)
 
-    def write(self, layer: int, key: torch.Tensor, value: torch.Tensor, columns_RS: torch.Tensor) -> None:
+    def write(
+        self, layer: int, key: torch.Tensor, value: torch.Tensor, columns_RS: torch.Tensor
+    ) -> None:
         """Put new keys and values `[R, K, S, D]` at the given columns of their rows."""
         rows = torch.arange(self.num_rows, device=columns_RS.device)[:, None]
         self.keys[layer][rows, :, columns_RS] = key.transpose(1, 2)
@@ -101,17 +103,22 @@ class PrefixStep:
         self.columns_RS = torch.where(self.is_real_RS, lengths[:, None] + index_RS, dump)
         self.num_own = int((lengths + self.counts_R).max())
         seen = torch.where(self.is_real_RS, self.columns_RS, 0)
-        self.own_mask_RSM = torch.arange(self.num_own, device=device)[None, None] <= seen[:, :, None]
+        self.own_mask_RSM = (
+            torch.arange(self.num_own, device=device)[None, None] <= seen[:, :, None]
+        )
         base = self.forks_R if self.forks_R is not None else torch.zeros_like(lengths)
         self.position_ids_RS = torch.where(self.is_real_RS, base[:, None] + self.columns_RS, 0)
         self.is_plain_causal = (
-            self.trunk is None and not int(lengths.max()) and int(self.counts_R.min()) == self.num_columns
+            self.trunk is None
+            and not int(lengths.max())
+            and int(self.counts_R.min()) == self.num_columns
         )
         if self.trunk is not None and self.forks_R is not None:
             columns = torch.arange(int(self.forks_R.max()), device=device)
             self.trunk_mask_RL = columns[None, :] < self.forks_R[:, None]
             self.group_lengths = [
-                int(self.forks_R[start:end].max()) if end > start else 0 for start, end in self.groups
+                int(self.forks_R[start:end].max()) if end > start else 0
+                for start, end in self.groups
             ]
 
     def commit(self) -> None:

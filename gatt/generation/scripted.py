@@ -28,6 +28,8 @@ class ScriptedEngine:
             is_cut = len(words) > params.max_new_tokens
             text = " ".join(words[: params.max_new_tokens])
             answers.append(
-                Generation(text, "length" if is_cut else "stop", min(len(words), params.max_new_tokens))
+                Generation(
+                    text, "length" if is_cut else "stop", min(len(words), params.max_new_tokens)
+                )
             )
         return answers

@@ -124,7 +124,9 @@ class TransformersEngine:
                     self.on_progress(sum(len(g.rows) for g in batch))
         missing = [r.key for r, result in zip(requests, results, strict=True) if result is None]
         if missing:
-            raise GenerationError(f"no reply for {len(missing)} requests, the first is {missing[0]!r}")
+            raise GenerationError(
+                f"no reply for {len(missing)} requests, the first is {missing[0]!r}"
+            )
         return [r for r in results if r is not None]
 
     def _plan(
@@ -187,7 +189,9 @@ class TransformersEngine:
         live = list(rows)
         for position in range(params.max_new_tokens):
             uniform = (
-                torch.stack([r.uniform[position] for r in live]) if params.temperature else torch.empty(0)
+                torch.stack([r.uniform[position] for r in live])
+                if params.temperature
+                else torch.empty(0)
             )
             tokens = next_tokens(logits, params, uniform.to(logits.device)).tolist()
             self.counters.num_sampled_tokens += len(tokens)
@@ -209,7 +213,9 @@ class TransformersEngine:
                 for start, end in spans:
                     sizes.append(sum(start <= i < end for i in going))
                 live = [live[i] for i in going]
-            logits = self._forward([[r.output[-1]] for r in live], cache, trunk, _spans(sizes), forks_R)
+            logits = self._forward(
+                [[r.output[-1]] for r in live], cache, trunk, _spans(sizes), forks_R
+            )
 
     def _encode_trunks(self, batch: list[_Group]) -> RowCache:
         """Return the trunks' keys and values, taking what earlier calls left."""
@@ -275,9 +281,11 @@ class TransformersEngine:
     def _adapter(self, name: str | None) -> AbstractContextManager[Any]:
         known = list(getattr(self.model, "peft_config", {}))
         if name is None:
-            return self.model.disable_adapter() if known else nullcontext()  # type: ignore[no-any-return]
+            return self.model.disable_adapter() if known else nullcontext()
         if name not in known:
-            raise ModelError(f"no adapter {name!r} is loaded (loaded: {', '.join(known) or 'none'})")
+            raise ModelError(
+                f"no adapter {name!r} is loaded (loaded: {', '.join(known) or 'none'})"
+            )
         self.model.set_adapter(name)
         return nullcontext()
 

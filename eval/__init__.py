@@ -1,0 +1,1 @@
+"""Instruction adherence over many turns: roll-outs, metrics, report."""

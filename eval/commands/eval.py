@@ -1,0 +1,37 @@
+"""`gatt eval`: measure whether the instruction still holds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from eval.config import EvalConfig
+from gatt.config_cli import add_config_arguments, config_from_args
+
+HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
+TAKES_OVERRIDES = True
+CONFIG = EvalConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the configuration's arguments."""
+    add_config_arguments(parser, EvalConfig)
+
+
+def execute(config: EvalConfig) -> str:
+    """Run the evaluation, print its table and return one line on what is there."""
+    from rich.console import Console
+
+    from eval.report.tables import terminal_table
+    from eval.run import evaluate
+
+    result = evaluate(config)
+    Console().print(terminal_table(result.results))
+    state = f"{result.num_new} new replies" if result.num_new else "all replies stood there already"
+    return f"{result.report} ({state})"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate; a run that was interrupted goes on."""
+    sys.stdout.write(execute(config_from_args(EvalConfig, args)) + "\n")
+    return 0

@@ -1,0 +1,97 @@
+"""Configuration of `gatt eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eval.samples import History
+from gatt.errors import ConfigError
+from gatt.generation.base import SamplingParams
+from gatt.generation.config import EngineConfig
+from gatt.instruction import Split
+from gatt.instruction_config import InstructionConfig
+from gatt.partition import Part
+from gatt.source_config import SourceConfig
+from gatt.views import Placement
+
+BASE = "base"
+REMINDER = "base+reminder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalConfig:
+    """Arms, cases and turns of an evaluation.
+
+    Raises:
+        ConfigError: a value out of its range, or an arm that cannot be made.
+    """
+
+    output_dir: Path
+    """Folder of `results.json`, `samples.jsonl` and `report.html`."""
+    arms: tuple[str, ...] = (BASE, REMINDER, "gatt")
+    """`base`, `base+reminder` (the instruction on every turn, the upper bound), and any name of
+    `adapters`."""
+    adapters: Mapping[str, Path] = field(default_factory=dict)
+    """Arm name to folder of its LoRA adapter."""
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    """The base model."""
+    sampling: SamplingParams = field(
+        default_factory=lambda: SamplingParams(max_new_tokens=32, temperature=0.0)
+    )
+    """How replies are drawn; greedy by default."""
+    source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
+    """Where the dialogues come from."""
+    part: Part | None = "eval"
+    """Part of the source's dialogues; training takes another. Null takes all."""
+    instructions: InstructionConfig = field(
+        default_factory=lambda: InstructionConfig(num_entries=(1.0,))
+    )
+    """Which instructions are put on them; `splits` of it is not used, see below."""
+    splits: tuple[Split, ...] = ("train", "heldout_value", "heldout_family")
+    """Splits of instructions, each with `num_dialogues` cases of its own."""
+    num_dialogues: int = 16
+    """Cases per split: a dialogue and an instruction."""
+    num_plain: int = 0
+    """Dialogues without an instruction, for false triggers."""
+    turns: tuple[int, ...] = (1, 2, 4, 8, 20)
+    """Turns at which replies are judged."""
+    probe_turns: tuple[int, ...] = (2, 4, 6, 20)
+    """Turns at which one probe of the instruction is asked off the record; empty for none."""
+    histories: tuple[History, ...] = ("reference",)
+    """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
+    replies, from turn 1 on."""
+    placement: Placement = "system"
+    """Where the instruction stands, once, for all arms but the reminder."""
+    seed: int = 0
+    """Fixes cases, draws and bootstrap."""
+    batch_cases: int = 8
+    """Cases worked on together: the unit that is redone after an interruption."""
+
+    def __post_init__(self) -> None:
+        for arm in self.arms:
+            if arm not in (BASE, REMINDER) and arm not in self.adapters:
+                raise ConfigError(
+                    f"arm {arm!r} has no adapter: expected {BASE!r}, {REMINDER!r} or a name of 'adapters' "
+                    f"({', '.join(self.adapters) or 'none given'})"
+                )
+        for name in ("arms", "turns", "histories"):
+            if not getattr(self, name):
+                raise ConfigError(f"{name} is empty: expected at least one")
+        for name in ("turns", "probe_turns"):
+            values = getattr(self, name)
+            if values != tuple(sorted(set(values))) or (values and values[0] < 1):
+                raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
+        longest = max((*self.turns, *self.probe_turns))
+        if longest > self.source.min_turns:
+            raise ConfigError(
+                f"turn {longest} is asked for, but source.min_turns is {self.source.min_turns}: raise it"
+            )
+        for name in ("num_dialogues", "num_plain"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        if self.num_dialogues * len(self.splits) + self.num_plain == 0:
+            raise ConfigError("no case: raise num_dialogues or num_plain")
+        if self.batch_cases < 1:
+            raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")

@@ -1,0 +1,139 @@
+"""Roll-outs: what each arm replies at the turns that are judged.
+
+Two histories. `reference`: every judged turn is answered within the dialogue
+as it stands, so all turns of a case share one prefix. `own`: the model reads
+its own replies; all cases of a batch move forward turn by turn. Probes are
+asked off the record: in place of the user message, outside the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from eval.cases import Case
+from eval.config import REMINDER, EvalConfig
+from eval.samples import History
+from gatt.dialogue import Dialogue, Message
+from gatt.generation.base import Engine, Generation, GenerationRequest
+from gatt.views import prompt_of_turn, sampling_view, training_view
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply of an arm: to user message `turn`, or to the probe in its place."""
+
+    case: Case
+    turn: int
+    kind: Literal["turn", "probe"]
+    user: str
+    generation: Generation
+
+
+def roll_out(
+    engine: Engine, cases: Sequence[Case], arm: str, history: History, config: EvalConfig
+) -> list[Reply]:
+    """Return the replies of one arm to a batch of cases, by case and turn.
+
+    Raises:
+        GenerationError: the engine gave no reply.
+    """
+    adapter = arm if arm in config.adapters else None
+    run = _reference if history == "reference" else _own
+    replies = run(engine, cases, arm, adapter, config)
+    order = {case.id: index for index, case in enumerate(cases)}
+    return sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
+
+
+def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
+    """Return the dialogue as the arm reads it: instruction once, or on every turn."""
+    text = case.instruction.text if case.instruction else None
+    if arm == REMINDER:
+        return sampling_view(dialogue, text)
+    return training_view(dialogue, text, config.placement)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    case: Case
+    turn: int
+    kind: Literal["turn", "probe"]
+    user: str
+    request: GenerationRequest
+
+
+def _ask(
+    case: Case,
+    dialogue: Dialogue,
+    turn: int,
+    kind: Literal["turn", "probe"],
+    arm: str,
+    config: EvalConfig,
+) -> _Asked:
+    user = dialogue.user_turns[turn - 1]
+    if kind == "probe" and case.probe is not None:
+        user = case.probe.question
+        first = int(dialogue.has_system) + 2 * turn - 2
+        dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
+    messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
+    key = f"{case.id}/{turn}/{kind}"
+    return _Asked(case, turn, kind, user, GenerationRequest(key, messages, f"{arm}/{case.id}"))
+
+
+def _answer(
+    engine: Engine, asked: Sequence[_Asked], adapter: str | None, config: EvalConfig
+) -> list[Reply]:
+    generations = engine.generate([a.request for a in asked], config.sampling, adapter)
+    return [
+        Reply(a.case, a.turn, a.kind, a.user, g) for a, g in zip(asked, generations, strict=True)
+    ]
+
+
+def _has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
+    return case.probe is not None and turn in config.probe_turns
+
+
+def _reference(
+    engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
+) -> list[Reply]:
+    asked = [_ask(c, c.dialogue, turn, "turn", arm, config) for c in cases for turn in config.turns]
+    asked += [
+        _ask(c, c.dialogue, turn, "probe", arm, config)
+        for c in cases
+        for turn in config.probe_turns
+        if _has_probe(c, turn, config)
+    ]
+    return _answer(engine, asked, adapter, config)
+
+
+def _own(
+    engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
+) -> list[Reply]:
+    said: dict[str, list[Message]] = {c.id: [] for c in cases}
+    going = {c.id: c for c in cases}
+    kept: list[Reply] = []
+    for turn in range(1, max((*config.turns, *config.probe_turns)) + 1):
+        asked = []
+        for case in going.values():
+            said[case.id].append(Message("user", case.dialogue.user_turns[turn - 1]))
+            dialogue = Dialogue(case.dialogue.id, tuple(said[case.id]))
+            asked.append(_ask(case, dialogue, turn, "turn", arm, config))
+            if _has_probe(case, turn, config):
+                asked.append(_ask(case, dialogue, turn, "probe", arm, config))
+        if not asked:
+            break
+        for reply in _answer(engine, asked, adapter, config):
+            if reply.kind == "probe" or turn in config.turns:
+                kept.append(reply)
+            if reply.kind == "turn":
+                if reply.generation.finish == "context_limit":
+                    del going[reply.case.id]
+                else:
+                    text = reply.generation.text.strip() or BLANK
+                    said[reply.case.id].append(Message("assistant", text))
+    return kept
+
+
+BLANK = "…"
+"""Stands in an own history for a reply without text: messages must not be empty."""

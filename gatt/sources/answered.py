@@ -1,0 +1,63 @@
+"""The `questions` source with its answers kept on disk: a model answers them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gatt.config import fingerprint
+from gatt.dialogue import Dialogue, parse_dialogue
+from gatt.generation.base import Engine, SamplingParams
+from gatt.partition import Part
+from gatt.records import RecordStore
+from gatt.sources.answering import answer_scripts
+from gatt.sources.base import SourceReport, SourceRequest, select
+from gatt.sources.questions import make_scripts
+
+ANSWERED_AT_ONCE = 32
+"""Scripts that move forward together: the unit that is redone after an interruption."""
+
+
+def answered_questions(
+    request: SourceRequest,
+    part: Part | None,
+    engine: Callable[[], Engine],
+    params: SamplingParams,
+    path: Path,
+    model: str,
+) -> tuple[list[Dialogue], SourceReport]:
+    """Return dialogues of catalogue questions, answered by the model and kept in a file.
+
+    Args:
+        request: `num` must be set.
+        part: whose topics are asked; None mixes all.
+        engine: makes the engine, only if an answer is missing.
+        params: how answers are drawn.
+        path: JSONL file of the answered dialogues; what stands there is used.
+        model: name of the answering model; another one does not fit the file.
+
+    Raises:
+        ConfigError: `num` is not set, or too few topics.
+        DataError: no dialogue is left.
+        StoreError: the file belongs to other settings or is in use.
+    """
+    scripts = make_scripts(request, part)
+    report = SourceReport("questions")
+    settings = {"model": model, "params": [params.max_new_tokens, params.temperature, params.top_p],
+                "seed": params.seed, "scripts": [[s.id, *s.user_turns] for s in scripts]}  # fmt: skip
+    mark = fingerprint(settings)
+    with RecordStore(path, fingerprint=mark, kind="answered-dialogue") as store:
+        done = store.keys("script")
+        missing = [s for s in scripts if s.id not in done]
+        for start in range(0, len(missing), ANSWERED_AT_ONCE):
+            batch = missing[start : start + ANSWERED_AT_ONCE]
+            answered = {d.id: d for d in answer_scripts(engine(), batch, params, report)}
+            for script in batch:
+                dialogue = answered.get(script.id)
+                store.append(
+                    {"script": script.id, "dialogue": dialogue.as_dict() if dialogue else None}
+                )
+        rows = {row["script"]: row["dialogue"] for row in store}
+    kept = [parse_dialogue(rows[s.id]) for s in scripts if rows[s.id] is not None]
+    report.num_read = len(scripts)
+    return select(kept, request, report, part), report
