@@ -84,7 +84,8 @@ def _bad_tokens(reply: str) -> str | None:
         return "placeholder text 'lorem ipsum'"
     text = _URL.sub(" ", reply)
     run = _CHARACTER_LOOP.search(text)
-    if run:
+    # "That sounds sooooooooo good" is a reply; a run that is most of the text is none.
+    if run and (len(run[0]) > MAX_WORD_LETTERS or 2 * len(run[0]) >= len("".join(text.split()))):
         return f"{run[1]!r} repeated without end"
     endless = _LONG_WORD.search(text)
     if endless:

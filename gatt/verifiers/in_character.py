@@ -25,7 +25,8 @@ _BREAKS = re.compile(
     r"|unable) to) (?:pretend|role-?play|impersonate|act as|take on the (?:role|persona))"
     r"|\bi (?:do not|don't) have (?:a )?(?:personal|feelings|emotions|real|physical|human)\b"
     r"|\bmy training data\b|\bi(?:'m| am) pretending\b|\bi(?:'ll| will) (?:pretend|act as)\b"
-    r"|\bje suis une? (?:ia\b|intelligence artificielle|modele de langage|assistant virtuel)"
+    r"|\bje suis une? (?:ia\b|intelligence artificielle"
+    r"|modele de langage|assistant virtuel)"  # codespell:ignore langage
     r"|\bich bin (?:eine? )?(?:ki\b|kunstliche intelligenz|sprachmodell)"
     r"|\bsoy una? (?:ia\b|inteligencia artificial|modelo de lenguaje|asistente virtual)"
 )

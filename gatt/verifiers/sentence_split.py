@@ -9,7 +9,7 @@ from gatt.verifiers.words import SPACELESS
 # Never the end of a sentence.
 _TITLES = frozenset({
     "dr", "mr", "mrs", "ms", "mx", "prof", "st", "vs", "fig", "approx", "mt", "ft", "cf", "gen",
-    "col", "capt", "sgt", "lt", "rev", "hon", "pres", "gov", "sen", "rep", "ca", "e.g", "i.e",
+    "col", "capt", "sgt", "lt", "rev", "hon", "gov", "sen", "rep", "ca", "e.g", "i.e",
     "al", "viz", "nr", "bzw", "z.b", "d.h", "mme", "mlle", "sra", "dra", "m.me",
 })  # fmt: skip
 # The end of one only where the next word looks like the start of another.

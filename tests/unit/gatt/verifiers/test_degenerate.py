@@ -25,6 +25,7 @@ def test_junk_is_degenerate(reply: str) -> None:
         "Hmmm",
         "No, no, thank you!",
         "Ha ha ha, that is funny",
+        "Oh my goodness, that sounds soooooooooooo good.",
         "That is very, very, very good.",
         "Silent autumn moon\nleaves fall on the quiet pond\na frog jumps away",
         "- tea\n- milk\n- bread",
