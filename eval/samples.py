@@ -191,7 +191,7 @@ def _parse_verdicts(raw: object) -> tuple[Verdict, ...]:
                 evidence=item["evidence"],
                 verifier=item["verifier"],
                 version=item["version"],
-                span=None if span is None else (int(span[0]), int(span[1])),
+                span=(int(span[0]), int(span[1])) if span else None,
             )
         except (KeyError, TypeError, ValueError, IndexError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -39,8 +39,8 @@ class Shape:
 
 
 HERO = Shape(9.6, 4.1, 11, has_labels=True)
-HERO_NARROW = Shape(4.6, 3.9, 11, has_labels=True)
-WIDE_PANEL = Shape(4.6, 2.9, 11, has_labels=True)
+HERO_NARROW = Shape(4.2, 3.6, 11, has_labels=True)
+WIDE_PANEL = Shape(4.2, 2.9, 11, has_labels=True)
 PANEL = Shape(3.6, 2.2, 10.5, has_labels=False)
 
 

@@ -102,7 +102,7 @@ function fillFilters() {
 function strip(turns) {
   const node = element("span", "strip");
   for (const turn of turns) {
-    const square = element("i", `${turn.status} ${turn.kind}`, `${turn.turn} ${GLYPHS[turn.status]}`);
+    const square = element("i", `${turn.status} of-${turn.kind}`, `${turn.turn} ${GLYPHS[turn.status]}`);
     square.title = `${turn.kind === "probe" ? "probe at turn" : "turn"} ${turn.turn}: ${turn.status}`;
     node.append(square);
   }

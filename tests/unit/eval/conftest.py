@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake_samples import fake_results, fake_samples
+
+from eval.samples import Sample
+
+
+@pytest.fixture(scope="session")
+def run_samples() -> list[Sample]:
+    return fake_samples()
+
+
+@pytest.fixture(scope="session")
+def run_results(run_samples: list[Sample]) -> dict[str, Any]:
+    return fake_results(run_samples)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+from fake_samples import sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.metrics.curves import CurvePoint, curves
+from eval.report.charts import DASHES, HERO, MARKERS, PANEL, chart, spread
+
+
+def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
+    base = curves([sample(arm=arm)])[0].as_dict()
+    return [CurvePoint(**{**base, "turn": t, "rate": r, "low": 0.1}) for t, r in rates.items()]
+
+
+def draw(name: str = "c1", arm: str = "gatt") -> str:
+    found = {"base": points("base", {1: 0.9, 2: 0.1}), arm: points(arm, {1: 1.0, 20: 0.7})}
+    return chart(found, ("base", arm), HERO, name, 'Adherence of "a" & <b>')
+
+
+def test_a_chart_is_one_element_in_the_colours_of_the_page() -> None:
+    svg = draw()
+    root = ET.fromstring(svg)
+    assert root.attrib["aria-label"] == 'Adherence of "a" & <b>'
+    assert "width" not in root.attrib
+    assert {"var(--arm-0)", "var(--arm-1)", "var(--muted)", "var(--grid)"} <= set(
+        re.findall(r"var\([a-z0-9-]+\)", svg)
+    )
+    assert not re.search(r"#0[0-9a-f]{5}\b", svg)
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]+"', "", svg)
+
+
+def test_every_point_has_a_tip() -> None:
+    titles = [e.text for e in ET.fromstring(draw()).iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 4
+    assert str(titles[-1]).replace("\N{NO-BREAK SPACE}", " ") == (
+        "GAtt, turn 20: 70 % [10, 100], 1 dialogues"
+    )
+
+
+def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
+    one, two = draw("c1"), draw("c2")
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, two)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', one))
+    assert used
+    assert used <= ids[0]
+
+
+def test_a_chart_is_the_same_every_time() -> None:
+    assert draw() == draw()
+
+
+def test_a_hostile_arm_name_stays_text() -> None:
+    svg = draw(arm="<script>alert(1)</script> $x$ &")
+    root = ET.fromstring(svg)
+    assert "script" not in {e.tag.rpartition("}")[2] for e in root.iter()}
+    assert any("<script>alert(1)" in (e.text or "") for e in root.iter())
+
+
+def test_a_single_turn_and_an_undecided_turn_are_drawn() -> None:
+    found = {"base": points("base", {8: 0.5})}
+    assert ">8<" in chart(found, ("base",), PANEL, "c", "one")
+    found = {"base": points("base", {1: 0.5, 2: None})}
+    ET.fromstring(chart(found, ("base",), PANEL, "c", "two"))
+
+
+def test_many_turns_leave_room_between_their_labels() -> None:
+    found = {"base": points("base", dict.fromkeys(range(1, 51), 0.5))}
+    labels = [
+        int(t) for t in re.findall(r">(\d+)</text>", chart(found, ("base",), PANEL, "c", "x"))
+    ]
+    ticks = [t for t in labels if t not in (0, 25, 75)]
+    assert ticks[0] == 1
+    assert 50 in ticks
+    assert len(ticks) < 16
+
+
+def test_every_style_has_a_marker_and_a_dash() -> None:
+    assert len(MARKERS) == len(DASHES)
+
+
+@pytest.mark.parametrize(
+    ("heights", "expected"),
+    [([0.1, 0.9], [0.1, 0.9]), ([0.5, 0.5], [0.5, 0.6]), ([0.98, 1.0], [0.9, 1.0])],
+)
+def test_labels_move_apart(heights: list[float], expected: list[float]) -> None:
+    assert spread(heights, 0.1) == pytest.approx(expected)
+
+
+@given(st.lists(st.floats(0, 1), max_size=9).map(sorted))
+def test_labels_never_meet_nor_leave_the_chart(heights: list[float]) -> None:
+    placed = spread(heights, 0.1)
+    assert all(b - a >= 0.1 - 1e-9 for a, b in pairwise(placed))
+    assert all(0 <= y <= 1 for y in placed)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake_samples import sample
+
+from eval.metrics.curves import curves
+from eval.report.headline import headline, percent
+from eval.report.selection import Curves, metric_name
+from eval.samples import Sample
+from gatt.errors import DataError
+
+
+def run(arm: str, turn: int, passes: int, num: int = 10, **changes: Any) -> list[Sample]:
+    return [
+        sample(arm=arm, turn=turn, dialogue=f"d{n}", status="pass" if n < passes else "fail", **changes)
+        for n in range(num)
+    ]  # fmt: skip
+
+
+def sentence(*parts: list[Sample]) -> str:
+    made = Curves(tuple(curves([s for part in parts for s in part])))
+    return headline(made).sentence.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_the_headline_compares_at_the_last_common_turn_up_to_20() -> None:
+    # Wilson, 7 of 10: centre (0.7 + 0.192073) / 1.384146 = 0.644493, half 0.247715;
+    # 0 of 10: high 3.841459 / 13.841459 = 0.277533.
+    said = sentence(
+        run("base", 8, 0), run("gatt", 8, 7), run("base", 40, 0), run("gatt", 40, 1), run("gatt", 20, 9)
+    )  # fmt: skip
+    assert said == (
+        "At turn 8 GAtt keeps 70 % [40, 89] of its instructions, the base model 0 % [0, 28]."
+    )
+
+
+def test_the_headline_prefers_seen_instructions_and_reference_history() -> None:
+    said = sentence(
+        run("gatt", 2, 5, history="own"),
+        run("gatt", 2, 10),
+        run("base", 2, 0),
+        [sample(arm="gatt", turn=2, dialogue="h", split="heldout_value", status="fail")],
+    )
+    assert said.startswith("At turn 2 GAtt keeps 100 %")
+
+
+@pytest.mark.parametrize(
+    ("parts", "start"),
+    [
+        ((run("base", 4, 1),), "At turn 4 the base model keeps 10 %"),
+        ((run("base", 4, 1), run("gatt", 8, 5)), "At turn 8 GAtt keeps 50 %"),
+        ((run("all_turns", 30, 5), run("base", 30, 0)), "At turn 30 all_turns keeps 50 %"),
+        ((run("base", 4, 1, kind="probe"),), "No adherence was measured"),
+        ((), "No adherence was measured"),
+    ],
+)
+def test_the_headline_makes_do_with_what_was_measured(
+    parts: tuple[list[Sample], ...], start: str
+) -> None:
+    assert sentence(*parts).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(0.0, "0"), (0.004, "<1"), (0.006, "1"), (0.73, "73"), (0.996, ">99"), (1.0, "100"), (None, "–")],
+)  # fmt: skip
+def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> None:
+    assert percent(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ({"schema": 2, "curves": []}, "schema is 2: expected 1, evaluate again"),
+        ({"schema": 1}, "no list 'curves': expected the records"),
+        ({"schema": 1, "curves": [{"arm": "x"}]}, "results, curve 1: curve record has arm"),
+    ],
+)
+def test_broken_results_are_refused(results: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Curves.of(results)
+
+
+def test_a_metric_without_a_name_is_spelled_out() -> None:
+    assert metric_name("task_completion") == "Task completion"
