@@ -87,7 +87,8 @@ def _parse(
         if identity is None or identity == "":
             identity = f"{stem}-{index}"
         messages = row[column]
-        is_sharegpt = bool(messages) and isinstance(messages[0], dict) and "from" in messages[0]
+        first = messages[0] if isinstance(messages, list) and messages else None
+        is_sharegpt = isinstance(first, dict) and "from" in first
         key = "conversations" if is_sharegpt else form
         try:
             dialogue = parse_row({"id": identity, key: messages})

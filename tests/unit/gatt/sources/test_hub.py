@@ -55,6 +55,13 @@ def test_broken_rows_are_counted(tmp_path: Path) -> None:
     assert report.first_problem.startswith("row 2: dialogue 'c', turn 1: expected role 'user'")
 
 
+def test_column_that_is_no_list_is_a_broken_row(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_dict({"messages": [{"role": "user", "content": "Hi"}]})
+    data.save_to_disk(str(tmp_path / "talk"))
+    with pytest.raises(DataError, match=r"first broken row: row 0: 'messages' is dict: expected a"):
+        load_dialogues("hub", REQUEST, path=str(tmp_path / "talk"))
+
+
 def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None:
     datasets.Dataset.from_dict({"messages": messages(9)}).save_to_disk(str(tmp_path / "talk"))
     for seed in (0, 1):
