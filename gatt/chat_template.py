@@ -172,6 +172,11 @@ def control_tokens(tokenizer: Tokenizer) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*tokenizer.all_special_tokens, *added)))
 
 
+def is_special(tokenizer: Tokenizer, token_id: int) -> bool:
+    """Whether the id is a control token of the model (the unknown token is none)."""
+    return token_id in _special_ids(tokenizer)
+
+
 def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
     """Return the ids that end the assistant's turn: the template's own and EOS.
 
@@ -182,7 +187,7 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
     prompt = encode(tokenizer, question, add_generation_prompt=True)
     ids = encode(tokenizer, (*question, Message("assistant", "b")), add_generation_prompt=False)
     # Not len(prompt): some prompts open a reasoning block that the written reply has not.
-    start = _shared_length(prompt, ids)
+    start = shared_length(prompt, ids)
     end = _end_of_turn(tokenizer, ids, start, in_history=False)
     if end is None:
         raise TemplateError(
@@ -266,8 +271,8 @@ def _num_header_specials(tokenizer: Tokenizer, in_history: bool) -> int:
         render(tokenizer, (*question, Message("assistant", reply), *later), in_history)
         for reply in ("b", "d")
     ]
-    header = replies[0][: _shared_length(*replies)]
-    header = header[_shared_length(prompt, header) :]
+    header = replies[0][: shared_length(*replies)]
+    header = header[shared_length(prompt, header) :]
     special = _special_ids(tokenizer)
     return sum(i in special for i in tokenizer(header, add_special_tokens=False)["input_ids"])
 
@@ -275,10 +280,14 @@ def _num_header_specials(tokenizer: Tokenizer, in_history: bool) -> int:
 @lru_cache(maxsize=16)
 def _special_ids(tokenizer: Tokenizer) -> frozenset[int]:
     added = tokenizer.added_tokens_decoder
-    return frozenset(tokenizer.all_special_ids) | {i for i, t in added.items() if t.special}
+    special = frozenset(tokenizer.all_special_ids) | {i for i, t in added.items() if t.special}
+    # Any odd word of a reply gives the unknown token, which would end its turn there.
+    unknown = tokenizer.unk_token_id
+    return special if unknown == tokenizer.eos_token_id else special - {unknown}
 
 
-def _shared_length(first: Sequence[object], second: Sequence[object]) -> int:
+def shared_length(first: Sequence[object], second: Sequence[object]) -> int:
+    """Return how many leading items two sequences have in common."""
     pairs = zip(first, second, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 

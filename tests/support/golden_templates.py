@@ -182,7 +182,8 @@ LLAMA3 = Family(
         ),
         "first_user": (
             "<|begin_of_text|>",
-            "<|start_header_id|>·user·<|end_header_id|>·⏎·⏎·Speak· French.·⏎·⏎·Hello· there·<|eot_id|>",
+            "<|start_header_id|>·user·<|end_header_id|>·⏎·⏎",
+            "Speak· French.·⏎·⏎·Hello· there·<|eot_id|>",
             "<|start_header_id|>·assistant·<|end_header_id|>·⏎·⏎",
         ),
     },

@@ -107,7 +107,8 @@ def test_own_system_message_stays_in_front(placement) -> None:
         "system": "<|im_start|>·system·⏎·Be· brief.·⏎·⏎·Speak· French.·<|im_end|>·⏎"
         "·<|im_start|>·user·⏎·Hello· there·<|im_end|>·⏎·<|im_start|>·assistant·⏎",
         "first_user": "<|im_start|>·system·⏎·Be· brief.·<|im_end|>·⏎"
-        "·<|im_start|>·user·⏎·Speak· French.·⏎·⏎·Hello· there·<|im_end|>·⏎·<|im_start|>·assistant·⏎",
+        "·<|im_start|>·user·⏎·Speak· French.·⏎·⏎·Hello· there·<|im_end|>·⏎"
+        "·<|im_start|>·assistant·⏎",
     }
     assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == tokens(golden[placement])
 
@@ -260,7 +261,7 @@ class TestLengthPolicy:
         assert self.build(33).num_targets == 2
         with pytest.raises(DataError, match="'s-1': 33 tokens with turn 1 and the last turn alone"):
             self.build(32)
-        with pytest.raises(DataError, match="'s-1': 19 tokens .* more than max_length 18"):
+        with pytest.raises(DataError, match=r"'s-1': 19 tokens .* more than max_length 18"):
             self.build(18, num_turns=1)
 
     def test_no_more_is_dropped_than_must_be(self) -> None:
