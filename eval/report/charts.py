@@ -157,10 +157,11 @@ def _draw(
         )
         tip = f"tip-{re.sub(r'[^a-zA-Z0-9-]', '-', name)}-{point.turn}"
         marker.set_gid(tip)
+        plural = "" if point.num_dialogues == 1 else "s"
         undecided = f", {point.num_undecided} undecided" if point.num_undecided else ""
         tips[tip] = (
             f"{arm_name(point.arm)}, turn {point.turn}: {rate_with_interval(point)}, "
-            f"{point.num_dialogues} dialogues{undecided}"
+            f"{point.num_dialogues} dialogue{plural}{undecided}"
         )
 
 

@@ -39,7 +39,7 @@ def test_every_point_has_a_tip() -> None:
     titles = [e.text for e in ET.fromstring(draw()).iter("{http://www.w3.org/2000/svg}title")]
     assert len(titles) == 4
     assert str(titles[-1]).replace("\N{NO-BREAK SPACE}", " ") == (
-        "GAtt, turn 20: 70 % [10, 100], 1 dialogues"
+        "GAtt, turn 20: 70 % [10, 100], 1 dialogue"
     )
 
 

@@ -60,7 +60,8 @@ def page(run_results: dict[str, Any], run_samples: list[Sample]) -> Page:
 
 
 def test_the_page_states_verdict_curves_rates_and_run(page: Page) -> None:
-    assert re.search(r"At turn\s20 GAtt keeps \d+\s% \[\d+,\s\d+\] of its instructions", page.text)
+    text = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert re.search(r"At turn 20 GAtt keeps \d+ % \[\d+, \d+\] of its instructions", text)
     for words in ("Survival", "Probe recall", "False triggers", "unseen value", "Napoleon"):
         assert words in page.text or any(words in script for script in page.scripts)
     assert "gatt run configs/demo.yaml" in page.text
