@@ -12,6 +12,11 @@ from gatt.provenance import versions
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
 
+_LOSS: Final = {
+    "last_turn": "on the sampled replies alone, no token of the history carries any",
+    "all_turns": "on the sampled replies and, as a control, on the history's own replies",
+    "context_only": "as a control, on the history's own replies alone",
+}
 FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
 
 
@@ -96,14 +101,14 @@ def model_card(
             "",
             "# Ghost Attention adapter",
             "",
-            f"A LoRA adapter for `{config.model}` that keeps an instruction given once, in turn 1, over "
-            "the turns of a dialogue.",
+            f"A LoRA adapter for `{config.model}` that keeps an instruction given once, in turn 1, "
+            "over the turns of a dialogue.",
             "",
             "## Method",
             "",
-            "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), section "
-            "3.3): replies are sampled with the instruction on every user turn; for training it stands "
-            "in turn 1 only, and no token of an earlier turn carries loss.",
+            "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), "
+            "section 3.3): replies are sampled with the instruction on every user turn; for "
+            f"training it stands in turn 1 only. Loss: {_LOSS[config.supervise]}.",
             "",
             "## Data",
             "",
@@ -113,8 +118,8 @@ def model_card(
             "",
             *_table(settings),
             "",
-            f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} supervised "
-            f"tokens, mean loss {result['train_loss']:.4f}.",
+            f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} "
+            f"supervised tokens, mean loss {result['train_loss']:.4f}.",
             "",
             "Made with " + ", ".join(f"{k} {v}" for k, v in versions().items() if v) + ".",
             "",

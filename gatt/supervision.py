@@ -11,7 +11,13 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from gatt.chat_template import Tokenizer, encode_reply, encode_view
+from gatt.chat_template import (
+    Tokenizer,
+    encode,
+    encode_reply,
+    encode_view,
+    refuse_control_tokens,
+)
 from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError, TemplateError
@@ -176,8 +182,8 @@ def _row(
             return Comb(prompt + ids, (IGNORE,) * len(prompt) + ids), turn - last
         if last <= 2:
             raise DataError(
-                f"sample {sample.id!r}: {num_tokens} tokens with turn 1 and turn {turn} alone, more "
-                f"than max_length {max_length}: raise it or shorten the messages"
+                f"sample {sample.id!r}: {num_tokens} tokens with turn 1 and turn {turn} alone, "
+                f"more than max_length {max_length}: raise it or shorten the messages"
             )
         del turns[1]
 

@@ -181,7 +181,7 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
         log.info("going on from %s", checkpoint)
     start = time.monotonic()
     output = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    result = {
+    result: dict[str, Any] = {
         "num_steps": int(output.global_step),
         "train_loss": float(output.training_loss),
         "num_supervised_tokens": trainer.num_supervised_tokens,
@@ -196,7 +196,6 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
         write_adapter(draft, store.adapter, config, report, result)
         store.write("finished", **more, result=result)
     wait_for_everyone()
-    log.info("trained %d steps; adapter in %s", result["num_steps"], store.adapter)
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
 
 

@@ -162,8 +162,8 @@ def build_rows(
     num_supervised = sum(c.num_supervised for c in combs)
     if not combs:
         raise TrainingError(
-            f"no sample left of {report['num_samples']}{dropped.as_text()}: loosen what drops them, "
-            "or make more with `gatt synth`"
+            f"no sample left of {report['num_samples']}{dropped.as_text()}: loosen what drops "
+            "them, or make more with `gatt synth`"
         )
     if not num_supervised:
         raise TrainingError(

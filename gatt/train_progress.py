@@ -39,11 +39,11 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
 
     def on_log(
         self,
-        args: TrainingArguments,
+        args: TrainingArguments,  # noqa: ARG002 - the library's signature
         state: TrainerState,
-        control: TrainerControl,
+        control: TrainerControl,  # noqa: ARG002
         logs: Mapping[str, float] | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ARG002
     ) -> None:
         """Write one line; the summary at the end of training is left to the caller."""
         if not state.is_world_process_zero or not logs or "loss" not in logs:

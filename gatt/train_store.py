@@ -101,7 +101,8 @@ class TrainStore:
         if not path.exists():
             if self.folder.exists() and any(self.folder.glob("checkpoint-*")):
                 raise StoreError(
-                    f"{self.folder}: checkpoints without {FILE}: choose another output_dir or delete it"
+                    f"{self.folder}: checkpoints without {FILE}: choose another output_dir or "
+                    "delete it"
                 )
             return None
         try:
@@ -166,6 +167,16 @@ def is_complete(checkpoint: Path) -> bool:
 
 
 def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    keys = [k for k in {**found, **expected} if found.get(k) != expected.get(k)]
-    shown = ", ".join(f"{k} {found.get(k)!r}, now {expected.get(k)!r}" for k in keys[:3])
+    old, new = _flat(found), _flat(expected)
+    keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
+    shown = ", ".join(f"{k} {old.get(k)!r}, now {new.get(k)!r}" for k in keys[:3])
     return f" ({shown}{' and more' if len(keys) > 3 else ''})" if shown else ""
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= (
+            _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+        )
+    return flat

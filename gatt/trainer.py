@@ -69,11 +69,13 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             weight_decay=config.weight_decay,
             max_grad_norm=config.max_grad_norm,
             seed=config.seed,
-            # Unset, the order of rows hangs on the state of torch's generator, which a resume moves.
+            # Unset, the order of rows hangs on torch's generator, which a resume moves.
             data_seed=config.seed,
             bf16=uses_bf16(config),
             fp16=False,
+            # The alias too: TRL sets it to true, and transformers warns where it stands alone.
             gradient_checkpointing=config.gradient_checkpointing,
+            activation_checkpointing=config.gradient_checkpointing,
             logging_steps=config.logging_steps,
             logging_nan_inf_filter=False,
             save_strategy="steps",
@@ -188,7 +190,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         return (loss, {"logits": logits_NV}) if return_outputs else loss
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log with accuracy, tokens seen and speed since the last line; every process comes here."""
+        """Log with accuracy, tokens seen and speed since the last line, on every process."""
         now = time.monotonic()
         counts = torch.tensor(
             [float(self._num_correct), self._num_scored, self._num_tokens],
@@ -237,9 +239,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         for name, value in found.items():
             if not math.isfinite(value):
                 raise TrainingError(
-                    f"step {self.state.global_step + 1}: the {name} is {value}: lower learning_rate "
-                    f"(now {self.args.learning_rate:g}) or max_grad_norm, or train in float32 "
-                    "(bf16=false); the last checkpoint is intact"
+                    f"step {self.state.global_step + 1}: the {name} is {value}: lower "
+                    f"learning_rate (now {self.args.learning_rate:g}) or max_grad_norm, or "
+                    "train in float32 (bf16=false); the last checkpoint is intact"
                 )
         return norm
 

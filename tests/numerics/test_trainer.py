@@ -1,0 +1,164 @@
+"""What must be the same through the Trainer: batching, packing, resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gatt.train import open_store, prepare, train
+from gatt.train_config import LoraSettings, TrainConfig
+from gatt.trainer import GattTrainer, training_arguments
+from tests.support.first_step import record_steps
+from tests.support.tiny import sample, save_tiny_model, write_samples
+
+TOLERANCE = 1e-5
+
+
+@pytest.fixture
+def make_config(tmp_path: Path) -> Any:
+    model = save_tiny_model(tmp_path / "model")
+    # Of unequal length, with gaps, and one turn alone.
+    samples = [
+        sample(1, 3),
+        sample(2, 1),
+        sample(3, 4, targets=["Oui, la mer.", None, "Non, jamais la mer.", "Bon."]),
+        sample(4, 2),
+    ]
+    path = write_samples(tmp_path / "samples.jsonl", samples)
+
+    def make(name: str, **changes: Any) -> TrainConfig:
+        settings: dict[str, Any] = {
+            "model": str(model),
+            "samples": (path,),
+            "output_dir": tmp_path / name,
+            "logging_steps": 1,
+            "max_grad_norm": 0.0,
+            "max_steps": 1,
+            "report_to": "none",
+            "disable_tqdm": True,
+        }
+        return TrainConfig(**{**settings, **changes})
+
+    return make
+
+
+def first_step(config: TrainConfig) -> tuple[float, dict[str, torch.Tensor]]:
+    args = training_arguments(config)
+    trainer = prepare(config, args, open_store(config, args)).trainer
+    losses, gradients = record_steps(trainer)
+    return losses[0], gradients[0]
+
+
+def assert_same(
+    found: tuple[float, dict[str, torch.Tensor]], expected: tuple[float, dict[str, torch.Tensor]]
+) -> None:
+    assert found[0] == pytest.approx(expected[0], rel=TOLERANCE)
+    assert found[1].keys() == expected[1].keys()
+    for name, gradient in expected[1].items():
+        assert gradient.norm() > 0, name
+        error = (found[1][name] - gradient).norm() / gradient.norm()
+        assert error < TOLERANCE, name
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_accumulated_equals_batched(make_config: Any, layout: str) -> None:
+    num_rows = {"comb": 4, "expanded": 9}[layout]
+    batched = make_config(
+        "batched",
+        layout=layout,
+        per_device_train_batch_size=num_rows,
+        gradient_accumulation_steps=1,
+    )
+    accumulated = make_config(
+        "accumulated",
+        layout=layout,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=num_rows,
+    )
+    assert_same(first_step(accumulated), first_step(batched))
+
+
+@pytest.mark.parametrize("supervise", ["last_turn", "all_turns", "context_only"])
+def test_comb_equals_expanded(make_config: Any, supervise: str) -> None:
+    comb = make_config("comb", layout="comb", supervise=supervise, gradient_accumulation_steps=4)
+    # One step takes all rows, whatever their number: 12 is enough for 9 targets and 3 contexts.
+    expanded = make_config(
+        "expanded", layout="expanded", supervise=supervise, gradient_accumulation_steps=12
+    )
+    assert_same(first_step(comb), first_step(expanded))
+
+
+def test_gradient_checkpointing_changes_nothing(make_config: Any) -> None:
+    plain = make_config("plain", gradient_accumulation_steps=4)
+    recomputed = make_config("again", gradient_accumulation_steps=4, gradient_checkpointing=True)
+    assert_same(first_step(recomputed), first_step(plain))
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, micro_batch: int) -> None:
+    calls = 0
+    original = GattTrainer.training_step
+
+    def training_step(self: GattTrainer, *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > micro_batch:
+            raise KeyboardInterrupt
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(GattTrainer, "training_step", training_step)
+
+
+def test_resumed_equals_uninterrupted_to_the_bit(
+    make_config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {
+        "max_steps": 7,
+        "gradient_accumulation_steps": 2,
+        "save_steps": 1,
+        "max_grad_norm": 1.0,
+        "learning_rate": 1e-2,
+        # Dropout makes the state of the random generator count.
+        "lora": LoraSettings(r=4, lora_alpha=8, lora_dropout=0.3),
+    }
+    straight = train(make_config("straight", **settings))
+    config = make_config("resumed", **settings)
+    # Within the accumulation of step 4 (in the middle of an epoch), then again in step 6.
+    for micro_batch in (7, 3):
+        with monkeypatch.context() as patch:
+            interrupt_at(patch, micro_batch)
+            with pytest.raises(KeyboardInterrupt):
+                train(config)
+        assert not (config.output_dir / "adapter").exists()
+    resumed = train(config)
+    name = "adapter_model.safetensors"
+    assert (resumed.adapter / name).read_bytes() == (straight.adapter / name).read_bytes()
+    assert resumed.num_supervised_tokens == straight.num_supervised_tokens > 0
+    assert resumed.num_steps == straight.num_steps == 7
+
+
+def test_the_interrupted_weights_are_not_the_final_ones(make_config: Any) -> None:
+    """The comparison above could see a resume that throws the adapter away."""
+    settings: dict[str, Any] = {"gradient_accumulation_steps": 2, "learning_rate": 1e-2}
+    short = train(make_config("short", max_steps=3, **settings))
+    long = train(make_config("long", max_steps=7, **settings))
+    name = "adapter_model.safetensors"
+    assert (short.adapter / name).read_bytes() != (long.adapter / name).read_bytes()
+
+
+def test_modes_of_supervision_differ_only_in_labels(make_config: Any) -> None:
+    rows = {}
+    for mode in ("last_turn", "all_turns", "context_only"):
+        config = make_config(mode, supervise=mode)
+        args = training_arguments(config)
+        rows[mode] = prepare(config, args, open_store(config, args)).trainer.train_dataset[:]
+    for column in ("trunk", "forks", "branch_ids"):
+        assert (
+            rows["last_turn"][column] == rows["all_turns"][column] == rows["context_only"][column]
+        )
+    for column, same in (("branch_labels", "last_turn"), ("trunk_labels", "context_only")):
+        assert rows["all_turns"][column] == rows[same][column]
+    assert rows["last_turn"]["trunk_labels"] != rows["all_turns"]["trunk_labels"]
+    assert rows["context_only"]["branch_labels"] != rows["all_turns"]["branch_labels"]
