@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from gatt.verifiers.folding import fold, fold_text
 from gatt.verifiers.words import CJK
@@ -44,8 +45,24 @@ class TermMatcher:
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
-        patterns = sorted({_pattern(term) for term in terms}, key=len, reverse=True)
-        self._regex = re.compile("|".join(patterns) if patterns else r"(?!)")
+        self._terms = tuple(terms)
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        """The pattern of all terms, compiled at first use.
+
+        A catalogue builds hundreds of matchers and a run uses a few of them. The
+        classes at the edges are dear to compile, hence stand once a group.
+        """
+        groups: dict[tuple[str, str], set[str]] = {}
+        for term in self._terms:
+            left, body, right = _pattern(term)
+            groups.setdefault((left, right), set()).add(body)
+        patterns = [
+            f"{left}(?:{'|'.join(sorted(bodies, key=lambda b: (-len(b), b)))}){right}"
+            for (left, right), bodies in sorted(groups.items())
+        ]
+        return re.compile("|".join(patterns) if patterns else r"(?!)")
 
     def hits(self, reply: str) -> list[Hit]:
         """Return all occurrences in order; they do not overlap."""
@@ -63,7 +80,8 @@ class TermMatcher:
         return Hit(reply[start:end], (start, end))
 
 
-def _pattern(term: str) -> str:
+def _pattern(term: str) -> tuple[str, str, str]:
+    """Return what stands left of a term, the term in its forms, and what stands right."""
     folded = fold_text(term).strip() or term.strip()
     parts = re.split(_GAP, folded.strip("-")) if folded.strip("-") else [folded]
     last = parts[-1]
@@ -76,7 +94,7 @@ def _pattern(term: str) -> str:
     body = _GAP.join([*map(re.escape, parts[:-1]), ending])
     left = _LEFT if _needs_boundary(folded[0]) else ""
     right = _RIGHT if _needs_boundary(folded[-1]) else ""
-    return left + body + right
+    return left, body, right
 
 
 def _needs_boundary(character: str) -> bool:
