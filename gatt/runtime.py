@@ -53,3 +53,9 @@ def supports_bf16() -> bool:
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
         return False
     return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+
+
+def release_device_memory() -> None:
+    """Give cached memory of the accelerator back, so that the next stage finds it free."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

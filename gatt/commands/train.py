@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import sys
+import warnings
+from collections.abc import Iterator
 
 from gatt.config_cli import add_config_arguments, config_from_args
 from gatt.train_config import TrainConfig
 
 HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
 TAKES_OVERRIDES = True
+CONFIG = TrainConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,28 +22,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser, TrainConfig)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Train and say where the adapter is."""
-    config = config_from_args(TrainConfig, args)
+def execute(config: TrainConfig) -> str:
+    """Train, or find it done, and return one line on what is there."""
     from gatt.runtime import is_launched_main
     from gatt.train import train
 
-    _show_log(is_launched_main())
-    result = train(config)
+    with _shown_log(is_launched_main()):
+        result = train(config)
+    done = "trained" if result.is_new else "already trained"
+    return (
+        f"{done}: {result.num_steps} steps, loss {result.train_loss:.4f}, "
+        f"{result.num_supervised_tokens} supervised tokens: {result.adapter}"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train and say where the adapter is."""
+    summary = execute(config_from_args(TrainConfig, args))
+    from gatt.runtime import is_launched_main
+
     if is_launched_main():
-        done = "trained" if result.is_new else "already trained"
-        sys.stdout.write(
-            f"{done}: {result.num_steps} steps, loss {result.train_loss:.4f}, "
-            f"{result.num_supervised_tokens} supervised tokens: {result.adapter}\n"
-        )
+        sys.stdout.write(f"{summary}\n")
     return 0
 
 
-def _show_log(is_main: bool) -> None:
+@contextlib.contextmanager
+def _shown_log(is_main: bool) -> Iterator[None]:
     """Show this project's log on stderr; of many processes, only the first one's."""
     logger = logging.getLogger("gatt")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    level = logger.level
     logger.setLevel(logging.INFO if is_main else logging.ERROR)
-    if not logger.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        logger.addHandler(handler)
+    logger.addHandler(handler)
+    try:
+        # Renamed attributes that one library still reads of another are no news to a user.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
