@@ -1,0 +1,128 @@
+"""The terminal side of `gatt chat`: lines in, replies with their verdict in the margin out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gatt.catalog import Catalog
+from gatt.chat import Chat, ChatInstruction, ChatReply, followed
+from gatt.errors import DataError, GattError
+from gatt.verifiers import Status
+
+COMMANDS = {
+    "/retry": "draw the last reply again",
+    "/reset": "forget the dialogue, keep the instruction",
+    "/instruction TEXT": "another instruction, and start over",
+    "/entry ID": "likewise, from the catalogue: its verifiers judge the replies",
+    "/save FILE": "append the dialogue to a JSONL file",
+    "/quit": "leave",
+}
+MARKS: dict[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided": "?", None: "–"}
+_COLOURS: dict[Status | None, str] = {"pass": "32", "fail": "31", "undecided": "33", None: "2"}
+_WIDTH = 96
+
+
+class Terminal:
+    """Reads lines and answers them until there are no more, or `/quit`.
+
+    Args:
+        chat: the conversation.
+        catalog: gives the catalogue when `/entry` asks for it.
+        write: takes text for the reader.
+        has_colour: whether escape codes are shown as colours.
+    """
+
+    def __init__(
+        self,
+        chat: Chat,
+        catalog: Callable[[], Catalog],
+        write: Callable[[str], object],
+        *,
+        has_colour: bool = False,
+    ) -> None:
+        self._chat = chat
+        self._catalog = catalog
+        self._write = write
+        self._has_colour = has_colour
+        self._statuses: list[Status | None] = []
+
+    def run(self, lines: Iterator[str]) -> None:
+        """Answer every line; a mistake prints as one line and the talk goes on."""
+        self._write(self._intro())
+        for line in lines:
+            text = line.strip()
+            if not text:
+                continue
+            if text == "/quit":
+                break
+            try:
+                self._answer(text)
+            except KeyboardInterrupt:
+                self._write("\n(stopped; that turn is forgotten)\n")
+            except GattError as error:
+                self._write(f"! {' '.join(str(error).split())}\n")
+        tally = followed(self._statuses)
+        self._write(f"{tally}\n" if tally else "")
+
+    def _answer(self, text: str) -> None:
+        if not text.startswith("/"):
+            self._show(self._chat.say(text))
+            return
+        command, _, rest = text.partition(" ")
+        rest = rest.strip()
+        if command == "/retry":
+            reply = self._chat.retry()
+            del self._statuses[-1:]
+            self._show(reply)
+        elif command == "/reset":
+            self._chat.reset()
+            self._start_over("the dialogue starts over")
+        elif command == "/help":
+            self._write("".join(f"  {name:<20}{doc}\n" for name, doc in COMMANDS.items()))
+        elif command == "/instruction" and rest:
+            self._chat.instruct(ChatInstruction(rest))
+            self._start_over(f"instruction: {rest}")
+        elif command == "/entry" and rest:
+            instruction = ChatInstruction.from_entry(self._catalog().entry(rest))
+            self._chat.instruct(instruction)
+            self._start_over(f"instruction: {instruction.text}")
+        elif command == "/save" and rest:
+            identity = self._chat.save(Path(rest).expanduser())
+            self._write(f"({rest}: saved as {identity})\n")
+        else:
+            known = ", ".join(COMMANDS)
+            raise DataError(f"{text!r} is no command: expected one of {known}")
+
+    def _start_over(self, note: str) -> None:
+        self._statuses.clear()
+        self._write(f"({note})\n")
+
+    def _intro(self) -> str:
+        instruction = self._chat.instruction
+        if instruction is None:
+            told = "no instruction"
+        else:
+            judged = "" if instruction.verifiers else " (free text: replies are not judged)"
+            told = f"instruction, told once: {instruction.text}{judged}"
+        return f"{told}\n/help lists the commands, /quit leaves\n"
+
+    def _show(self, reply: ChatReply) -> None:
+        self._statuses.append(reply.status)
+        mark = self._paint(MARKS[reply.status], _COLOURS[reply.status])
+        lines = [
+            part
+            for line in reply.text.splitlines()
+            for part in textwrap.wrap(line, _WIDTH, replace_whitespace=False) or [""]
+        ]
+        shown = [f"{mark} | {lines[0]}", *(f"  | {line}" for line in lines[1:])]
+        if reply.evidence:
+            shown.append(self._paint(f"  |   {reply.evidence}", "2"))
+        if reply.finish != "stop":
+            why = "by its length limit" if reply.finish == "length" else "by the end of the context"
+            shown.append(self._paint(f"  |   (cut {why})", "2"))
+        self._write("\n".join(shown) + "\n")
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._has_colour else text

@@ -1,0 +1,113 @@
+"""`gatt chat`: talk to a model, with the instruction told once and every reply judged."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gatt.catalog import load_catalog
+from gatt.chat import Chat, ChatInstruction
+from gatt.chat_terminal import Terminal
+from gatt.generation.base import SamplingParams
+from gatt.generation.config import EngineConfig, make_engine
+from gatt.views import PLACEMENTS, Placement
+
+HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
+ADAPTER = "adapter"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add model, instruction and sampling."""
+    engine, params = EngineConfig(), SamplingParams(max_new_tokens=80)
+    parser.add_argument(
+        "--model", default=engine.model, help="name, folder or hub id (%(default)s)"
+    )
+    parser.add_argument("--adapter", type=Path, metavar="DIR", help="folder of a trained adapter")
+    told = parser.add_mutually_exclusive_group()
+    told.add_argument("--instruction", metavar="TEXT", help="told once, in turn 1; not judged")
+    told.add_argument(
+        "--entry", metavar="ID", help="catalogue entry, such as language.french; judges the replies"
+    )
+    parser.add_argument(
+        "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
+    )
+    parser.add_argument(
+        "--max-new-tokens", type=int, default=params.max_new_tokens, metavar="N",
+        help="most tokens of a reply (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--temperature", type=float, default=params.temperature, metavar="T",
+        help="0 is greedy (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
+    parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Talk until the input ends."""
+    params = SamplingParams(
+        max_new_tokens=args.max_new_tokens, temperature=args.temperature, seed=args.seed
+    )
+    instruction = None
+    if args.entry:
+        instruction = ChatInstruction.from_entry(load_catalog().entry(args.entry))
+    elif args.instruction is not None:
+        instruction = ChatInstruction(args.instruction)
+    engine = make_engine(
+        EngineConfig(model=args.model, device=args.device),
+        {ADAPTER: args.adapter} if args.adapter else None,
+    )
+    from gatt.chat_template import refuse_control_tokens
+
+    chat = Chat(
+        engine,
+        params,
+        instruction=instruction,
+        placement=_placement(engine.tokenizer, args.placement),
+        adapter=ADAPTER if args.adapter else None,
+        check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
+    )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal without the margin's marks must not end the talk.
+        sys.stdout.reconfigure(errors="replace")
+    terminal = Terminal(chat, load_catalog, _write, has_colour=sys.stdout.isatty())
+    terminal.run(_lines())
+    return 0
+
+
+def _placement(tokenizer: Any, wanted: Placement) -> Placement:
+    """Return where the instruction can stand, telling of a template without system role."""
+    from gatt.chat_template import inspect_template
+
+    if wanted == "system" and not inspect_template(tokenizer).has_system:
+        sys.stderr.write(
+            "the chat template has no system role: the instruction stands in the first message\n"
+        )
+        return "first_user"
+    return wanted
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed or piped in, until it ends or Ctrl-C is typed at the prompt."""
+    if not sys.stdin.isatty():
+        for line in sys.stdin:
+            _write(f"> {line.rstrip()}\n")
+            yield line
+        return
+    while True:
+        try:
+            line = input("> ")
+        except (EOFError, KeyboardInterrupt):
+            _write("\n")
+            return
+        yield line
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
