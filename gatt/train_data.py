@@ -227,10 +227,8 @@ def _rows_of(
     )  # fmt: skip
     rows: list[Comb] = []
     if built.num_targets:
-        if layout == "comb":
-            rows = split_to_fit(built.comb, config.max_row_tokens)
-        else:
-            rows = expand(built.comb)
+        is_comb = layout == "comb"
+        rows = split_to_fit(built.comb, config.max_row_tokens) if is_comb else expand(built.comb)
     counts = {
         "num_targets": built.num_targets,
         "num_exchanges_dropped": built.num_exchanges_dropped,

@@ -29,13 +29,11 @@ NO_SYSTEM = (
 
 REWRITING = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
-    "{% if m['role'] == 'assistant' and not loop.last %}{{ '(' + m['content'] + ')' }}"
-    "{% else %}{{ m['content'] }}{% endif %}{{ '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}"
-    "{% if messages|length == 1 or (messages|length == 2 and messages[0]['role'] == 'system') %}"
-    "{{ '>>' }}{% endif %}{% endif %}"
+    "{% if m['role'] == 'assistant' and loop.last %}{{ 'Thinking:\n' }}{% endif %}"
+    "{{ m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\nThinking:\n' }}{% endif %}"
 )
-"""As reasoning models do: the prompt of turn 1 is not the beginning of that of turn 2."""
+"""As reasoning models do: what opens a reply is stripped from the history of later turns."""
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 CORPUS = [

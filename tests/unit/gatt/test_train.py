@@ -1,0 +1,268 @@
+"""The one training path on a tiny model: what it writes, what it refuses, how it goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file
+
+from gatt import cli
+from gatt.config import save_config
+from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
+from gatt.train import open_store, prepare, train
+from gatt.train_config import TrainConfig
+from gatt.train_store import TrainStore, digest, is_complete
+from gatt.trainer import GattTrainer, training_arguments
+from tests.support.tiny import sample, save_tiny_model, tiny_llama, tiny_tokenizer, write_samples
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def make(model: Path, tmp_path: Path) -> Any:
+    path = write_samples(tmp_path / "samples.jsonl", [sample(i, 2) for i in range(3)])
+
+    def build(**changes: Any) -> TrainConfig:
+        settings: dict[str, Any] = {
+            "model": str(model),
+            "samples": (path,),
+            "output_dir": tmp_path / "out",
+            "max_steps": 2,
+            "gradient_accumulation_steps": 1,
+            "logging_steps": 1,
+            "report_to": "none",
+            "disable_tqdm": True,
+        }
+        return TrainConfig(**{**settings, **changes})
+
+    return build
+
+
+def ready(config: TrainConfig) -> GattTrainer:
+    args = training_arguments(config)
+    return prepare(config, args, open_store(config, args)).trainer
+
+
+def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
+    config = make(report_to="tensorboard")
+    result = train(config)
+    assert result.is_new
+    assert result.num_steps == 2
+    assert sorted(p.name for p in result.adapter.iterdir()) == [
+        "README.md", "adapter_config.json", "adapter_model.safetensors",
+    ]  # fmt: skip
+    settings = json.loads((result.adapter / "adapter_config.json").read_text(encoding="utf-8"))
+    assert settings["base_model_name_or_path"] == str(model)
+    loaded = PeftModel.from_pretrained(tiny_llama(tiny_tokenizer()), str(result.adapter))
+    assert any("lora_B" in n and w.abs().sum() > 0 for n, w in loaded.named_parameters())
+    card = (result.adapter / "README.md").read_text(encoding="utf-8")
+    assert "https://arxiv.org/abs/2307.09288" in card
+    assert "| samples used, of read | 3 of 3 |" in card
+    assert "base_model:" not in card
+    assert list((config.output_dir / "logs").glob("events.out.tfevents.*"))
+    record = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))
+    assert record["status"] == "finished"
+    assert record["result"]["num_supervised_tokens"] == result.num_supervised_tokens
+    assert record["provenance"]["versions"]["trl"]
+
+
+def test_a_finished_run_is_recognised(make: Any) -> None:
+    first = train(make())
+    weights = first.adapter / "adapter_model.safetensors"
+    written = weights.stat().st_mtime_ns
+    again = train(make(logging_steps=2))
+    assert not again.is_new
+    assert again.num_steps == first.num_steps
+    assert weights.stat().st_mtime_ns == written
+    assert train(make(resume=False)).is_new
+
+
+def test_the_output_of_another_configuration_is_refused(make: Any) -> None:
+    train(make())
+    with pytest.raises(
+        StoreError, match=r"belongs to another configuration \(learning_rate 0\.0002, now 0\.1\)"
+    ):
+        train(make(learning_rate=0.1))
+
+
+def test_other_samples_under_the_same_name_are_another_run(make: Any) -> None:
+    config = make()
+    train(config)
+    write_samples(config.samples[0], [sample(9, 2)])
+    with pytest.raises(StoreError, match=r"belongs to another configuration \(samples \["):
+        train(config)
+
+
+def test_checkpoints_of_something_else_are_refused(make: Any) -> None:
+    (make().output_dir / "checkpoint-3").mkdir(parents=True)
+    with pytest.raises(
+        StoreError, match=r"checkpoints without train\.json: choose another output_dir"
+    ):
+        train(make())
+
+
+def test_a_broken_record_is_refused(make: Any) -> None:
+    make().output_dir.mkdir()
+    (make().output_dir / "train.json").write_text("{", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"train\.json: not the record of a training run"):
+        train(make())
+
+
+def test_a_torn_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    for step, text in ((9, "{}"), (10, '{"global_step": ')):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        (folder / "trainer_state.json").write_text(text, encoding="utf-8")
+    store = TrainStore(tmp_path, {})
+    assert not is_complete(tmp_path / "checkpoint-10")
+    assert store.last_checkpoint() == tmp_path / "checkpoint-9"
+    store.remove_checkpoints(only_torn=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["checkpoint-9"]
+
+
+def test_missing_samples(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"none.jsonl: cannot read: No such file"):
+        digest(tmp_path / "none.jsonl")
+
+
+def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:
+    first = train(make(learning_rate=1e-2)).adapter
+    config = make(init_adapter=first, output_dir=tmp_path / "more")
+    weights = dict(ready(config).model.named_parameters())
+    saved = load_file(first / "adapter_model.safetensors")
+    name = next(n for n in saved if "lora_B" in n)
+    trained = weights[name.replace(".weight", ".default.weight")]
+    assert trained.requires_grad
+    assert torch.equal(trained, saved[name])
+
+
+def test_an_adapter_that_is_none(make: Any, tmp_path: Path) -> None:
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"no adapter_config\.json: expected a folder saved by"):
+        train(make(init_adapter=tmp_path))
+
+
+def test_an_adapter_that_does_not_fit(make: Any, tmp_path: Path) -> None:
+    first = train(make()).adapter
+    other = save_tiny_model(tmp_path / "other", hidden_size=16)
+    config = make(model=str(other), init_adapter=first, output_dir=tmp_path / "more")
+    with pytest.raises(ModelError, match="the adapter does not fit the model"):
+        train(config)
+
+
+def test_unknown_target_modules(make: Any) -> None:
+    from gatt.train_config import LoraSettings
+
+    with pytest.raises(ConfigError, match=r"the adapter does not fit .*: check lora"):
+        train(make(lora=LoraSettings(target_modules=("nowhere",))))
+
+
+def test_unknown_scheduler(make: Any) -> None:
+    with pytest.raises(ConfigError, match="the training settings are refused: sometimes is not"):
+        train(make(lr_scheduler_type="sometimes"))
+
+
+def test_bf16_where_there_is_none(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    with pytest.raises(ConfigError, match="bf16 is true, but this device has no bfloat16"):
+        train(make(bf16=True))
+
+
+def test_a_model_without_a_chat_template(make: Any, tmp_path: Path) -> None:
+    folder = save_tiny_model(tmp_path / "bare", None)
+    with pytest.raises(TemplateError, match="the tokenizer has no chat template: use an instruct"):
+        train(make(model=str(folder)))
+    assert not make().output_dir.exists()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_loss_that_is_no_number_stops_before_the_step(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = ready(make())
+    before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
+    monkeypatch.setattr("gatt.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan)
+    with pytest.raises(
+        TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
+    ):
+        trainer.train()
+    for name, weight in trainer.model.named_parameters():
+        if name in before:
+            assert torch.equal(weight, before[name])
+
+
+def test_an_infinite_gradient_under_a_finite_loss_stops_too(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = ready(make())
+
+    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        # sqrt is 0 at 0 and its slope infinite.
+        return (logits - logits.detach()).square().sum().sqrt()
+
+    monkeypatch.setattr("gatt.trainer.summed_loss", loss)
+    with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
+        trainer.train()
+
+
+def test_a_micro_batch_without_target_is_zero_and_in_the_graph(make: Any) -> None:
+    trainer = ready(make(gradient_accumulation_steps=4))
+    padding = trainer.train_dataset[3]
+    batch = trainer.data_collator([padding])
+    loss = trainer.compute_loss(trainer.model, batch, num_items_in_batch=torch.tensor(7))
+    loss.backward()
+    assert loss.item() == 0
+    gradients = [w.grad for w in trainer.model.parameters() if w.requires_grad]
+    assert all(g is not None and not g.any() for g in gradients)
+
+
+def test_the_log_counts_what_was_trained_on(make: Any) -> None:
+    config = make(max_steps=-1, num_train_epochs=2.0, gradient_accumulation_steps=2)
+    trainer = ready(config)
+    trainer.train()
+    entries = [e for e in trainer.state.log_history if "loss" in e]
+    labels = [sum(len(b) for b in row["branch_labels"]) for row in trainer.train_dataset]
+    assert entries[-1]["num_supervised_tokens"] == trainer.num_supervised_tokens == 2 * sum(labels)
+    assert all(0 <= e["mean_token_accuracy"] <= 1 for e in entries)
+    assert all(e["tokens_per_second"] > 0 for e in entries)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": \n{"id": 1}\n', "line 1: broken JSON"),
+        ('{"id": "a"}\n', "line 1: no 'instruction': expected a sample written by"),
+        ("", "no sample in it: run `gatt synth` first"),
+    ],
+)
+def test_broken_samples_are_one_line_and_status_2(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    config = make()
+    config.samples[0].write_text(line, encoding="utf-8")
+    save_config(config, tmp_path / "c.yaml")
+    assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
+    error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
+    assert len(error) == 1
+    assert "samples.jsonl" in error[0]
+    assert message in error[0]
+
+
+def test_the_command_says_where_the_adapter_is(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_config(make(), tmp_path / "c.yaml")
+    words = ["train", "--config", str(tmp_path / "c.yaml")]
+    assert cli.main([*words, "max_steps=1"]) == 0
+    assert capsys.readouterr().out.startswith("trained: 1 steps, loss ")
+    assert cli.main([*words, "--max_steps=1"]) == 0
+    assert capsys.readouterr().out.startswith("already trained: 1 steps")
