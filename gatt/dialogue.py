@@ -34,10 +34,11 @@ class Message:
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             raise DataError(f"unknown role {self.role!r}: expected one of {', '.join(ROLES)}")
-        if not isinstance(self.content, str):
-            found = type(self.content).__name__
+        content: object = self.content  # read from JSON, so it may be anything
+        if not isinstance(content, str):
+            found = type(content).__name__
             raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
-        if not self.content.strip():
+        if not content.strip():
             raise DataError(f"empty content in a {self.role!r} message: expected some text")
 
     def as_dict(self) -> dict[str, str]:

@@ -1,0 +1,57 @@
+"""Combs to batches: literal vectors, and nothing lost on the way through columns."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+
+from gatt.collator import GattCollator, comb_to_features, features_to_comb
+from gatt.comb import IGNORE, Branch, Comb
+from gatt.errors import DataError
+from tests.support.random_combs import combs
+
+X = IGNORE
+
+
+@given(comb=combs())
+def test_columns_keep_the_comb(comb) -> None:
+    assert features_to_comb(comb_to_features(comb)) == comb
+
+
+def test_comb_layout_is_one_row_of_vectors() -> None:
+    packed = [Comb((1, 2), (X, X), (Branch(2, (3, 4), (3, 4)),)), Comb((5,), (X,))]
+    batch = GattCollator(pad_token_id=0)([comb_to_features(c) for c in packed])
+    assert {name: value.tolist() for name, value in batch.items()} == {
+        "input_ids": [[1, 2, 3, 4, 5]],
+        "position_ids": [[0, 1, 2, 3, 0]],
+        "labels": [[X, X, 3, 4, X]],
+        "document_ids": [[0, 0, 0, 0, 1]],
+        "branch_ids": [[0, 0, 1, 1, 0]],
+        "visible": [[1, 2, 2, 2, 1]],
+        "source": [[-1, 0, 1, 2, -1]],
+    }
+    assert {value.dtype for value in batch.values()} == {torch.int64}
+
+
+def test_expanded_layout_pads_on_the_right() -> None:
+    rows = [Comb((1, 2, 3), (X, X, 3)), Comb((9, 9), (X, 9))]
+    batch = GattCollator(pad_token_id=9, layout="expanded")([comb_to_features(c) for c in rows])
+    assert {name: value.tolist() for name, value in batch.items()} == {
+        "input_ids": [[1, 2, 3], [9, 9, 9]],
+        "attention_mask": [[1, 1, 1], [1, 1, 0]],
+        "labels": [[X, X, 3], [X, 9, X]],  # pad equals a real token: only the real one is learned
+    }
+
+
+def test_branches_in_the_expanded_layout() -> None:
+    row = comb_to_features(Comb((1,), (X,), (Branch(1, (2,), (2,)),)))
+    with pytest.raises(DataError, match="a row with branches in the expanded layout: write it out"):
+        GattCollator(pad_token_id=0, layout="expanded")([row])
+
+
+def test_missing_column() -> None:
+    row = comb_to_features(Comb((1,), (X,)))
+    del row["forks"]
+    with pytest.raises(DataError, match="a training row without column 'forks'"):
+        features_to_comb(row)

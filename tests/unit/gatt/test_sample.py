@@ -1,0 +1,82 @@
+"""Samples: one JSON line there and back, and broken ones by file and line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gatt.errors import DataError, GattError
+from gatt.sample import GattSample, TurnTarget, read_samples
+from tests.support.golden_templates import dialogue, sample
+from tests.support.tiny import write_samples
+
+
+def test_json_and_back(tmp_path) -> None:
+    gap = TurnTarget(2, None, "rejected", attempts=4, verdicts=({"status": "fail"},))
+    first = sample(2, "Speak French.")
+    samples = [
+        GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
+        sample(1, None),
+    ]
+    path = write_samples(tmp_path / "samples.jsonl", samples)
+    assert list(read_samples(path)) == samples
+    assert [(s.family, s.num_targets) for s in samples] == [("language", 1), ("plain", 1)]
+
+
+def test_absent_texts_are_empty_strings() -> None:
+    """So that columnar readers find strings in every row."""
+    raw = sample(1, None).as_dict()["turns"][0]
+    assert (raw["reason"], raw["kind"]) == ("", "sampled")
+    raw = TurnTarget(1, None, "cut").as_dict()
+    assert (raw["reply"], raw["kind"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TurnTarget(3, None), "turn 3: expected a target reply or a reason for none"),
+        (lambda: TurnTarget(3, "a", "cut"), "turn 3: expected a target reply or a reason for none"),
+        (lambda: TurnTarget(1, 5), "turn 1: the reply is int: expected a string"),  # type: ignore[arg-type]
+        (
+            lambda: TurnTarget(1, "a", kind="made"),  # type: ignore[arg-type]
+            "turn 1: unknown target kind 'made': expected one of sampled, hinted",
+        ),
+        (
+            lambda: GattSample("s", dialogue(2), None, (TurnTarget(2, "a"),)),
+            r"sample 's': targets of turns \[2\], expected 1 to 2",
+        ),
+    ],
+)
+def test_contracts(make, message) -> None:
+    with pytest.raises(DataError, match=message):
+        make()
+
+
+def broken(**changes) -> str:
+    return json.dumps({**sample(1, "X").as_dict(), **changes})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{}", "line 2: no 'instruction': expected a sample written by `gatt synth`"),
+        ("[1]", "line 2: found list, expected one JSON object a line"),
+        (broken(turns=5), "line 2: not a sample of `gatt synth`"),
+        (broken(turns=[]), r"line 2: sample 's-1': targets of turns \[\], expected 1 to 1"),
+        (broken(instruction={"id": "x"}), "line 2: no 'text'"),
+        (broken(dialogue={"id": "d"}), "line 2: no 'messages'"),
+    ],
+)
+def test_broken_line(tmp_path, line, message) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps(sample(1, None).as_dict()) + "\n" + (line + "\n") * 2)
+    with pytest.raises(GattError, match=message):
+        list(read_samples(path))
+
+
+def test_no_sample(tmp_path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text("")
+    with pytest.raises(DataError, match=r"samples.jsonl: no sample in it: run `gatt synth` first"):
+        list(read_samples(path))
