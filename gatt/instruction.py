@@ -50,6 +50,11 @@ class VerifierSpec:
                 raise CatalogError(
                     f"verifier {raw['kind']!r}: broken JSON in 'params' ({error.msg}): expected an object"
                 ) from None
+            if not isinstance(params, dict):
+                raise CatalogError(
+                    f"verifier {raw['kind']!r}: 'params' hold {type(params).__name__}: "
+                    "expected an object"
+                )
             return cls(raw["kind"], params)
         return cls(raw["kind"], {k: v for k, v in raw.items() if k != "kind"})
 
