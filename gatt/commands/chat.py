@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = parser.add_mutually_exclusive_group()
     told.add_argument("--instruction", metavar="TEXT", help="told once, in turn 1; not judged")
     told.add_argument(
-        "--entry", metavar="ID", help="catalogue entry, such as language.french; judges the replies"
+        "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
     )
     parser.add_argument(
         "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
