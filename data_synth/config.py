@@ -38,14 +38,17 @@ class TeacherConfig:
     """Draws per turn from the sampling view."""
     hint_attempts: int = 2
     """Further draws with the entry's teacher hint."""
+    prefill_attempts: int = 1
+    """Further draws whose beginning is given, for entries that have such beginnings."""
     compose: bool = True
     """Add an entry's utterance to a sampled reply where every draw was rejected."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ConfigError(f"attempts is {self.attempts}: expected at least 1")
-        if self.hint_attempts < 0:
-            raise ConfigError(f"hint_attempts is {self.hint_attempts}: expected 0 or more")
+        for name in ("hint_attempts", "prefill_attempts"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
         if self.context_turns is not None and self.context_turns < 0:
             raise ConfigError(f"context_turns is {self.context_turns}: expected 0 or more, or null")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from data_synth.config import TeacherConfig
@@ -61,23 +61,17 @@ def sample_batch(
         for sample in batch
         for turn in range(1, sample.dialogue.num_turns + 1)
     ]
-    for attempt in range(config.attempts + config.hint_attempts):
-        is_hinted = attempt >= config.attempts
-        waiting = [
-            t
-            for t in turns
-            if t.reply is None
-            and (not is_hinted or (t.sample.instruction and t.sample.instruction.hint))
-        ]
+    kinds: list[TargetKind] = ["sampled"] * config.attempts
+    kinds += ["hinted"] * config.hint_attempts + ["prefilled"] * config.prefill_attempts
+    for attempt, kind in enumerate(kinds):
+        waiting = [t for t in turns if t.reply is None and _can(t.sample.instruction, kind)]
         if not waiting:
             continue
-        requests = [_request(t, attempt, is_hinted, config) for t in waiting]
-        for turn, generation in zip(
-            waiting,
-            engine.generate(requests, config.sampling, config.adapter and "teacher"),
-            strict=True,
-        ):
-            _judge(turn, generation, "hinted" if is_hinted else "sampled")
+        requests = [_request(t, attempt, kind, config, seed) for t in waiting]
+        adapter = "teacher" if config.adapter else None
+        replies = engine.generate(requests, replace(config.sampling, seed=seed), adapter)
+        for turn, generation in zip(waiting, replies, strict=True):
+            _judge(turn, generation, kind)
     if config.compose:
         for turn in turns:
             if turn.reply is None and turn.usable:
@@ -91,16 +85,30 @@ def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
     return sampling_view(sample.dialogue, told or None)
 
 
+def _can(instruction: Instruction | None, kind: TargetKind) -> bool:
+    """Whether a draw of this kind can be made for the instruction."""
+    if kind == "sampled":
+        return True
+    return instruction is not None and bool(
+        instruction.hint if kind == "hinted" else instruction.prefills
+    )
+
+
 def _request(
-    turn: _Turn, attempt: int, is_hinted: bool, config: TeacherConfig
+    turn: _Turn, attempt: int, kind: TargetKind, config: TeacherConfig, seed: int
 ) -> GenerationRequest:
+    key = f"{turn.sample.id}/{turn.turn}/{attempt}"
     messages = prompt_of_turn(turn.view, turn.turn)
     if config.context_turns is not None:
         messages = messages[-(2 * config.context_turns + 1) :]
-    if is_hinted and turn.sample.instruction and turn.sample.instruction.hint:
-        last = messages[-1].content + JOINT + turn.sample.instruction.hint
+    instruction = turn.sample.instruction
+    prefill = ""
+    if instruction and kind == "hinted":
+        last = messages[-1].content + JOINT + (instruction.hint or "")
         messages = (*messages[:-1], Message("user", last))
-    return GenerationRequest(f"{turn.sample.id}/{turn.turn}/{attempt}", messages, turn.sample.id)
+    elif instruction and kind == "prefilled":
+        prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
+    return GenerationRequest(key, messages, turn.sample.id, prefill)
 
 
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind) -> None:

@@ -16,6 +16,7 @@ A file holds one family::
         hint: "Mention tennis in your reply."
         split: train              # train | heldout_value | heldout_family
         utterances: []            # for the compose teacher
+        prefills: []              # beginnings of a reply, for a teacher that misses the role
         good: ["..."]             # replies that must pass, at least one
         bad: ["..."]              # replies that must fail, at least one
 
@@ -40,7 +41,7 @@ from gatt.verifiers import build
 
 ENTRY_KEYS = (
     "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
-    "utterances", "good", "bad",
+    "utterances", "prefills", "good", "bad",
 )  # fmt: skip
 FILE_KEYS = ("family", "about", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
@@ -213,7 +214,9 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
     if not str(merged["id"]).startswith(f"{family}."):
         raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
     if merged.get("split", "train") not in SPLITS:
-        raise CatalogError(f"{where}: unknown split {merged['split']!r} (known: {', '.join(SPLITS)})")
+        raise CatalogError(
+            f"{where}: unknown split {merged['split']!r} (known: {', '.join(SPLITS)})"
+        )
     facts = {"value": merged["value"], **(merged.get("facts") or {})}
     filled = {key: _fill(value, facts, where) for key, value in merged.items() if key != "facts"}
     try:
@@ -228,6 +231,7 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
             hint=filled.get("hint"),
             split=filled.get("split", "train"),
             utterances=_texts(filled, "utterances", where),
+            prefills=_texts(filled, "prefills", where),
             good=_texts(filled, "good", where),
             bad=_texts(filled, "bad", where),
         )
@@ -243,7 +247,9 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
 
 def _texts(raw: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     value = raw.get(key) or ()
-    if not isinstance(value, list | tuple) or not all(isinstance(v, str) and v.strip() for v in value):
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(v, str) and v.strip() for v in value
+    ):
         raise CatalogError(f"{where}: {key!r} is {value!r}: expected a list of texts")
     return tuple(value)
 

@@ -46,7 +46,9 @@ def features_to_comb(features: Mapping[str, Any]) -> Comb:
         )
         return Comb(tuple(features["trunk"]), tuple(features["trunk_labels"]), branches)
     except KeyError as error:
-        raise DataError(f"a training row without column {error}: expected rows of `build_rows`") from None
+        raise DataError(
+            f"a training row without column {error}: expected rows of `build_rows`"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class GattCollator:
                 for name in row.__dataclass_fields__
             }
         if any(c.branches for c in combs):
-            raise DataError("a row with branches in the expanded layout: write it out with `expand`")
+            raise DataError(
+                "a row with branches in the expanded layout: write it out with `expand`"
+            )
         length = max(len(c.trunk) for c in combs)
 
         def padded(values: Sequence[int], fill: int) -> list[int]:

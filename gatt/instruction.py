@@ -93,6 +93,8 @@ class Entry:
     split: Split = "train"
     utterances: tuple[str, ...] = ()
     """Wordings that a `compose` teacher may add to a sampled reply."""
+    prefills: tuple[str, ...] = ()
+    """Beginnings of a reply that a teacher may be given, so that it falls into the role."""
     good: tuple[str, ...] = ()
     bad: tuple[str, ...] = ()
 
@@ -111,6 +113,7 @@ class Instruction:
     probes: tuple[Probe, ...] = ()
     hint: str | None = None
     utterances: tuple[str, ...] = ()
+    prefills: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -130,6 +133,7 @@ class Instruction:
             "probes": [p.as_dict() for p in self.probes],
             "hint": self.hint or "",
             "utterances": list(self.utterances),
+            "prefills": list(self.prefills),
         }
 
     @classmethod
@@ -146,6 +150,7 @@ class Instruction:
             probes=tuple(Probe.from_dict(p) for p in raw["probes"]),
             hint=raw["hint"] or None,
             utterances=tuple(raw["utterances"]),
+            prefills=tuple(raw["prefills"]),
         )
 
 
@@ -164,10 +169,14 @@ class Conflicts:
         """Whether the two entries exclude each other."""
         if a.id == b.id or (a.family == b.family and a.family not in self.repeatable):
             return True
-        return any(frozenset((x, y)) in self.pairs for x in (a.id, a.family) for y in (b.id, b.family))
+        return any(
+            frozenset((x, y)) in self.pairs for x in (a.id, a.family) for y in (b.id, b.family)
+        )
 
 
-def compose(entries: Sequence[Entry], rng: random.Random, terse_probability: float = 0.5) -> Instruction:
+def compose(
+    entries: Sequence[Entry], rng: random.Random, terse_probability: float = 0.5
+) -> Instruction:
     """Return the instruction that the entries make together, in a random wording.
 
     Args:
@@ -195,6 +204,7 @@ def compose(entries: Sequence[Entry], rng: random.Random, terse_probability: flo
         probes=tuple(p for e in entries for p in e.probes),
         hint=" ".join(hints) or None,
         utterances=entries[0].utterances if len(entries) == 1 else (),
+        prefills=entries[0].prefills if len(entries) == 1 else (),
     )
 
 

@@ -51,12 +51,16 @@ def resolve(name: str) -> str:
     folder = Path(name).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise ModelError(f"{name}: no config.json in this folder: expected a saved transformers model")
+            raise ModelError(
+                f"{name}: no config.json in this folder: expected a saved transformers model"
+            )
         return str(folder)
     if looks_local and folder.suffix != "":
         raise ModelError(f"{name}: expected a model folder or a hub id, found a file or nothing")
     if looks_local and "/" in name:
-        raise ModelError(f"{name}: no such folder: expected a model folder or a hub id 'owner/name'")
+        raise ModelError(
+            f"{name}: no such folder: expected a model folder or a hub id 'owner/name'"
+        )
     return name
 
 
@@ -122,7 +126,9 @@ def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedMo
     from peft import PeftModel
 
     if not (folder / "adapter_config.json").is_file():
-        raise ModelError(f"{folder}: no adapter_config.json: expected a folder saved by `gatt train`")
+        raise ModelError(
+            f"{folder}: no adapter_config.json: expected a folder saved by `gatt train`"
+        )
     try:
         if isinstance(base.model, PeftModel):
             base.model.load_adapter(str(folder), adapter_name=adapter_name)
@@ -130,7 +136,9 @@ def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedMo
         else:
             model = PeftModel.from_pretrained(base.model, str(folder), adapter_name=adapter_name)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(f"{folder}: the adapter does not fit {base.name}: {_first_line(error)}") from None
+        raise ModelError(
+            f"{folder}: the adapter does not fit {base.name}: {_first_line(error)}"
+        ) from None
     return LoadedModel(model.eval(), base.tokenizer, base.name)
 
 

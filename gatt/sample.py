@@ -17,7 +17,7 @@ from gatt.errors import CatalogError, DataError
 from gatt.instruction import Instruction
 from gatt.records import read_records
 
-TargetKind = Literal["sampled", "hinted", "composed"]
+TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
 TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
 
 
@@ -36,7 +36,8 @@ class TurnTarget:
     reason: str | None = None
     """Why there is no target: `rejected`, `cut`, `blank`, `degenerate`, …"""
     kind: TargetKind | None = None
-    """`sampled` from the sampling view, `hinted` with the teacher hint, or `composed`."""
+    """`sampled` from the sampling view, `hinted` with the teacher hint, `prefilled` with a given
+    beginning, or `composed` with an utterance added."""
     attempts: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Verdicts on the target, or on the last rejected reply where there is none."""

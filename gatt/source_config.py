@@ -36,7 +36,9 @@ class SourceConfig:
 
     def __post_init__(self) -> None:
         if self.name not in SOURCES:
-            raise ConfigError(f"name is {self.name!r}: expected one of {', '.join(sorted(SOURCES))}")
+            raise ConfigError(
+                f"name is {self.name!r}: expected one of {', '.join(sorted(SOURCES))}"
+            )
         if self.name in ("jsonl", "hub") and not self.path:
             raise ConfigError(f"source {self.name!r} needs 'path'")
         if self.name in ("chitchat", "questions") and self.path:

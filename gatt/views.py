@@ -92,4 +92,6 @@ def prompt_of_turn(view: Dialogue, turn: int) -> tuple[Message, ...]:
 
 def _refuse_blank(instruction: str) -> None:
     if not instruction.strip():
-        raise DataError("the instruction is blank: expected some text, or None for a plain dialogue")
+        raise DataError(
+            "the instruction is blank: expected some text, or None for a plain dialogue"
+        )

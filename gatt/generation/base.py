@@ -52,6 +52,8 @@ class GenerationRequest:
     messages: tuple[Message, ...]
     """The conversation so far; ends with a user message."""
     group: str = ""
+    prefill: str = ""
+    """Beginning of the reply, given to the model; the reply's text starts with it."""
 
 
 @dataclass(frozen=True)

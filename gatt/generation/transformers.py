@@ -3,7 +3,8 @@
 Requests of one group share what their prompts have in common: the longest of
 them is the trunk, encoded once; every request is a row that forks from it.
 All rows of many groups are decoded together, and keys and values of a trunk
-are kept for the next call, so that a roll-out encodes only what is new.
+are kept for the next call, so that a roll-out encodes only what is new. Where
+prompts have little in common, each is a row of its own without a trunk.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from typing import Any
 
 import torch
 
-from gatt.chat_template import encode, stop_token_ids
+from gatt.chat_template import encode, render, stop_token_ids
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream
 from gatt.generation.prefix_attention import PrefixStep, RowCache, prefix_implementation
 from gatt.models import LoadedModel
+
+
+MIN_SHARED_TOKENS = 64
+"""Prompts of a group that save fewer tokens by sharing are encoded one by one."""
+
+COMPACT_SHARE = 0.75
+"""Finished rows are dropped once at most this share of a batch still goes on."""
 
 
 @dataclass
@@ -41,9 +49,12 @@ class _Row:
     index: int
     request: GenerationRequest
     prompt: tuple[int, ...]
+    num_prefilled: int = 0
+    """Last tokens of the prompt that are the beginning of the reply."""
     fork: int = 0
     uniform: torch.Tensor = field(default_factory=lambda: torch.empty(0))
     output: list[int] = field(default_factory=list)
+    is_done: bool = False
 
 
 @dataclass
@@ -138,31 +149,52 @@ class TransformersEngine:
     ) -> list[_Group]:
         by_group: dict[str, list[_Row]] = {}
         for index, request in enumerate(requests):
-            prompt = encode(self.tokenizer, request.messages, add_generation_prompt=True)
+            prompt, num_prefilled = self._encode_prompt(request)
             if len(prompt) >= self.context_tokens:
                 results[index] = Generation("", "context_limit", 0)
                 continue
             self.counters.num_prompt_tokens += len(prompt)
-            row = _Row(index, request, prompt)
+            row = _Row(index, request, prompt, num_prefilled)
             if params.temperature:
                 row.uniform = uniform_stream(params.seed, request.key, params.max_new_tokens)
             by_group.setdefault(request.group or f"\x00{index}", []).append(row)
         groups = []
         for name, rows in by_group.items():
             longest = max(rows, key=lambda r: len(r.prompt)).prompt
-            for row in rows:
-                row.fork = min(_num_common(row.prompt, longest), len(row.prompt) - 1)
-            trunk = longest[: max(r.fork for r in rows)]
+            forks = [min(_num_common(r.prompt, longest), len(r.prompt) - 1) for r in rows]
+            trunk = longest[: max(forks)]
+            known = self._kept.get((adapter, name), ((),))[0]
+            if sum(forks) - len(trunk) + _num_common(trunk, known) < MIN_SHARED_TOKENS:
+                groups += [_Group((adapter, ""), (), [row]) for row in rows]
+                continue
+            for row, fork in zip(rows, forks, strict=True):
+                row.fork = fork
             groups.append(_Group((adapter, name), trunk, rows))
         return groups
+
+    def _encode_prompt(self, request: GenerationRequest) -> tuple[tuple[int, ...], int]:
+        """Return the ids of prompt and prefill together, and how many are the prefill's."""
+        prompt = encode(self.tokenizer, request.messages, add_generation_prompt=True)
+        if not request.prefill:
+            return prompt, 0
+        text = render(self.tokenizer, request.messages, add_generation_prompt=True)
+        ids = tuple(self.tokenizer(text + request.prefill, add_special_tokens=False)["input_ids"])
+        if ids[: len(prompt)] != prompt:
+            raise GenerationError(
+                f"request {request.key!r}: the prefill {request.prefill!r} changes the tokens of the prompt"
+            )
+        return ids, len(ids) - len(prompt)
 
     def _batches(self, groups: list[_Group], params: SamplingParams) -> Iterator[list[_Group]]:
         """Yield groups that fit together; one with too many rows is cut."""
         batch: list[_Group] = []
-        for group in sorted(groups, key=lambda g: len(g.trunk), reverse=True):
+        shared = [g for g in groups if g.trunk]
+        alone = sorted((g for g in groups if not g.trunk), key=lambda g: len(g.rows[0].prompt))
+        for group in sorted(shared, key=lambda g: len(g.trunk), reverse=True) + alone:
             for start in range(0, len(group.rows), self.max_rows):
                 part = _Group(group.key, group.trunk, group.rows[start : start + self.max_rows])
-                if batch and not self._fits([*batch, part], params):
+                is_other = bool(batch) and bool(batch[0].trunk) != bool(part.trunk)
+                if batch and (is_other or not self._fits([*batch, part], params)):
                     yield batch
                     batch = []
                 batch.append(part)
@@ -177,45 +209,41 @@ class TransformersEngine:
 
     def _generate_batch(self, batch: list[_Group], params: SamplingParams) -> None:
         device = self.model.device
-        trunk = self._encode_trunks(batch)
+        trunk = self._encode_trunks(batch) if batch[0].trunk else None
         rows = [r for g in batch for r in g.rows]
         suffixes = [r.prompt[r.fork :] for r in rows]
         capacity = max(map(len, suffixes)) + params.max_new_tokens
         cache = RowCache(self.config, len(rows), capacity, self.model.dtype, device)
         sizes = [len(g.rows) for g in batch]
-        forks_R = torch.tensor([r.fork for r in rows], device=device)
+        forks_R = torch.tensor([r.fork for r in rows], device=device) if trunk else None
         logits = self._forward(suffixes, cache, trunk, _spans(sizes), forks_R)
         self.counters.num_encoded_tokens += sum(map(len, suffixes))
-        live = list(rows)
+        held = list(rows)
         for position in range(params.max_new_tokens):
             uniform = (
-                torch.stack([r.uniform[position] for r in live])
-                if params.temperature
-                else torch.empty(0)
+                torch.stack([r.uniform[position] for r in held]) if params.temperature else torch.empty(0)
             )
             tokens = next_tokens(logits, params, uniform.to(logits.device)).tolist()
-            self.counters.num_sampled_tokens += len(tokens)
-            for row, token in zip(live, tokens, strict=True):
-                row.output.append(token)
-            limit = self.context_tokens
-            going = [
-                i
-                for i, (row, token) in enumerate(zip(live, tokens, strict=True))
-                if token not in self.stop_ids and len(row.prompt) + len(row.output) < limit
-            ]
+            for row, token in zip(held, tokens, strict=True):
+                if not row.is_done:
+                    row.output.append(token)
+                    row.is_done = (
+                        token in self.stop_ids
+                        or len(row.prompt) + len(row.output) >= self.context_tokens
+                    )
+                    self.counters.num_sampled_tokens += 1
+            going = [i for i, row in enumerate(held) if not row.is_done]
             if not going or position + 1 == params.max_new_tokens:
                 break
-            if len(going) < len(live):
+            # Dropping rows copies the caches of the others, so it waits until it pays.
+            if len(going) <= COMPACT_SHARE * len(held):
                 kept = torch.tensor(going, device=device)
                 cache.keep_rows(kept)
-                forks_R = forks_R[kept]
-                spans, sizes = _spans(sizes), []
-                for start, end in spans:
-                    sizes.append(sum(start <= i < end for i in going))
-                live = [live[i] for i in going]
-            logits = self._forward(
-                [[r.output[-1]] for r in live], cache, trunk, _spans(sizes), forks_R
-            )
+                forks_R = forks_R[kept] if forks_R is not None else None
+                sizes = [sum(start <= i < end for i in going) for start, end in _spans(sizes)]
+                held = [held[i] for i in going]
+            last = [[r.output[-1]] for r in held]
+            logits = self._forward(last, cache, trunk, _spans(sizes), forks_R)
 
     def _encode_trunks(self, batch: list[_Group]) -> RowCache:
         """Return the trunks' keys and values, taking what earlier calls left."""
@@ -237,7 +265,7 @@ class TransformersEngine:
         return trunk
 
     def _keep(self, group: _Group, trunk: RowCache, index: int) -> None:
-        if group.key[1].startswith("\x00") or not group.trunk:
+        if group.key[1].startswith("\x00"):
             return
         self._kept.pop(group.key, None)
         self._kept[group.key] = (group.trunk, *trunk.row_tokens(index, len(group.trunk)))
@@ -271,7 +299,8 @@ class TransformersEngine:
 
     def _finish(self, row: _Row) -> Generation:
         is_stopped = bool(row.output) and row.output[-1] in self.stop_ids
-        ids = row.output[:-1] if is_stopped else row.output
+        ids = list(row.prompt[len(row.prompt) - row.num_prefilled :])
+        ids += row.output[:-1] if is_stopped else row.output
         text = self.tokenizer.decode(ids, skip_special_tokens=True).strip()
         if is_stopped:
             return Generation(text, "stop", len(row.output))
