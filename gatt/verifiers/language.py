@@ -31,11 +31,13 @@ MIN_WORDS = 3
 MIN_SPACELESS_CHARACTERS = 4
 MIN_CONFIDENCE = 0.6
 MIN_FOREIGN_CONFIDENCE = 0.5
+# A window cut out of a sentence says less than a sentence does.
+MAX_WINDOW_RIVAL_CONFIDENCE = 0.2
 MIN_PIECE_WORDS = 4
 WINDOW_WORDS = 8
-MAX_FOREIGN_SHARE = 0.25
+MAX_FOREIGN_SHARE = 0.22
 MAX_FOREIGN_SCRIPT_SHARE = 0.35
-MAX_RIVAL_CONFIDENCE = 0.2
+MAX_RIVAL_CONFIDENCE = 0.35
 SHORT_LETTERS = 60
 MIN_SHORT_CONFIDENCE = 0.85
 
@@ -175,14 +177,14 @@ class Language(Rule):
         pieces = _pieces(text)
         if len(pieces) == 1:
             return 0.0, "", ""
-        for piece in pieces:
+        for piece, is_window in pieces:
             size = _weight(piece)
             total += size
             found, confidence, own = self._detect(piece)
             if (
                 found != self._code
                 and confidence >= MIN_FOREIGN_CONFIDENCE
-                and own < MAX_RIVAL_CONFIDENCE
+                and own < (MAX_WINDOW_RIVAL_CONFIDENCE if is_window else MAX_RIVAL_CONFIDENCE)
             ):
                 foreign += size
                 first, other = (first, other) if first else (piece, found)
@@ -195,8 +197,8 @@ def _weight(text: str) -> int:
     return sum(map(is_letter, text)) + 2 * spaceless_characters(text) + num_hangul
 
 
-def _pieces(text: str) -> list[str]:
-    """Return sentences, the long ones in windows, the very short ones left out."""
+def _pieces(text: str) -> list[tuple[str, bool]]:
+    """Return sentences, the long ones in windows (True), the very short ones left out."""
     pieces = []
     for sentence in sentences(text):
         spans = word_spans(sentence)
@@ -208,7 +210,8 @@ def _pieces(text: str) -> list[str]:
         for window in range(num_windows):
             first = window * len(spans) // num_windows
             last = (window + 1) * len(spans) // num_windows - 1
-            pieces.append(sentence[spans[first][0] : spans[last][1]])
+            piece = sentence[spans[first][0] : spans[last][1]]
+            pieces.append((piece, num_windows > 1))
     return pieces
 
 
