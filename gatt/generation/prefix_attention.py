@@ -61,6 +61,14 @@ class RowCache:
         self.values = [v[rows] for v in self.values]
         self.lengths = self.lengths[rows]
 
+    def row_view(self, row: int) -> RowCache:
+        """Return one row as a cache of its own: same buffers, a length that moves apart."""
+        view = RowCache.__new__(RowCache)
+        view.keys = [k[row : row + 1] for k in self.keys]
+        view.values = [v[row : row + 1] for v in self.values]
+        view.lengths = self.lengths[row : row + 1].clone()
+        return view
+
     def row_tokens(self, row: int, num_tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return copies of a row's first keys and values, `[layers, K, tokens, D]` each."""
         return (

@@ -24,7 +24,6 @@ from gatt.generation.draw import next_tokens, uniform_stream
 from gatt.generation.prefix_attention import PrefixStep, RowCache, prefix_implementation
 from gatt.models import LoadedModel
 
-
 MIN_SHARED_TOKENS = 64
 """Prompts of a group that save fewer tokens by sharing are encoded one by one."""
 
@@ -221,7 +220,9 @@ class TransformersEngine:
         held = list(rows)
         for position in range(params.max_new_tokens):
             uniform = (
-                torch.stack([r.uniform[position] for r in held]) if params.temperature else torch.empty(0)
+                torch.stack([r.uniform[position] for r in held])
+                if params.temperature
+                else torch.empty(0)
             )
             tokens = next_tokens(logits, params, uniform.to(logits.device)).tolist()
             for row, token in zip(held, tokens, strict=True):
@@ -250,16 +251,18 @@ class TransformersEngine:
         device = self.model.device
         longest = max(len(g.trunk) for g in batch)
         trunk = RowCache(self.config, len(batch), max(longest, 1), self.model.dtype, device)
-        rest: list[tuple[int, ...]] = []
         for index, group in enumerate(batch):
             known, keys, values = self._kept.get(group.key, ((), None, None))
             shared = _num_common(group.trunk, known)
             if shared and keys is not None and values is not None:
                 trunk.load_row(index, keys[:, :, :shared], values[:, :, :shared])
-            rest.append(group.trunk[shared:])
-        self.counters.num_encoded_tokens += sum(map(len, rest))
-        if any(rest):
-            self._forward(rest, trunk, None, (), None)
+            rest = group.trunk[shared:]
+            self.counters.num_encoded_tokens += len(rest)
+            # One by one: trunks differ in length, and a row alone is causal without mask or padding.
+            if rest:
+                row = trunk.row_view(index)
+                self._forward([rest], row, None, (), None)
+                trunk.lengths[index] = row.lengths[0]
         for index, group in enumerate(batch):
             self._keep(group, trunk, index)
         return trunk
