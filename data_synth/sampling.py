@@ -61,8 +61,12 @@ def sample_batch(
         for sample in batch
         for turn in range(1, sample.dialogue.num_turns + 1)
     ]
-    kinds: list[TargetKind] = ["sampled"] * config.attempts
-    kinds += ["hinted"] * config.hint_attempts + ["prefilled"] * config.prefill_attempts
+    draws: tuple[tuple[TargetKind, int], ...] = (
+        ("sampled", config.attempts),
+        ("hinted", config.hint_attempts),
+        ("prefilled", config.prefill_attempts),
+    )
+    kinds = [kind for kind, num in draws for _ in range(num)]
     for attempt, kind in enumerate(kinds):
         waiting = [t for t in turns if t.reply is None and _can(t.sample.instruction, kind)]
         if not waiting:

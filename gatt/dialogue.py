@@ -48,7 +48,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A two-sided conversation: [system], user, assistant, user, …
+    """A two-sided conversation: [system], user, assistant, user and so on.
 
     It ends with a user or an assistant message and has at least one user
     message. Turn t (counted from 1) is the t-th user message and, where there

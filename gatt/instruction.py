@@ -18,6 +18,9 @@ Split = Literal["train", "heldout_value", "heldout_family"]
 SPLITS: tuple[str, ...] = get_args(Split)
 Wording = Literal["verbose", "terse"]
 
+MOST_DRAWS = 100
+"""Draws of a combination before it is called impossible: some entries exclude nearly all others."""
+
 
 @dataclass(frozen=True)
 class VerifierSpec:
@@ -219,14 +222,25 @@ def draw_entries(
     Raises:
         CatalogError: the pool holds no such combination.
     """
+    for _ in range(MOST_DRAWS):
+        chosen = _draw_once(pool, size, conflicts, rng)
+        if len(chosen) == size:
+            return chosen
+    raise CatalogError(
+        f"cannot combine {size} entries without a conflict from {len(pool)} candidates: "
+        "allow more families or fewer entries an instruction"
+    )
+
+
+def _draw_once(
+    pool: Sequence[Entry], size: int, conflicts: Conflicts, rng: random.Random
+) -> tuple[Entry, ...]:
+    """Return up to `size` entries; fewer where the first ones exclude all others."""
     chosen: list[Entry] = []
     for _ in range(size):
         left = [e for e in pool if not any(conflicts.between(e, c) for c in chosen)]
         if not left:
-            raise CatalogError(
-                f"cannot combine {size} entries without a conflict from {len(pool)} candidates: "
-                "allow more families or fewer entries an instruction"
-            )
+            break
         family = rng.choice(sorted({e.family for e in left}))
         chosen.append(rng.choice([e for e in left if e.family == family]))
     return tuple(chosen)
