@@ -121,6 +121,8 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
 
 
 def _close(config: SynthConfig, path: Path, report: SourceReport, num_new: int) -> SynthResult:
+    # Before anything is refused: the card says why draws were rejected.
+    write_card(config, path, report)
     num_samples = num_targets = num_turns = 0
     for sample in read_samples(path):
         num_samples += 1
@@ -131,7 +133,6 @@ def _close(config: SynthConfig, path: Path, report: SourceReport, num_new: int) 
             f"{path}: none of {num_turns} turns has a target, every draw was rejected: see the reasons "
             f"in {path.with_name('README.md')}, or allow more attempts or other families"
         )
-    write_card(config, path, report)
     return SynthResult(path, num_samples, num_targets, num_turns, num_new)
 
 

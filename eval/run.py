@@ -185,7 +185,7 @@ def _close(
         json.loads(path.read_text(encoding="utf-8"))["run"] if not num_new and path.exists() else {}
     )
     if not run:
-        run = {"config": config_dict(config), **provenance()}
+        run = _head(config) | {"config": config_dict(config)}
         run["source"] = source
         run["verifiers"] = verifier_versions()
         counters = getattr(made[0], "counters", None) if made else None
@@ -201,6 +201,23 @@ def _close(
     report = config.output_dir / REPORT_FILE
     render_report(results, samples, report)
     return EvalResult(results, report, num_new)
+
+
+def _head(config: EvalConfig) -> dict[str, Any]:
+    """Return where the results come from; short texts first, as the report's head shows them."""
+    found = provenance()
+    commit = found.pop("commit") or {}
+    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
+    memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
+    hardware = [*found["gpus"], found["cpu"], f"{found['num_cpus']} cores", memory]
+    return {
+        "name": config.output_dir.name,
+        "model": config.engine.model,
+        "seed": config.seed,
+        "commit": f"{commit['id'][:12]}{state}" if commit.get("id") else "",
+        "hardware": ", ".join(part for part in hardware if part),
+        **found,
+    }
 
 
 def _notes(config: EvalConfig, cases: Sequence[Case]) -> list[str]:

@@ -106,6 +106,17 @@ class TransformersEngine:
                 f"{loaded.name}: layers of type {', '.join(sorted(layer_types))} have no plain KV cache: "
                 "serve this model and use an OpenAI-compatible engine"
             )
+        # Mistral and Phi-3 name no layer types: their window holds for every layer.
+        window = getattr(self.config, "sliding_window", None)
+        if (
+            window
+            and not getattr(self.config, "layer_types", None)
+            and window < self.context_tokens
+        ):
+            raise ModelError(
+                f"{loaded.name}: sliding_window {window} is shorter than its context of "
+                f"{self.context_tokens} tokens: serve this model and use an OpenAI-compatible engine"
+            )
 
     @property
     def context_tokens(self) -> int:
@@ -164,7 +175,9 @@ class TransformersEngine:
             trunk = longest[: max(forks)]
             known = self._kept.get((adapter, name), ((),))[0]
             if sum(forks) - len(trunk) + _num_common(trunk, known) < MIN_SHARED_TOKENS:
-                groups += [_Group((adapter, ""), (), [row]) for row in rows]
+                # A roll-out asks once per dialogue and call: what it encodes now, the next call needs.
+                kept_as = name if len(rows) == 1 else ""
+                groups += [_Group((adapter, kept_as), (), [row]) for row in rows]
                 continue
             for row, fork in zip(rows, forks, strict=True):
                 row.fork = fork
@@ -217,6 +230,9 @@ class TransformersEngine:
         forks_R = torch.tensor([r.fork for r in rows], device=device) if trunk else None
         logits = self._forward(suffixes, cache, trunk, _spans(sizes), forks_R)
         self.counters.num_encoded_tokens += sum(map(len, suffixes))
+        if trunk is None:
+            for index, group in enumerate(batch):
+                self._keep(group.key, group.rows[0].prompt, cache, index)
         held = list(rows)
         for position in range(params.max_new_tokens):
             uniform = (
@@ -264,14 +280,16 @@ class TransformersEngine:
                 self._forward([rest], row, None, (), None)
                 trunk.lengths[index] = row.lengths[0]
         for index, group in enumerate(batch):
-            self._keep(group, trunk, index)
+            self._keep(group.key, group.trunk, trunk, index)
         return trunk
 
-    def _keep(self, group: _Group, trunk: RowCache, index: int) -> None:
-        if group.key[1].startswith("\x00"):
+    def _keep(
+        self, key: tuple[str | None, str], ids: tuple[int, ...], cache: RowCache, index: int
+    ) -> None:
+        if not key[1] or key[1].startswith("\x00"):
             return
-        self._kept.pop(group.key, None)
-        self._kept[group.key] = (group.trunk, *trunk.row_tokens(index, len(group.trunk)))
+        self._kept.pop(key, None)
+        self._kept[key] = (ids, *cache.row_tokens(index, len(ids)))
         while sum(len(ids) for ids, _, _ in self._kept.values()) > self.max_kept_tokens:
             self._kept.popitem(last=False)
 
