@@ -1,0 +1,313 @@
+"""The shared-prefix engine against plain `model.generate`, one unpadded prompt at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+
+from gatt.chat_template import encode, render
+from gatt.dialogue import Message
+from gatt.errors import GenerationError, ModelError
+from gatt.generation import transformers as engine_module
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.prefix_attention import IMPLEMENTATION
+from gatt.generation.transformers import TransformersEngine
+from gatt.models import LoadedModel, load_adapter
+from tests.support.tiny import tiny_llama, tiny_tokenizer
+
+GREEDY = SamplingParams(max_new_tokens=14, temperature=0.0)
+DRAWN = SamplingParams(max_new_tokens=14, temperature=0.8, top_p=0.9, seed=5)
+BOTH_PATHS = pytest.mark.parametrize("min_shared", [0, 10**9], ids=["shared", "one by one"])
+
+SHORT = "the sea"
+LONG = "Tell me more about the long quiet walk by the river. "
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tiny_tokenizer()
+
+
+def make_loaded(tokenizer: Any, **changes: Any) -> LoadedModel:
+    # Large weights: attention is sharp, so a wrong key, mask or position changes the text.
+    return LoadedModel(tiny_llama(tokenizer, initializer_range=0.3, **changes), tokenizer, "tiny")
+
+
+def make_engine(loaded: LoadedModel, **limits: int) -> TransformersEngine:
+    engine = TransformersEngine(loaded, **limits)
+    # A tenth of all tokens ends a reply, so that rows stop at different steps.
+    engine.stop_ids = engine.stop_ids | frozenset(range(0, len(loaded.tokenizer), 10))
+    return engine
+
+
+def save_adapter(folder: Path, tokenizer: Any, seed: int) -> Path:
+    model = tiny_llama(tokenizer, initializer_range=0.3)
+    torch.manual_seed(seed)
+    config = LoraConfig(
+        r=4, lora_alpha=16, target_modules=["q_proj", "v_proj", "up_proj"], init_lora_weights=False
+    )
+    get_peft_model(model, config).save_pretrained(folder)
+    return folder
+
+
+def conversation(name: str, num_turns: int) -> tuple[Message, ...]:
+    messages = [Message("system", f"{name} likes {LONG * (len(name) % 3)}{SHORT}")]
+    for turn in range(1, num_turns + 1):
+        messages.append(Message("user", f"{turn}: {SHORT * (turn % 3 + 1)} {name}?"))
+        if turn < num_turns:
+            messages.append(Message("assistant", f"{LONG * (turn % 2)}{name} {turn}"))
+    return tuple(messages)
+
+
+def grid(
+    groups: Sequence[str] = ("Ann", "Bobb", "Clara"), turns: Sequence[int] = (1, 3, 2)
+) -> list[GenerationRequest]:
+    """Return prompts of several groups: every turn, and an aside that forks off early."""
+    requests = []
+    for name in groups:
+        for turn in turns:
+            messages = conversation(name, turn)
+            requests.append(GenerationRequest(f"{name}/{turn}", messages, group=name))
+            aside = (*messages[:-1], Message("user", f"What is your favorite hobby, {name}?"))
+            requests.append(GenerationRequest(f"{name}/{turn}/aside", aside, group=name))
+    return requests
+
+
+def reference(
+    engine: TransformersEngine, model: Any, request: GenerationRequest, params: SamplingParams
+) -> Generation:
+    """Return what `model.generate` says to this prompt alone."""
+    text = render(engine.tokenizer, request.messages, add_generation_prompt=True)
+    ids = engine.tokenizer(text + request.prefill, add_special_tokens=False)["input_ids"]
+    prefilled = len(ids) - len(encode(engine.tokenizer, request.messages, True))
+    with torch.inference_mode():
+        out = model.generate(
+            torch.tensor([ids]),
+            attention_mask=torch.ones(1, len(ids), dtype=torch.long),
+            do_sample=False,
+            max_new_tokens=params.max_new_tokens,
+            eos_token_id=sorted(engine.stop_ids),
+            pad_token_id=engine.tokenizer.pad_token_id,
+        )[0].tolist()
+    new = out[len(ids) :]
+    is_stopped = new[-1] in engine.stop_ids
+    said = out[len(ids) - prefilled : len(out) - is_stopped]
+    decoded = engine.tokenizer.decode(said, skip_special_tokens=True).strip()
+    return Generation(decoded, "stop" if is_stopped else "length", len(new))
+
+
+@BOTH_PATHS
+@pytest.mark.parametrize(
+    "limits", [{}, {"max_rows": 4}, {"max_cache_tokens": 700}, {"max_rows": 1}]
+)
+def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, min_shared, limits):
+    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded, **limits)
+    requests = grid()
+    expected = [reference(engine, loaded.model, r, GREEDY) for r in requests]
+    # The comparison means something: rows differ, stop at several steps, and some never do.
+    assert len({g.text for g in expected}) > len(expected) // 2
+    assert len({g.num_tokens for g in expected}) >= 4
+    assert {g.finish for g in expected} == {"stop", "length"}
+    assert engine.generate(requests, GREEDY) == expected
+
+
+def test_small_limits_cut_a_group_into_several_batches(tokenizer):
+    finished: list[int] = []
+    engine = TransformersEngine(make_loaded(tokenizer), max_rows=4, on_progress=finished.append)
+    engine.generate(grid(), GREEDY)
+    assert sum(finished) == len(grid())
+    assert max(finished) <= 4
+    assert len(finished) >= 5
+
+
+@BOTH_PATHS
+def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer, min_shared):
+    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+    loaded = make_loaded(tokenizer)
+    plain = make_engine(loaded)
+    requests = grid(("Ann", "Clara"), (1, 3))
+    of_base = [reference(plain, loaded.model, r, GREEDY) for r in requests]
+    for seed, name in enumerate(("one", "two"), start=1):
+        loaded = load_adapter(loaded, save_adapter(tmp_path / name, tokenizer, seed), name)
+    engine = make_engine(loaded)
+    for name in ("one", "two", None, "one"):
+        replies = engine.generate(requests, GREEDY, name)
+        if name is None:
+            assert replies == of_base
+            continue
+        alone = make_loaded(tokenizer)
+        tuned = load_adapter(alone, tmp_path / name, name).model
+        expected = [reference(engine, tuned, r, GREEDY) for r in requests]
+        assert replies == expected
+        assert expected != of_base
+
+
+@BOTH_PATHS
+@pytest.mark.parametrize("has_asides", [True, False])
+def test_a_roll_out_that_grows_equals_prompts_answered_afresh(
+    monkeypatch, tokenizer, min_shared, has_asides
+):
+    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded)
+    for turn in (1, 2, 3, 4, 2):
+        requests = grid(turns=(turn,))
+        requests = requests if has_asides else requests[::2]
+        expected = [reference(engine, loaded.model, r, GREEDY) for r in requests]
+        assert engine.generate(requests, GREEDY) == expected
+
+
+def test_a_kept_prefix_is_not_encoded_again(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer))
+    for turn in (3, 4):
+        request = GenerationRequest("k", conversation("Clara", turn), group="g")
+        before = replace(engine.counters)
+        engine.generate([request], GREEDY)
+        encoded = engine.counters.num_encoded_tokens - before.num_encoded_tokens
+        prompt = len(encode(tokenizer, request.messages, True))
+        assert engine.counters.num_prompt_tokens - before.num_prompt_tokens == prompt
+        if turn == 3:
+            assert encoded == prompt
+    first = encode(tokenizer, conversation("Clara", 3), True)
+    assert prompt - len(first) <= encoded <= prompt - len(first) + 1
+
+
+def test_one_call_encodes_what_a_group_shares_once(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer))
+    requests = [
+        GenerationRequest(f"{turn}", conversation("Clara", turn), group="g")
+        for turn in (1, 2, 3, 4)
+    ]
+    engine.generate(requests, GREEDY)
+    lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
+    assert engine.counters.num_prompt_tokens == sum(lengths)
+    # The trunk, and the last token of each prompt: it is what the reply is drawn from.
+    assert engine.counters.num_encoded_tokens == lengths[-1] - 1 + len(lengths)
+
+
+def test_kept_prefixes_do_not_outgrow_their_bound(tokenizer):
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded, max_kept_tokens=10)
+    requests = grid()
+    expected = make_engine(loaded).generate(requests, GREEDY)
+    assert engine.generate(requests, GREEDY) == expected
+    encoded = engine.counters.num_encoded_tokens
+    assert engine.generate(requests, GREEDY) == expected
+    assert engine.counters.num_encoded_tokens == 2 * encoded
+
+
+def test_an_adapter_never_reads_the_prefix_kept_for_another(tmp_path, tokenizer):
+    loaded = load_adapter(make_loaded(tokenizer), save_adapter(tmp_path / "a", tokenizer, 1), "a")
+    engine = make_engine(loaded)
+    requests = grid()
+    of_base, tuned = engine.generate(requests, GREEDY), engine.generate(requests, GREEDY, "a")
+    fresh = make_engine(loaded)
+    assert fresh.generate(requests, GREEDY, "a") == tuned != of_base
+
+
+@BOTH_PATHS
+def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, min_shared):
+    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+    loaded = make_loaded(tokenizer)
+    requests = grid()
+    together = make_engine(loaded).generate(requests, DRAWN)
+    alone = [make_engine(loaded).generate([r], DRAWN)[0] for r in requests]
+    backwards = make_engine(loaded, max_rows=3).generate(requests[::-1], DRAWN)[::-1]
+    assert together == alone == backwards
+    assert together != make_engine(loaded).generate(requests, replace(DRAWN, seed=6))
+    assert together != make_engine(loaded).generate(requests, GREEDY)
+    renamed = [replace(r, key=r.key + "/2") for r in requests]
+    assert together != make_engine(loaded).generate(renamed, DRAWN)
+
+
+@BOTH_PATHS
+def test_a_prefill_is_given_to_the_model_and_begins_the_text(monkeypatch, tokenizer, min_shared):
+    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded)
+    plain = grid(("Ann",))
+    requests = [replace(r, prefill="Hello there, I like") for r in plain]
+    replies = engine.generate(requests, GREEDY)
+    assert replies == [reference(engine, loaded.model, r, GREEDY) for r in requests]
+    assert all(g.text.startswith("Hello there, I like") for g in replies)
+
+
+def test_a_prefill_that_merges_with_the_prompt_is_refused(monkeypatch, tokenizer):
+    open_ended = "{% for m in messages %}{{ m['content'] + '<|im_end|>' }}{% endfor %}th"
+    merging = tiny_tokenizer(
+        open_ended.replace("th", "{% if add_generation_prompt %}th{% endif %}")
+    )
+    engine = TransformersEngine(make_loaded(merging))
+    request = GenerationRequest("k/1", (Message("user", "hello"),), prefill="e sea")
+    with pytest.raises(GenerationError, match=r"'k/1': the prefill 'e sea' changes the tokens"):
+        engine.generate([request], GREEDY)
+
+
+def test_a_full_context_is_reported_and_costs_nothing(tokenizer):
+    messages = conversation("Ann", 2)
+    length = len(encode(tokenizer, messages, True))
+    loaded = make_loaded(tokenizer, max_position_embeddings=length + 3)
+    engine = TransformersEngine(loaded)
+    engine.stop_ids = frozenset()
+    longer = GenerationRequest("b", conversation("Ann", 4), group="g")
+    cut, refused = engine.generate([GenerationRequest("a", messages, group="g"), longer], GREEDY)
+    assert (cut.finish, cut.num_tokens) == ("context_limit", 3)
+    assert refused == Generation("", "context_limit", 0)
+    assert engine.counters.num_prompt_tokens == length
+
+
+def test_no_request_is_no_reply(tokenizer):
+    assert TransformersEngine(make_loaded(tokenizer)).generate([], GREEDY) == []
+
+
+def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, tokenizer):
+    loaded = make_loaded(tokenizer)
+    requests = grid(("Ann",))
+    with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: none\)"):
+        TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
+    loaded = load_adapter(loaded, save_adapter(tmp_path / "one", tokenizer, 1), "one")
+    with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: one\)"):
+        TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"layer_types": ["sliding_attention", "full_attention"]}, "sliding_attention"),
+        ({"sliding_window": 16}, "sliding_window 16"),
+    ],
+)
+def test_sliding_layers_are_refused(tokenizer, changes, named):
+    loaded = make_loaded(tokenizer)
+    vars(loaded.model.config).update(changes)
+    with pytest.raises(ModelError, match=rf"tiny: .*{named}.*OpenAI-compatible"):
+        TransformersEngine(loaded)
+
+
+def test_a_window_as_wide_as_the_context_is_none(tokenizer):
+    loaded = make_loaded(tokenizer)
+    loaded.model.config.sliding_window = 512
+    assert TransformersEngine(loaded).context_tokens == 512
+
+
+def test_the_models_own_attention_is_put_back_even_after_a_failure(monkeypatch, tokenizer):
+    loaded = make_loaded(tokenizer)
+    engine = TransformersEngine(loaded)
+    before = loaded.model.config._attn_implementation
+
+    def fail(*_: object) -> None:
+        assert loaded.model.config._attn_implementation == IMPLEMENTATION
+        raise RuntimeError("stopped")
+
+    monkeypatch.setattr(engine, "_generate_batch", fail)
+    with pytest.raises(RuntimeError, match="stopped"):
+        engine.generate(grid(), GREEDY)
+    assert loaded.model.config._attn_implementation == before != IMPLEMENTATION
