@@ -39,16 +39,18 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
     Families take turns, so that each has its share of every split; within a
     family entries are drawn without repetition until all were used. A split in
     which the chosen families and values have no entry is an error unless no
-    value was chosen by name. Dialogues are taken in turn.
+    value was chosen by name. Dialogues are taken in turn, and none gets the
+    same instruction twice: the metrics could not tell such cases apart.
 
     Raises:
         CatalogError: unknown family or value, or no entry in any split.
-        DataError: no dialogue.
+        DataError: no dialogue, or too few of them.
     """
     if not dialogues:
         raise DataError("no dialogue to evaluate on: see the source's min_turns")
     cases: list[Case] = []
     empty: list[str] = []
+    used: set[tuple[str, str]] = set()
     for split in config.splits:
         try:
             pool = replace(config.instructions, splits=(split,)).pool(catalog)
@@ -60,15 +62,28 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
         for index, entries in enumerate(_draws(config, catalog, pool, rng)):
             instruction = compose(entries, rng, config.instructions.terse_probability)
             probe = rng.choice(instruction.probes) if instruction.probes else None
-            dialogue = dialogues[index % len(dialogues)]
+            turn = [*dialogues[index % len(dialogues) :], *dialogues[: index % len(dialogues)]]
+            dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
+            if dialogue is None:
+                raise DataError(
+                    f"split {split!r}: {config.num_dialogues} cases from {len(dialogues)} dialogues and "
+                    f"{len(pool)} catalogue entries repeat {instruction.id!r} on a dialogue: lower "
+                    "num_dialogues, or allow more of either"
+                )
+            used.add((dialogue.id, instruction.id))
             cases.append(Case(f"{split}-{index:04d}", dialogue, instruction, probe))
     if not cases and config.num_dialogues:
         raise CatalogError(
             f"no catalogue entry in splits {', '.join(empty)} with the chosen families and values: "
             "choose others"
         )
-    for index in range(config.num_plain):
-        cases.append(Case(f"plain-{index:04d}", dialogues[index % len(dialogues)], None, None))
+    if config.num_plain > len(dialogues):
+        raise DataError(
+            f"num_plain is {config.num_plain}, but the source gives {len(dialogues)} dialogues: lower it"
+        )
+    cases += [
+        Case(f"plain-{n:04d}", d, None, None) for n, d in enumerate(dialogues[: config.num_plain])
+    ]
     return cases
 
 

@@ -115,6 +115,8 @@ def _own(
     kept: list[Reply] = []
     for turn in range(1, max((*config.turns, *config.probe_turns)) + 1):
         asked = []
+        for case in (c for c in cases if c.id not in going):
+            kept += _unanswered(case, turn, config)
         for case in going.values():
             said[case.id].append(Message("user", case.dialogue.user_turns[turn - 1]))
             dialogue = Dialogue(case.dialogue.id, tuple(said[case.id]))
@@ -122,7 +124,7 @@ def _own(
             if _has_probe(case, turn, config):
                 asked.append(_ask(case, dialogue, turn, "probe", arm, config))
         if not asked:
-            break
+            continue
         for reply in _answer(engine, asked, adapter, config):
             if reply.kind == "probe" or turn in config.turns:
                 kept.append(reply)
@@ -132,6 +134,18 @@ def _own(
                 else:
                     text = reply.generation.text.strip() or BLANK
                     said[reply.case.id].append(Message("assistant", text))
+    return kept
+
+
+def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
+    """Return what stands for a turn behind a full context: left out, it would look like success."""
+    nothing = Generation("", "context_limit", 0)
+    kept = []
+    if turn in config.turns:
+        user = case.dialogue.user_turns[turn - 1]
+        kept.append(Reply(case, turn, "turn", user, nothing))
+    if case.probe is not None and _has_probe(case, turn, config):
+        kept.append(Reply(case, turn, "probe", case.probe.question, nothing))
     return kept
 
 

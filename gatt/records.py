@@ -212,14 +212,15 @@ class RecordStore:
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a JSONL file without locking it.
 
-    A torn last line is what a killed run leaves and a running one is about to
-    complete: it is passed over. A whole object without its newline is a row.
+    A torn last line (without its newline) is what a killed run leaves and a
+    running one is about to complete: it is passed over. A whole object without
+    its newline is a row.
 
     Raises:
-        StoreError: the file cannot be read, or has a broken line before its last.
+        StoreError: the file cannot be read, or has a broken line.
     """
     try:
-        for line in _scan(path):
+        for line in _scan(path, allow_broken_end=False):
             yield line.record
     except OSError as error:
         raise StoreError(f"{path}: cannot read: {error.strerror}") from error
@@ -266,8 +267,12 @@ class _Line:
     record: dict[str, Any]
 
 
-def _scan(path: Path) -> Iterator[_Line]:
-    """Yield the complete rows; blank lines and a torn last line are passed over."""
+def _scan(path: Path, *, allow_broken_end: bool = True) -> Iterator[_Line]:
+    """Yield the complete rows; blank lines and a torn last line are passed over.
+
+    With `allow_broken_end` a broken last line counts as torn even with its
+    newline: a power cut can leave a page of the file unwritten.
+    """
     end = 0
     with path.open("rb") as stream:
         for number, data in enumerate(stream, start=1):
@@ -279,14 +284,15 @@ def _scan(path: Path) -> Iterator[_Line]:
                 problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
             except ValueError as error:
                 problem = f"broken JSON ({error})"
-            if problem and not stream.peek(1):
+            is_terminated = data.endswith(b"\n")
+            if problem and not stream.peek(1) and (allow_broken_end or not is_terminated):
                 return
             if problem:
                 raise StoreError(
                     f"{path} line {number}: {problem}, expected one JSON object a line: mend or "
                     "delete the line"
                 )
-            yield _Line(number, end, data.endswith(b"\n"), record)
+            yield _Line(number, end, is_terminated, record)
 
 
 def _encode(record: Mapping[str, Any]) -> bytes:
