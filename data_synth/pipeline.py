@@ -79,15 +79,25 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         if done and missing:
             log.info("%s: going on after %d of %d samples", path, len(done), len(plan))
         stamp = _provenance(config) if missing else {}
-        with progress_bar("synth", len(plan), unit="samples", done=len(done)) as bar:
+        turns = {p.id: p.dialogue.num_turns for p in plan}
+        num_done = sum(turns[name] for name in done)
+        with progress_bar("synth", sum(turns.values()), unit="turns", done=num_done) as bar:
             for start in range(0, len(missing), config.batch_samples):
                 batch = missing[start : start + config.batch_samples]
-                for sample in sample_batch(
-                    engine(), batch, config.teacher, seed=config.seed, provenance=stamp
-                ):
+                samples = sample_batch(
+                    engine(),
+                    batch,
+                    config.teacher,
+                    seed=config.seed,
+                    provenance=stamp,
+                    on_targets=bar.advance,
+                )
+                for sample in samples:
                     store.append(sample.as_dict())
                     num_new += 1
-                    bar.advance(1)
+                num_composed = sum(t.kind == "composed" for s in samples for t in s.targets)
+                num_drawn = sum(s.num_targets for s in samples) - num_composed
+                bar.advance(sum(turns[p.id] for p in batch) - num_drawn)
     return _close(config, path, report, num_new)
 
 

@@ -8,7 +8,7 @@ follows rejected draws, and an utterance may be added; each target says which.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,12 +46,14 @@ def sample_batch(
     *,
     seed: int,
     provenance: Mapping[str, Any],
+    on_targets: Callable[[int], None] = lambda num: None,  # noqa: ARG005
 ) -> list[GattSample]:
     """Return the finished samples of a batch, in order.
 
     All turns that still lack a target are asked for together, so that the
     engine can encode each dialogue once. A draw depends on the seed, sample,
-    turn and attempt, not on the batch.
+    turn and attempt, not on the batch. `on_targets` hears how many turns have
+    just got their target.
 
     Raises:
         GenerationError: the engine gave no reply.
@@ -67,20 +69,33 @@ def sample_batch(
         ("prefilled", config.prefill_attempts),
     )
     kinds = [kind for kind, num in draws for _ in range(num)]
+    sampling = replace(config.sampling, seed=seed)
+    adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):
         waiting = [t for t in turns if t.reply is None and _can(t.sample.instruction, kind)]
         if not waiting:
             continue
-        requests = [_request(t, attempt, kind, config, seed) for t in waiting]
-        adapter = "teacher" if config.adapter else None
-        replies = engine.generate(requests, replace(config.sampling, seed=seed), adapter)
-        for turn, generation in zip(waiting, replies, strict=True):
-            _judge(turn, generation, kind)
+        for some in _chunks(waiting, config.engine.max_rows):
+            requests = [_request(t, attempt, kind, config, seed) for t in some]
+            replies = engine.generate(requests, sampling, adapter)
+            for turn, generation in zip(some, replies, strict=True):
+                _judge(turn, generation, kind)
+            on_targets(sum(t.reply is not None for t in some))
     if config.compose:
         for turn in turns:
             if turn.reply is None and turn.usable:
                 _compose(turn, seed)
     return [_finished(s, [t for t in turns if t.sample is s], provenance) for s in batch]
+
+
+def _chunks(turns: Sequence[_Turn], num_rows: int) -> Iterator[Sequence[_Turn]]:
+    """Yield whole samples' turns, about `num_rows` at once."""
+    start = 0
+    for index in range(1, len(turns) + 1):
+        is_end = index == len(turns) or turns[index].sample is not turns[index - 1].sample
+        if is_end and (index - start >= num_rows or index == len(turns)):
+            yield turns[start:index]
+            start = index
 
 
 def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
