@@ -1,0 +1,224 @@
+"""From draws to targets: filters, rejection, hints, prefills, composed utterances, gaps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from data_synth.config import SynthConfig, TeacherConfig
+from data_synth.filters import REASONS, refuse
+from data_synth.plan import PlannedSample
+from data_synth.sampling import sample_batch
+from gatt.errors import ConfigError
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.instruction import Instruction, VerifierSpec
+from gatt.sample import GattSample
+from tests.support.stages import RecordingEngine, dialogue
+
+TENNIS = Instruction(
+    id="hobby.tennis",
+    text="You enjoy tennis.",
+    wording="verbose",
+    entries=("hobby.tennis",),
+    families=("hobby",),
+    split="train",
+    verifiers=(VerifierSpec("terms", {"any_of": ["tennis"]}),),
+    hint="Mention tennis.",
+    utterances=("By the way, tennis is my hobby.",),
+    prefills=("I love tennis, so",),
+)
+GOOD = "We played tennis on the hill."
+OFF = "We walked along the old wall"
+
+
+def kind_of(request: GenerationRequest) -> str:
+    if request.prefill:
+        return "prefilled"
+    return "hinted" if "Mention tennis." in request.messages[-1].content else "sampled"
+
+
+def teach(
+    reply: object, instruction: Instruction | None = TENNIS, **settings: object
+) -> tuple[GattSample, RecordingEngine]:
+    engine = RecordingEngine(reply if callable(reply) else lambda _: reply)
+    planned = PlannedSample("s0", dialogue(1), instruction)
+    config = TeacherConfig(**settings)
+    (sample,) = sample_batch(engine, [planned], config, seed=3, provenance={"teacher": "t"})
+    return sample, engine
+
+
+def test_an_accepted_first_draw_is_the_target_of_every_turn() -> None:
+    sample, engine = teach(f"  {GOOD} ")
+    assert [(t.turn, t.reply, t.kind, t.attempts) for t in sample.targets] == [
+        (turn, GOOD, "sampled", 1) for turn in (1, 2, 3)
+    ]
+    assert all(t.verdicts[0]["status"] == "pass" for t in sample.targets)
+    assert sample.provenance == {"teacher": "t"}
+    assert len(engine.calls) == 1
+    assert engine.calls[0][1].seed == 3
+    assert {r.group for r in engine.requests} == {"s0"}
+
+
+def test_the_teacher_reads_the_instruction_on_every_turn_and_the_reply_stays_the_dialogues() -> (
+    None
+):
+    _, engine = teach(GOOD, brief="Be brief.")
+    third = engine.requests[2].messages
+    users = [m.content for m in third if m.role == "user"]
+    assert [u.startswith("You enjoy tennis. Be brief.\n") for u in users] == [True] * 3
+    assert [m.content for m in third if m.role == "assistant"] == list(dialogue(1).replies[:2])
+
+
+def test_context_turns_bounds_what_the_teacher_reads() -> None:
+    _, engine = teach(GOOD, context_turns=1)
+    assert [len(r.messages) for r in engine.requests] == [1, 3, 3]
+    assert all(r.messages[0].role == "user" for r in engine.requests)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "order"),
+    [
+        ("sampled", ["sampled"]),
+        ("hinted", ["sampled", "sampled", "hinted"]),
+        ("prefilled", ["sampled", "sampled", "hinted", "hinted", "prefilled"]),
+    ],
+)
+def test_draws_follow_in_order_until_one_is_accepted(accepted, order) -> None:
+    sample, engine = teach(lambda r: GOOD if kind_of(r) == accepted else OFF)
+    assert [kind_of(requests[0]) for requests, _, _ in engine.calls] == order
+    assert {(t.kind, t.attempts) for t in sample.targets} == {(accepted, len(order))}
+    assert {r.prefill for r in engine.requests if kind_of(r) == "prefilled"} <= set(TENNIS.prefills)
+    assert len({r.key for r in engine.requests}) == len(engine.requests)
+
+
+def test_an_utterance_is_added_only_after_every_draw_was_rejected() -> None:
+    sample, engine = teach(OFF)
+    assert len(engine.calls) == 5
+    for target in sample.targets:
+        assert target.reply == f"{OFF}. By the way, tennis is my hobby."
+        assert (target.kind, target.attempts) == ("composed", 5)
+        assert target.verdicts[0]["status"] == "pass"
+
+
+def test_nothing_is_composed_when_it_is_off_or_there_is_no_utterance() -> None:
+    for sample, _ in (teach(OFF, compose=False), teach(OFF, replace(TENNIS, utterances=()))):
+        assert [(t.reply, t.reason, t.kind) for t in sample.targets] == [
+            (None, "rejected", None)
+        ] * 3
+        assert all(t.verdicts[0]["status"] == "fail" for t in sample.targets)
+
+
+def test_an_utterance_that_does_not_satisfy_the_verifiers_leaves_a_gap() -> None:
+    sample, _ = teach(OFF, replace(TENNIS, utterances=("By the way, golf is my hobby.",)))
+    assert {t.reason for t in sample.targets} == {"rejected"}
+
+
+def test_hints_and_prefills_are_passed_over_where_the_entry_has_none() -> None:
+    bare = replace(TENNIS, hint=None, prefills=(), utterances=())
+    sample, engine = teach(OFF, bare)
+    assert [kind_of(requests[0]) for requests, _, _ in engine.calls] == ["sampled"] * 2
+    assert {t.attempts for t in sample.targets} == {2}
+
+
+def test_a_plain_dialogue_takes_any_sound_reply_and_no_hint() -> None:
+    sample, engine = teach(OFF, None, brief=None)
+    assert [(t.reply, t.kind, t.verdicts) for t in sample.targets] == [(OFF, "sampled", ())] * 3
+    assert engine.requests[0].messages[0].content == dialogue(1).user_turns[0]
+    cut, engine = teach(lambda _: Generation(OFF, "length", 9), None)
+    assert {t.reason for t in cut.targets} == {"cut"}
+    assert len(engine.calls) == 2
+
+
+@pytest.mark.parametrize("finish", ["length", "context_limit"])
+def test_only_what_the_model_ended_itself_becomes_a_target(finish) -> None:
+    sample, engine = teach(lambda _: Generation(GOOD, finish, 9))
+    assert [(t.reply, t.reason) for t in sample.targets] == [(None, "cut")] * 3
+    assert len(engine.calls) == 5
+
+
+def test_only_turns_without_a_target_are_asked_again() -> None:
+    def reply(request: GenerationRequest) -> str:
+        return OFF if request.key.startswith("s0/2/") and request.key < "s0/2/1" else GOOD
+
+    sample, engine = teach(reply)
+    assert [len(requests) for requests, _, _ in engine.calls] == [3, 1]
+    assert [t.attempts for t in sample.targets] == [1, 2, 1]
+
+
+def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
+    short = replace(
+        TENNIS, verifiers=(VerifierSpec("terms", {"none_of": ["golf"]}),), utterances=()
+    )
+    sample, _ = teach("Sunny today.", short)
+    assert {(t.reply, t.reason) for t in sample.targets} == {(None, "undecided")}
+
+
+def test_the_adapter_is_named_only_if_there_is_one() -> None:
+    assert teach(GOOD)[1].calls[0][2] is None
+    assert teach(GOOD, adapter="runs/a")[1].calls[0][2] == "teacher"
+
+
+def test_a_sample_does_not_depend_on_the_batch_it_is_made_in() -> None:
+    def reply(request: GenerationRequest) -> str:
+        return OFF if sum(request.key.encode()) % 3 else GOOD
+
+    planned = [PlannedSample(f"s{n}", dialogue(n), TENNIS) for n in range(4)]
+    config = TeacherConfig()
+    together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
+    alone = [
+        sample_batch(RecordingEngine(reply), [p], config, seed=0, provenance={})[0] for p in planned
+    ]
+    assert together == alone
+    assert len({t.kind for s in together for t in s.targets}) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "reason"),
+    [
+        (GOOD, "length", "cut"),
+        (GOOD, "context_limit", "cut"),
+        (" \n", "stop", "blank"),
+        ("tennis tennis tennis tennis tennis tennis tennis tennis", "stop", "degenerate"),
+        ("As you asked, I will bring up tennis.", "stop", "mentions_instruction"),
+        ("My instructions say tennis.", "stop", "mentions_instruction"),
+        ("what was the RIVER like, on day one?!", "stop", "repeats_prompt"),
+        (GOOD, "stop", None),
+    ],
+)
+def test_each_filter_has_its_reason(text, finish, reason) -> None:
+    told = ["What was the river like on day one?", "It was calm."]
+    assert refuse(Generation(text, finish, 9), TENNIS, told) == reason
+    assert reason is None or reason in REASONS
+
+
+def test_a_plain_dialogue_may_speak_of_instructions() -> None:
+    text = "Read the instructions on the box first."
+    assert refuse(Generation(text, "stop", 9), None, []) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"attempts": 0}, "attempts is 0: expected at least 1"),
+        ({"hint_attempts": -1}, "hint_attempts is -1: expected 0 or more"),
+        ({"prefill_attempts": -1}, "prefill_attempts is -1: expected 0 or more"),
+        ({"context_turns": -1}, "context_turns is -1: expected 0 or more, or null"),
+    ],
+)
+def test_teacher_settings_out_of_range_are_refused(settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        TeacherConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_samples": 0}, "num_samples is 0: expected at least 1"),
+        ({"plain_fraction": 1.5}, "plain_fraction is 1.5: expected a share from 0 to 1"),
+        ({"batch_samples": 0}, "batch_samples is 0: expected at least 1"),
+    ],
+)
+def test_synth_settings_out_of_range_are_refused(tmp_path, settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        SynthConfig(output_dir=tmp_path, **settings)
