@@ -1,0 +1,262 @@
+"""Cases and roll-outs: what each arm reads, and what never reaches its history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.cases import Case, make_cases
+from eval.config import EvalConfig
+from eval.judging import judge
+from eval.rollout import BLANK, roll_out
+from gatt.catalog import Catalog, load_catalog
+from gatt.errors import CatalogError, ConfigError, DataError
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.instruction import Instruction, Probe, VerifierSpec
+from gatt.instruction_config import InstructionConfig
+from gatt.source_config import SourceConfig
+from tests.support.stages import RecordingEngine, dialogue
+
+TENNIS = (VerifierSpec("terms", {"any_of": ["tennis"]}),)
+PROBE = Probe("What is your favorite hobby?", TENNIS)
+INSTRUCTION = Instruction(
+    id="hobby.tennis",
+    text="You enjoy tennis.",
+    wording="verbose",
+    entries=("hobby.tennis",),
+    families=("hobby",),
+    split="train",
+    verifiers=TENNIS,
+    probes=(PROBE,),
+)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def config(**changes: Any) -> EvalConfig:
+    settings: dict[str, Any] = {
+        "output_dir": Path("out"),
+        "adapters": {"gatt": Path("adapter")},
+        "source": SourceConfig(name="jsonl", path="d.jsonl", min_turns=4, max_turns=4),
+        "turns": (1, 2, 4),
+        "probe_turns": (2, 3),
+    }
+    return EvalConfig(**(settings | changes))
+
+
+def case(instruction: Instruction | None = INSTRUCTION) -> Case:
+    return Case("c", dialogue(1, 4), instruction, PROBE if instruction else None)
+
+
+def prompts(engine: RecordingEngine, kind: str = "turn") -> dict[int, list[str]]:
+    found = {}
+    for request in engine.requests:
+        _, turn, found_kind = request.key.split("/")
+        if found_kind == kind:
+            found[int(turn)] = [f"{m.role}: {m.content}" for m in request.messages]
+    return found
+
+
+def say(request: GenerationRequest) -> str:
+    return f"PROBED {request.key}" if request.key.endswith("probe") else f"SAID {request.key}"
+
+
+@pytest.mark.parametrize(("arm", "adapter"), [("base", None), ("gatt", "gatt")])
+@pytest.mark.parametrize("placement", ["system", "first_user"])
+def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
+    engine = RecordingEngine(say)
+    roll_out(engine, [case()], arm, "reference", config(placement=placement))
+    assert {name for _, _, name in engine.calls} == {adapter}
+    for kind in ("turn", "probe"):
+        for messages in prompts(engine, kind).values():
+            assert sum("You enjoy tennis." in m for m in messages) == 1
+            assert "You enjoy tennis." in messages[0]
+            assert messages[0].startswith("system" if placement == "system" else "user")
+
+
+def test_the_reminder_stands_on_every_turn_of_the_base_model() -> None:
+    engine = RecordingEngine(say)
+    roll_out(engine, [case()], "base+reminder", "reference", config())
+    assert {name for _, _, name in engine.calls} == {None}
+    for kind in ("turn", "probe"):
+        for messages in prompts(engine, kind).values():
+            users = [m for m in messages if m.startswith("user")]
+            assert all(m.startswith("user: You enjoy tennis.") for m in users)
+            assert not any("tennis" in m for m in messages if m.startswith("assistant"))
+
+
+def test_reference_history_is_the_dialogues_own() -> None:
+    engine = RecordingEngine(say)
+    replies = roll_out(engine, [case()], "base", "reference", config())
+    assert [(r.turn, r.kind) for r in replies] == [
+        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
+    ]  # fmt: skip
+    own = [m.content for m in dialogue(1, 4).messages]
+    assert [m.split(": ", 1)[1] for m in prompts(engine)[4]] == ["You enjoy tennis.", *own[:7]]
+    assert len(engine.calls) == 1
+
+
+def test_own_history_is_what_the_model_said_at_every_turn() -> None:
+    engine = RecordingEngine(say)
+    replies = roll_out(engine, [case()], "base", "own", config())
+    assert [(r.turn, r.kind) for r in replies] == [
+        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
+    ]  # fmt: skip
+    said = [m for m in prompts(engine)[4] if m.startswith("assistant")]
+    assert said == [f"assistant: SAID c/{turn}/turn" for turn in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("history", ["reference", "own"])
+def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history) -> None:
+    engine = RecordingEngine(say)
+    roll_out(engine, [case()], "base", history, config())
+    turns, probes = prompts(engine), prompts(engine, "probe")
+    assert probes[2][-1] == f"user: {PROBE.question}"
+    assert probes[2][:-1] == turns[2][:-1]
+    for messages in [*turns.values(), *(m[:-1] for m in probes.values())]:
+        assert not any("PROBED" in m or PROBE.question in m for m in messages)
+
+
+def test_an_empty_reply_stays_a_turn_of_an_own_history() -> None:
+    engine = RecordingEngine(lambda _: " ")
+    roll_out(engine, [case()], "base", "own", config())
+    assert prompts(engine)[2][2] == f"assistant: {BLANK}"
+
+
+def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        is_full = len(request.messages) > 5 and request.key.startswith("c/")
+        return Generation("", "context_limit", 0) if is_full else "I play tennis on Sundays."
+
+    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
+    settings = config(probe_turns=(2, 4))
+    engine = RecordingEngine(reply)
+    replies = roll_out(engine, [case(), other], "base", "own", settings)
+    found = {(r.case.id, r.kind, r.turn): judge(r, "base", "own", ()).status for r in replies}
+    assert found == {
+        ("c", "turn", 1): "pass",
+        ("c", "turn", 2): "pass",
+        ("c", "turn", 4): "undecided",
+        ("c", "probe", 2): "pass",
+        ("c", "probe", 4): "undecided",
+        **{("other", "turn", turn): "pass" for turn in (1, 2, 4)},
+        **{("other", "probe", turn): "pass" for turn in (2, 4)},
+    }
+    assert not [r for r in engine.requests if r.key.startswith("c/4")]
+
+
+def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:
+    pool = catalog.select(("hobby",), (), ("tennis",))
+    settings = config(turns=(1, 2), probe_turns=())
+    text = {"c/1/turn": "On Sunday I play tennis with a friend.", "c/2/turn": "It was calm there."}
+    replies = roll_out(
+        RecordingEngine(lambda r: text[r.key]), [case(None)], "base", "reference", settings
+    )
+    samples = [judge(r, "base", "reference", pool) for r in replies]
+    assert [(s.status, s.split, s.family) for s in samples] == [
+        ("pass", "none", "plain"), ("fail", "none", "plain"),
+    ]  # fmt: skip
+    assert samples[0].verdicts[0].evidence.startswith("follows hobby.tennis unasked")
+
+
+def test_a_probe_is_judged_by_its_own_verifiers() -> None:
+    golf = Probe("Which sport?", (VerifierSpec("terms", {"any_of": ["golf"]}),))
+    asked = Case("c", dialogue(1, 4), INSTRUCTION, golf)
+    replies = roll_out(
+        RecordingEngine(lambda _: "I like golf a lot."), [asked], "base", "reference", config()
+    )
+    assert {(r.kind, judge(r, "base", "reference", ()).status) for r in replies} == {
+        ("turn", "fail"), ("probe", "pass"),
+    }  # fmt: skip
+
+
+def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
+    settings = config(
+        num_dialogues=12,
+        num_plain=3,
+        instructions=InstructionConfig(families=("hobby", "figure", "format"), num_entries=(1.0,)),
+    )
+    cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
+    count = Counter((c.split, c.family) for c in cases)
+    assert count == {
+        ("train", "hobby"): 6, ("train", "figure"): 6,
+        ("heldout_value", "hobby"): 6, ("heldout_value", "figure"): 6,
+        ("heldout_family", "format"): 12, ("none", "plain"): 3,
+    }  # fmt: skip
+    assert len({c.id for c in cases}) == len(cases)
+    ids = [(c.dialogue.id, c.instruction.id if c.instruction else "") for c in cases]
+    assert len(set(ids)) == len(ids)
+    assert cases == make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
+
+
+def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> None:
+    settings = config(
+        splits=("train",),
+        num_dialogues=4,
+        instructions=InstructionConfig(values=("French", "Spanish"), num_entries=(1.0,)),
+    )
+    cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(2)])
+    assert Counter(c.instruction.id for c in cases if c.instruction) == {
+        "language.fr": 2, "language.es": 2,
+    }  # fmt: skip
+    assert len({(c.dialogue.id, c.instruction.id) for c in cases if c.instruction}) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "num", "error", "message"),
+    [
+        ({}, 0, DataError, "no dialogue to evaluate on"),
+        (
+            {"instructions": InstructionConfig(values=("French",)), "num_dialogues": 4},
+            3,
+            DataError,
+            "4 cases from 3 dialogues and 1 catalogue entries repeat 'language.fr' on a dialogue",
+        ),
+        (
+            {"num_plain": 4, "num_dialogues": 1},
+            3,
+            DataError,
+            "num_plain is 4, .* gives 3 dialogues",
+        ),
+        (
+            {"instructions": InstructionConfig(values=("French",)), "splits": ("heldout_value",)},
+            3,
+            CatalogError,
+            "no catalogue entry in splits heldout_value",
+        ),
+        (
+            {"instructions": InstructionConfig(families=("hoby",))},
+            3,
+            CatalogError,
+            "unknown family 'hoby', did you mean 'hobby'",
+        ),
+    ],
+)
+def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, message) -> None:
+    with pytest.raises(error, match=message):
+        make_cases(config(**changes), catalog, [dialogue(n, 4) for n in range(num)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arms": ("base", "gat")}, r"arm 'gat' has no adapter: expected 'base', .*\(gatt\)"),
+        ({"arms": ()}, "arms is empty: expected at least one"),
+        ({"turns": (2, 1)}, r"turns is \[2, 1\]: expected rising turns from 1 on"),
+        ({"probe_turns": (0,)}, r"probe_turns is \[0\]: expected rising turns"),
+        ({"turns": (1, 5)}, "turn 5 is asked for, but source.min_turns is 4: raise it"),
+        ({"probe_turns": (9,)}, "turn 9 is asked for, but source.min_turns is 4"),
+        ({"num_plain": -1}, "num_plain is -1: expected 0 or more"),
+        ({"num_dialogues": 0}, "no case: raise num_dialogues or num_plain"),
+        ({"batch_cases": 0}, "batch_cases is 0: expected at least 1"),
+    ],
+)
+def test_an_evaluation_that_cannot_be_run_is_refused(changes, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(**changes)

@@ -1,0 +1,165 @@
+"""`gatt eval` as a whole: resumable to the byte, with results that one can rely on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eval import run as run_module
+from eval.config import EvalConfig
+from eval.run import EvalResult, evaluate
+from eval.samples import read_samples
+from gatt.cli import main
+from gatt.errors import ModelError, StoreError
+from gatt.generation.base import GenerationRequest
+from gatt.instruction_config import InstructionConfig
+from gatt.source_config import SourceConfig
+from tests.support.stages import RecordingEngine, write_dialogues
+
+CURVE_KEYS = {
+    "arm", "metric", "history", "split", "family", "turn", "rate", "low", "high",
+    "num_dialogues", "num_undecided",
+}  # fmt: skip
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> EvalConfig:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
+    return EvalConfig(
+        output_dir=tmp_path / "out",
+        adapters={"gatt": adapter},
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        instructions=InstructionConfig(families=("hobby",), num_entries=(1.0,)),
+        splits=("train", "heldout_value"),
+        num_dialogues=3,
+        num_plain=2,
+        turns=(1, 2, 4),
+        probe_turns=(2,),
+        histories=("reference", "own"),
+        batch_cases=2,
+    )
+
+
+def reply(request: GenerationRequest) -> str:
+    """Follow the instruction in turn 1 and wherever the reminder stands."""
+    told = " ".join(m.content for m in request.messages[-2:])
+    return f"Of that I can say this: {told}"
+
+
+def run(config: EvalConfig, **settings: int) -> tuple[EvalResult, RecordingEngine]:
+    engine = RecordingEngine(reply, **settings)
+    return evaluate(config, lambda: engine), engine
+
+
+def test_a_run_leaves_results_samples_and_report(config) -> None:
+    result, engine = run(config)
+    results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
+    assert results == json.loads(json.dumps(result.results))
+    assert results["schema"] == 1
+    assert {"config", "source", "verifiers", "tokens", "commit"} <= set(results["run"])
+    assert all(set(point) == CURVE_KEYS for point in results["curves"])
+    found = {(p["arm"], p["history"]) for p in results["curves"]}
+    assert found == {(a, h) for a in config.arms for h in config.histories}
+    metrics = {p["metric"] for p in results["curves"]}
+    assert metrics == {"adherence", "survival", "probe_recall", "false_trigger"}
+    samples = list(read_samples(config.output_dir / "samples.jsonl"))
+    # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns)
+    assert len(samples) == result.num_new == 3 * 2 * (6 * 4 + 2 * 3)
+    assert {name for _, _, name in engine.calls} == {None, "gatt"}
+    page = result.report.read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert "base+reminder" in page
+
+
+def test_totals_count_what_the_samples_say(config) -> None:
+    result, _ = run(config)
+    samples = list(read_samples(config.output_dir / "samples.jsonl"))
+    for arm in config.arms:
+        statuses = [
+            s.status for s in samples
+            if (s.arm, s.history, s.kind, s.turn) == (arm, "reference", "turn", 2) and s.instruction
+        ]  # fmt: skip
+        (point,) = (
+            p for p in result.results["curves"]
+            if (p["arm"], p["metric"], p["history"], p["turn"]) == (arm, "adherence", "reference", 2)
+            and p["split"] == p["family"] == "all"
+        )  # fmt: skip
+        assert point["num_undecided"] == statuses.count("undecided")
+        decided = len(statuses) - statuses.count("undecided")
+        assert point["rate"] == pytest.approx(statuses.count("pass") / decided)
+
+
+@pytest.mark.parametrize("call", [1, 3, 15, 30])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) -> None:
+    whole, engine = run(replace(config, output_dir=tmp_path / "whole"))
+    assert len(engine.calls) > 30
+    with pytest.raises(KeyboardInterrupt):
+        run(config, interrupt_at=call)
+    kept = (config.output_dir / "rollouts.jsonl").read_bytes()
+    result, again = run(config)
+    assert (config.output_dir / "rollouts.jsonl").read_bytes().startswith(kept)
+    one, two = (folder / "samples.jsonl" for folder in (config.output_dir, tmp_path / "whole"))
+    assert one.read_bytes() == two.read_bytes()
+    assert result.results["curves"] == whole.results["curves"]
+    assert bool(kept) == (call > 1)
+    assert len(again.requests) + sum(
+        len(json.loads(line)["samples"]) for line in kept.splitlines()
+    ) <= len(engine.requests)
+
+
+def test_a_second_run_asks_nobody_and_changes_nothing(config) -> None:
+    first, _ = run(config)
+    before = {p.name: p.read_bytes() for p in config.output_dir.glob("*.json*")}
+    second = evaluate(config, lambda: pytest.fail("an engine was made"))
+    assert second.num_new == 0
+    assert second.results["run"] == first.results["run"]
+    assert {p.name: p.read_bytes() for p in config.output_dir.glob("*.json*")} == before
+
+
+def test_another_configuration_or_other_weights_in_the_folder_are_refused(config) -> None:
+    run(config)
+    with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
+        run(replace(config, seed=1))
+    (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(StoreError, match=r"adapter_weights\.gatt"):
+        run(config)
+
+
+def test_the_size_of_batches_decides_nothing(config, tmp_path) -> None:
+    run(config)
+    run(replace(config, output_dir=tmp_path / "other", batch_cases=5))
+    one, two = (f / "samples.jsonl" for f in (config.output_dir, tmp_path / "other"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_folder_without_adapter_is_refused_before_anything_is_written(config, tmp_path) -> None:
+    with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
+        run(replace(config, adapters={"gatt": tmp_path}))
+    assert not config.output_dir.exists()
+
+
+def test_the_command_prints_the_table_and_where_the_report_is(
+    config, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(run_module, "make_engine", lambda *_: RecordingEngine(reply))
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        f"output_dir: {config.output_dir}\narms: [base]\npart: null\nnum_dialogues: 2\n"
+        f"source: {{name: jsonl, path: {config.source.path}, min_turns: 4, max_turns: 4}}\n"
+        "splits: [train]\nturns: [1, 2]\nprobe_turns: []\n",
+        encoding="utf-8",
+    )
+    for state in ("4 new replies", "all replies stood there already"):
+        assert main(["eval", "--config", str(path)]) == 0
+        out = capsys.readouterr().out
+        assert "base" in out
+        assert f"report.html ({state})" in out.replace("\n", " ")
+    assert main(["eval", "--config", str(path), "--turns", "[1,9]"]) == 2
+    assert "turn 9 is asked for, but source.min_turns is 4" in capsys.readouterr().err
