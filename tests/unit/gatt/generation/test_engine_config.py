@@ -1,0 +1,79 @@
+"""Engine settings, the scripted engine, and loading what is no model."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatt.dialogue import Message
+from gatt.errors import ConfigError, ModelError
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.config import EngineConfig, make_engine
+from gatt.generation.scripted import ScriptedEngine
+from gatt.instruction_config import InstructionConfig
+from gatt.models import load_adapter, load_model, resolve
+from gatt.source_config import SourceConfig
+from tests.support.tiny import save_tiny_model
+
+
+def test_a_scripted_reply_is_cut_by_words_and_counted() -> None:
+    engine = ScriptedEngine(lambda request: request.key)
+    requests = [GenerationRequest(key, (Message("user", "a"),)) for key in ("one two", "1 2 3 4")]
+    assert engine.generate(requests, SamplingParams(max_new_tokens=3)) == [
+        Generation("one two", "stop", 2),
+        Generation("1 2 3", "length", 3),
+    ]
+    assert engine.num_requests == 2
+
+
+def test_the_configured_engine_answers(tmp_path) -> None:
+    config = EngineConfig(model=str(save_tiny_model(tmp_path)), device="cpu", max_rows=3)
+    engine = make_engine(config)
+    request = GenerationRequest("k", (Message("user", "hello"),))
+    (reply,) = engine.generate([request], SamplingParams(max_new_tokens=2))
+    assert 1 <= reply.num_tokens <= 2
+    assert (engine.max_rows, engine.context_tokens) == (3, 512)
+
+
+@pytest.mark.parametrize("name", ["max_rows", "max_cache_tokens"])
+def test_engine_limits_below_one_are_refused(name) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is 0: expected at least 1"):
+        EngineConfig(**{name: 0})
+
+
+def test_what_is_no_model_or_adapter_is_refused(tmp_path) -> None:
+    with pytest.raises(ModelError, match=r"no config\.json in this folder"):
+        resolve(str(tmp_path))
+    with pytest.raises(ModelError, match="no such folder: expected a model folder or a hub id"):
+        resolve(str(tmp_path / "gone"))
+    with pytest.raises(ModelError, match="expected a model folder or a hub id, found a file"):
+        resolve(str(tmp_path / "model.bin"))
+    loaded = load_model(str(save_tiny_model(tmp_path / "m")))
+    with pytest.raises(ModelError, match=r"no adapter_config\.json: expected a folder saved"):
+        load_adapter(loaded, tmp_path, "a")
+    with pytest.raises(ModelError, match="unknown dtype 'float33': expected auto"):
+        load_model(str(tmp_path / "m"), dtype="float33")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "chat"}, "name is 'chat': expected one of"),
+        ({"name": "jsonl"}, "source 'jsonl' needs 'path'"),
+        ({"name": "chitchat", "path": "x"}, "source 'chitchat' takes no 'path', found 'x'"),
+    ],
+)
+def test_source_settings_are_refused(settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        SourceConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_entries": (0.0, 0.0)}, r"num_entries is \[0.0, 0.0\]: expected one to three"),
+        ({"terse_probability": 2.0}, "terse_probability is 2.0: expected a share from 0 to 1"),
+    ],
+)
+def test_instruction_settings_are_refused(settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        InstructionConfig(**settings)
