@@ -75,7 +75,7 @@ def sample_batch(
         waiting = [t for t in turns if t.reply is None and _can(t.sample.instruction, kind)]
         if not waiting:
             continue
-        for some in _chunks(waiting, config.engine.max_rows):
+        for some in _chunks(waiting, config):
             requests = [_request(t, attempt, kind, config, seed) for t in some]
             replies = engine.generate(requests, sampling, adapter)
             for turn, generation in zip(some, replies, strict=True):
@@ -88,8 +88,18 @@ def sample_batch(
     return [_finished(s, [t for t in turns if t.sample is s], provenance) for s in batch]
 
 
-def _chunks(turns: Sequence[_Turn], num_rows: int) -> Iterator[Sequence[_Turn]]:
-    """Yield whole samples' turns, about `num_rows` at once."""
+def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[_Turn]]:
+    """Yield about as many turns as the engine decodes together.
+
+    Whole samples, whose prompts share a history; or, where the teacher reads
+    little of it, turns of like length.
+    """
+    num_rows = config.engine.max_rows
+    if config.context_turns is not None:
+        turns = sorted(turns, key=lambda t: len(t.view.user_turns[t.turn - 1]))
+        for start in range(0, len(turns), num_rows):
+            yield turns[start : start + num_rows]
+        return
     start = 0
     for index in range(1, len(turns) + 1):
         is_end = index == len(turns) or turns[index].sample is not turns[index - 1].sample
@@ -127,7 +137,8 @@ def _request(
         messages = (*messages[:-1], Message("user", last))
     elif instruction and kind == "prefilled":
         prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
-    return GenerationRequest(key, messages, turn.sample.id, prefill)
+    group = turn.sample.id if config.context_turns is None else ""
+    return GenerationRequest(key, messages, group, prefill)
 
 
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from eval.metrics.paired import differences
 from eval.report.render import render_report
 from eval.rollout import roll_out
 from eval.samples import Sample
+from gatt.chat_template import inspect_template
 from gatt.config import config_dict, fingerprint, save_config
 from gatt.dialogue import Dialogue
 from gatt.errors import ModelError
@@ -28,6 +30,8 @@ from gatt.records import RecordStore, atomic_write_json, atomic_write_text, read
 from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
+
+log = logging.getLogger(__name__)
 
 SCHEMA = 1
 ROLLOUTS_FILE = "rollouts.jsonl"
@@ -92,7 +96,8 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
                 missing = [c for c in batch if _key(arm, history, c) not in done]
                 if not missing:
                     continue
-                replies = roll_out(get_engine(), missing, arm, history, config)
+                usable = _with_usable_placement(config, get_engine())
+                replies = roll_out(get_engine(), missing, arm, history, usable)
                 for case in missing:
                     samples = [judge(r, arm, history, pool) for r in replies if r.case is case]
                     rows = [s.as_dict() for s in samples]
@@ -100,6 +105,18 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
                     num_new += len(rows)
                     bar.advance(1)
     return _close(config, cases, source.as_dict(), made, num_new)
+
+
+def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
+    """Return the configuration, with `first_user` where the template has no system role."""
+    tokenizer = getattr(engine, "tokenizer", None)
+    if config.placement != "system" or tokenizer is None:
+        return config
+    facts = inspect_template(tokenizer)
+    if facts.has_system:
+        return config
+    log.warning("placement 'first_user' instead of 'system': the chat template %s", facts.note)
+    return replace(config, placement="first_user")
 
 
 def _dialogues(

@@ -55,6 +55,13 @@ class RowCache:
         self.keys[layer][rows, :, columns_RS] = key.transpose(1, 2)
         self.values[layer][rows, :, columns_RS] = value.transpose(1, 2)
 
+    def load_rows(self, rows: torch.Tensor, other: RowCache, num_columns: int) -> None:
+        """Start the given rows with the first columns of another cache's rows, in order."""
+        for layer in range(len(self.keys)):
+            self.keys[layer][rows, :, :num_columns] = other.keys[layer][:, :, :num_columns]
+            self.values[layer][rows, :, :num_columns] = other.values[layer][:, :, :num_columns]
+        self.lengths[rows] = other.lengths
+
     def keep_rows(self, rows: torch.Tensor) -> None:
         """Drop all rows but the given ones."""
         self.keys = [k[rows] for k in self.keys]

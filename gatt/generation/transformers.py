@@ -25,8 +25,10 @@ from gatt.generation.prefix_attention import PrefixStep, RowCache, prefix_implem
 from gatt.models import LoadedModel
 
 MIN_SHARED_TOKENS = 64
-"""Prompts of a group that save fewer tokens by sharing are encoded one by one."""
+"""Prompts of a group that save fewer tokens by sharing are rows of their own."""
 
+PADDING_FREE = 32
+"""Padding tokens of a forward that cost less than another forward."""
 COMPACT_SHARE = 0.75
 """Finished rows are dropped once at most this share of a batch still goes on."""
 
@@ -174,7 +176,10 @@ class TransformersEngine:
             forks = [min(_num_common(r.prompt, longest), len(r.prompt) - 1) for r in rows]
             trunk = longest[: max(forks)]
             known = self._kept.get((adapter, name), ((),))[0]
-            if sum(forks) - len(trunk) + _num_common(trunk, known) < MIN_SHARED_TOKENS:
+            num_saved = sum(forks) - len(trunk) + _num_common(trunk, known)
+            if num_saved < max(
+                MIN_SHARED_TOKENS, MIN_SHARED_PART * sum(len(r.prompt) for r in rows)
+            ):
                 # A roll-out asks once per dialogue and call: what it encodes now, the next call needs.
                 kept_as = name if len(rows) == 1 else ""
                 groups += [_Group((adapter, kept_as), (), [row]) for row in rows]
@@ -228,8 +233,7 @@ class TransformersEngine:
         cache = RowCache(self.config, len(rows), capacity, self.model.dtype, device)
         sizes = [len(g.rows) for g in batch]
         forks_R = torch.tensor([r.fork for r in rows], device=device) if trunk else None
-        logits = self._forward(suffixes, cache, trunk, _spans(sizes), forks_R)
-        self.counters.num_encoded_tokens += sum(map(len, suffixes))
+        logits = self._prefill(suffixes, cache, trunk, sizes, forks_R)
         if trunk is None:
             for index, group in enumerate(batch):
                 self._keep(group.key, group.rows[0].prompt, cache, index)
@@ -261,6 +265,37 @@ class TransformersEngine:
                 held = [held[i] for i in going]
             last = [[r.output[-1]] for r in held]
             logits = self._forward(last, cache, trunk, _spans(sizes), forks_R)
+
+    def _prefill(
+        self,
+        suffixes: list[tuple[int, ...]],
+        cache: RowCache,
+        trunk: RowCache | None,
+        sizes: Sequence[int],
+        forks_R: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Encode what each row adds to its trunk; return the logits `[R, V]` behind it.
+
+        Rows of like length go together, so that little is spent on padding.
+        """
+        device = self.model.device
+        spans = _spans(sizes)
+        logits: torch.Tensor | None = None
+        for part in _like_lengths([len(s) for s in suffixes]):
+            rows = torch.tensor(part, device=device)
+            width = max(len(suffixes[i]) for i in part)
+            own = RowCache(self.config, len(part), width, self.model.dtype, device)
+            groups = _spans([sum(start <= i < end for i in part) for start, end in spans])
+            forks = forks_R[rows] if forks_R is not None else None
+            found = self._forward([suffixes[i] for i in part], own, trunk, groups, forks)
+            if logits is None:
+                logits = found.new_empty(len(suffixes), found.shape[-1])
+            logits[rows] = found
+            cache.load_rows(rows, own, width)
+        self.counters.num_encoded_tokens += sum(map(len, suffixes))
+        if logits is None:
+            raise GenerationError("an empty batch: expected at least one request")
+        return logits
 
     def _encode_trunks(self, batch: list[_Group]) -> RowCache:
         """Return the trunks' keys and values, taking what earlier calls left."""
@@ -346,6 +381,22 @@ def _num_common(a: Sequence[int], b: Sequence[int]) -> int:
         if x != y:
             return index
     return min(len(a), len(b))
+
+
+def _like_lengths(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield indices in order, grouped so that padding adds at most a quarter."""
+    part: list[int] = []
+    total = 0
+    for index in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if (
+            part
+            and lengths[index] * (len(part) + 1) > 1.25 * (total + lengths[index]) + PADDING_FREE
+        ):
+            yield sorted(part)
+            part, total = [], 0
+        part.append(index)
+        total += lengths[index]
+    yield sorted(part)
 
 
 def _spans(sizes: Sequence[int]) -> list[tuple[int, int]]:
