@@ -177,9 +177,7 @@ class TransformersEngine:
             trunk = longest[: max(forks)]
             known = self._kept.get((adapter, name), ((),))[0]
             num_saved = sum(forks) - len(trunk) + _num_common(trunk, known)
-            if num_saved < max(
-                MIN_SHARED_TOKENS, MIN_SHARED_PART * sum(len(r.prompt) for r in rows)
-            ):
+            if num_saved < MIN_SHARED_TOKENS:
                 # A roll-out asks once per dialogue and call: what it encodes now, the next call needs.
                 kept_as = name if len(rows) == 1 else ""
                 groups += [_Group((adapter, kept_as), (), [row]) for row in rows]
