@@ -31,7 +31,7 @@ class EvalConfig:
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
     arms: tuple[str, ...] = (BASE, REMINDER, "gatt")
-    """`base`, `base+reminder` (the instruction on every turn, the upper bound), and any name of
+    """`base`, `base+reminder` (the instruction on every turn, meant as an upper bound), and any name of
     `adapters`."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""

@@ -246,7 +246,7 @@ def _notes(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
         )
     if REMINDER in config.arms:
         notes.append(
-            "base+reminder repeats the instruction on every turn: an upper bound, not a rival."
+            "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
         )
     if config.part != "eval":
         notes.append(
