@@ -45,9 +45,7 @@ def test_template_takes_a_system_message_and_keeps_prefixes(loaded: LoadedModel)
 
 def test_greedy_replies_equal_generate_on_single_prompts(loaded: LoadedModel) -> None:
     view = sampling_view(dialogue(), "Speak in French.")
-    requests = [
-        GenerationRequest(f"{turn}", prompt_of_turn(view, turn), "d") for turn in (1, 2, 3)
-    ]
+    requests = [GenerationRequest(f"{turn}", prompt_of_turn(view, turn), "d") for turn in (1, 2, 3)]
     engine = TransformersEngine(loaded)
     found = engine.generate(requests, SamplingParams(max_new_tokens=12, temperature=0))
     assert engine.counters.num_encoded_tokens < engine.counters.num_prompt_tokens
