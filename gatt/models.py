@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,10 @@ def load_model(
         ModelError: it cannot be loaded.
     """
     from transformers import AutoModelForCausalLM
+    from transformers.utils.logging import disable_progress_bar
 
+    # Its bars flash by in a second and hide the lines of the run.
+    disable_progress_bar()
     tokenizer = load_tokenizer(name)
     kind = torch.device(device).type
     chosen = {"auto": torch.float32 if kind == "cpu" else torch.bfloat16}.get(dtype) or getattr(
@@ -125,6 +129,8 @@ def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedMo
     """
     from peft import PeftModel
 
+    # PEFT asks for it by its old name; a user can do nothing about that.
+    warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
     if not (folder / "adapter_config.json").is_file():
         raise ModelError(
             f"{folder}: no adapter_config.json: expected a folder saved by `gatt train`"
