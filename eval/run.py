@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from eval.metrics.paired import differences
 from eval.report.render import render_report
 from eval.rollout import roll_out
 from eval.samples import Sample
-from gatt.chat_template import inspect_template
+from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import config_dict, fingerprint, save_config
 from gatt.dialogue import Dialogue
 from gatt.errors import ModelError
@@ -30,8 +29,6 @@ from gatt.records import RecordStore, atomic_write_json, atomic_write_text, read
 from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
-
-log = logging.getLogger(__name__)
 
 SCHEMA = 1
 ROLLOUTS_FILE = "rollouts.jsonl"
@@ -92,11 +89,12 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
         done = store.keys("key")
         total = len(cases) * len(config.arms) * len(config.histories)
         with progress_bar("eval", total, unit="roll-outs", done=len(done)) as bar:
+            usable: EvalConfig | None = None
             for arm, history, batch in work:
                 missing = [c for c in batch if _key(arm, history, c) not in done]
                 if not missing:
                     continue
-                usable = _with_usable_placement(config, get_engine())
+                usable = usable or _with_usable_placement(config, get_engine())
                 replies = roll_out(get_engine(), missing, arm, history, usable)
                 for case in missing:
                     samples = [judge(r, arm, history, pool) for r in replies if r.case is case]
@@ -112,11 +110,9 @@ def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
     tokenizer = getattr(engine, "tokenizer", None)
     if config.placement != "system" or tokenizer is None:
         return config
-    facts = inspect_template(tokenizer)
-    if facts.has_system:
-        return config
-    log.warning("placement 'first_user' instead of 'system': the chat template %s", facts.note)
-    return replace(config, placement="first_user")
+    return replace(
+        config, placement=usable_placement(config.placement, inspect_template(tokenizer))
+    )
 
 
 def _dialogues(

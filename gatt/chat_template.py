@@ -10,16 +10,21 @@ generation prompt included, is the point: a template that rewrites history
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import jinja2
 
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from gatt.views import prompt_of_turn
+
+log = logging.getLogger(__name__)
+
+PlacementT = TypeVar("PlacementT", bound=str)
 
 Tokenizer = Any
 """A `transformers.PreTrainedTokenizerBase` with a chat template."""
@@ -236,6 +241,19 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
         is_prefix_preserving = False
         note = (note + "; " if note else "") + "rewrites earlier turns when a new one comes"
     return TemplateFacts(has_system, is_prefix_preserving, note)
+
+
+def usable_placement(
+    wanted: PlacementT, facts: TemplateFacts
+) -> PlacementT | Literal["first_user"]:
+    """Return where the instruction can stand: `first_user` where there is no system role.
+
+    Says so in the log; call it once a run.
+    """
+    if facts.has_system or wanted == "first_user":
+        return wanted
+    log.warning("placement 'first_user' instead of %r: the chat template %s", wanted, facts.note)
+    return "first_user"
 
 
 def _end_of_turn(

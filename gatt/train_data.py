@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatt.attention import why_not_packable
-from gatt.chat_template import TemplateFacts, Tokenizer, inspect_template
+from gatt.chat_template import TemplateFacts, Tokenizer, inspect_template, usable_placement
 from gatt.collator import Layout, comb_to_features
 from gatt.comb import IGNORE, Comb, expand, split_to_fit
 from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
@@ -82,16 +82,6 @@ def choose_layout(wanted: str, facts: TemplateFacts, model_config: object) -> La
     return "expanded"
 
 
-def choose_placement(config: TrainConfig, facts: TemplateFacts) -> str:
-    """Return the placement of a run: `first_user` where there is no system role."""
-    if facts.has_system or config.placement == "first_user":
-        return config.placement
-    log.warning(
-        "placement 'first_user' instead of %r: the chat template %s", config.placement, facts.note
-    )
-    return "first_user"
-
-
 def placement_of(placement: str, seed: int, sample_id: str) -> Placement:
     """Return where the instruction of a sample stands; `mixed` is drawn from seed and id."""
     if placement == "system":
@@ -133,7 +123,7 @@ def build_rows(
     """
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, model_config)
-    placement = choose_placement(config, facts)
+    placement = usable_placement(config.placement, facts)
     combs: list[Comb] = []
     report: dict[str, int] = Counter()
     kinds: Counter[str] = Counter()

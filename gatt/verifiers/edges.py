@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -38,11 +39,13 @@ class _Edge(Rule):
         phrases = [phrase for text in texts if (phrase := _phrase(text))]
         self._regex = re.compile(self._pattern("|".join(phrases) if phrases else r"(?!)"))
 
+    @abstractmethod
     def _pattern(self, either: str) -> str:
-        raise NotImplementedError
+        """Return the pattern of one of the phrases at its place."""
 
+    @abstractmethod
     def _has_symbol(self, reply: str) -> bool:
-        raise NotImplementedError
+        """Return whether one of the texts without letters stands at its place."""
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
