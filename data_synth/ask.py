@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, Protocol
 
-import yaml
-
 from gatt.catalog import load_catalog
+from gatt.config_source import dump_yaml
 from gatt.dialogue import Message
 from gatt.errors import CatalogError
 from gatt.generation import Generation, GenerationRequest, SamplingParams
@@ -196,7 +195,7 @@ def as_catalog_yaml(family: AskedFamily, values: Sequence[AskedValue]) -> str:
         )
     entries = [_known(v.entry) if v.entry else _draft(family, v) for v in values]
     body = {"family": family, "about": "Asked of the model itself.", "entries": entries}
-    return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=100)
+    return head + dump_yaml(body)
 
 
 def _known(entry: Entry) -> dict[str, Any]:

@@ -42,6 +42,13 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    # Between other quotes a line break of Unicode (U+0085, U+2028, U+2029) would be read as a fold.
+    style = '"' if any(c in text for c in "\x85\u2028\u2029") else None
+    return dumper.represent_scalar(f"{_PREFIX}str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
 for _name, _pattern in _SCALARS.items():
     for _class in (_Loader, _Dumper):
         _class.add_implicit_resolver(f"{_PREFIX}{_name}", re.compile(f"(?:{_pattern})$"), None)

@@ -21,7 +21,7 @@ from gatt.errors import ConfigError, ModelError
 from gatt.model_card import write_adapter
 from gatt.models import load_model, load_tokenizer
 from gatt.provenance import provenance
-from gatt.runtime import current_runtime, wait_for_everyone
+from gatt.runtime import current_runtime, leave, wait_for_everyone
 from gatt.sample import GattSample, read_samples
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport, build_rows
@@ -235,4 +235,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
+from gatt.runtime import leave
 from gatt.train import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

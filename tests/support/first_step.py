@@ -13,7 +13,7 @@ import torch
 from transformers.trainer_callback import TrainerCallback
 
 from gatt.config import load_config
-from gatt.runtime import current_runtime
+from gatt.runtime import current_runtime, leave
 from gatt.train import open_store, prepare
 from gatt.train_config import TrainConfig
 from gatt.trainer import GattTrainer, training_arguments
@@ -75,3 +75,4 @@ def main(config_path: str, output: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+    leave(0)

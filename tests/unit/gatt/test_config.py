@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gatt.config import (
@@ -249,8 +249,10 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
     ["1e-4", "no", "null", "~", "", "010", "0o17", "1:30", "2026-01-02", "<<", "true", ".inf", "="]
 )
+LINE_BREAKS = Config(model="m", languages=("\x85", "a\x85b", " a\u2028b", "\u2029", "a\nb", "\r"))
 
 
+@example(LINE_BREAKS)
 @settings(deadline=None)
 @given(
     st.builds(
