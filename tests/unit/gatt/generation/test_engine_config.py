@@ -1,16 +1,15 @@
-"""Engine settings, the scripted engine, and loading what is no model."""
+"""Engine settings, the scripted engine, and settings of sources and instructions."""
 
 from __future__ import annotations
 
 import pytest
 
 from gatt.dialogue import Message
-from gatt.errors import ConfigError, ModelError
+from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.scripted import ScriptedEngine
 from gatt.instruction_config import InstructionConfig
-from gatt.models import load_adapter, load_model, resolve
 from gatt.source_config import SourceConfig
 from tests.support.tiny import save_tiny_model
 
@@ -38,20 +37,6 @@ def test_the_configured_engine_answers(tmp_path) -> None:
 def test_engine_limits_below_one_are_refused(name) -> None:
     with pytest.raises(ConfigError, match=f"{name} is 0: expected at least 1"):
         EngineConfig(**{name: 0})
-
-
-def test_what_is_no_model_or_adapter_is_refused(tmp_path) -> None:
-    with pytest.raises(ModelError, match=r"no config\.json in this folder"):
-        resolve(str(tmp_path))
-    with pytest.raises(ModelError, match="no such folder: expected a model folder or a hub id"):
-        resolve(str(tmp_path / "gone"))
-    with pytest.raises(ModelError, match="expected a model folder or a hub id, found a file"):
-        resolve(str(tmp_path / "model.bin"))
-    loaded = load_model(str(save_tiny_model(tmp_path / "m")))
-    with pytest.raises(ModelError, match=r"no adapter_config\.json: expected a folder saved"):
-        load_adapter(loaded, tmp_path, "a")
-    with pytest.raises(ModelError, match="unknown dtype 'float33': expected auto"):
-        load_model(str(tmp_path / "m"), dtype="float33")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""A saved LoRA adapter put on a model, and refused where it does not fit all of it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+from safetensors import SafetensorError, safe_open
+
+from gatt.errors import ModelError
+
+WEIGHTS: Final = "adapter_model.safetensors"
+SETTINGS: Final = "adapter_config.json"
+_MOST_WORDS: Final = 300
+"""Characters of a library's message that are passed on."""
+
+
+def attach_adapter(
+    model: Any,
+    folder: Path,
+    *,
+    base_name: str,
+    adapter_name: str = "default",
+    is_trainable: bool = False,
+) -> Any:
+    """Return the model under an adapter, beside those it already has.
+
+    PEFT takes an adapter of a model with more or fewer layers and leaves out what
+    does not fit: here every tensor of the file must find its place, and every
+    place its tensor.
+
+    Args:
+        model: a causal LM, or a `PeftModel` to add to.
+        folder: saved by `gatt train`.
+        base_name: what the user calls the model, for messages.
+        adapter_name: its name among the model's adapters.
+        is_trainable: whether it goes on being trained.
+
+    Raises:
+        ModelError: no adapter there, a broken one, or one for another model.
+    """
+    from peft import PeftModel
+
+    # PEFT asks for it by its old name; a user can do nothing about that.
+    warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+    for name in (SETTINGS, WEIGHTS):
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
+    saved = _tensor_names(folder / WEIGHTS)
+    try:
+        with warnings.catch_warnings():
+            # `_check_fit` says it, and as an error.
+            warnings.filterwarnings("ignore", "Found missing adapter keys", UserWarning)
+            if isinstance(model, PeftModel):
+                model.load_adapter(
+                    str(folder), adapter_name=adapter_name, is_trainable=is_trainable
+                )
+            else:
+                model = PeftModel.from_pretrained(
+                    model, str(folder), adapter_name=adapter_name, is_trainable=is_trainable
+                )
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ModelError(
+            f"{folder / SETTINGS}: not the settings of an adapter ({one_line(error)}): expected "
+            "a folder saved by `gatt train`"
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(
+            f"{folder}: the adapter does not fit {base_name}: {one_line(error)}"
+        ) from None
+    _check_fit(model, saved, folder, base_name, adapter_name)
+    return model
+
+
+def one_line(error: BaseException) -> str:
+    """Return what a library said on one line, cut where it goes on for long."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= _MOST_WORDS else f"{said[:_MOST_WORDS].rstrip()} …"
+
+
+def _tensor_names(path: Path) -> set[str]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return set(file.keys())
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"{path}: cannot be read ({one_line(error)}): copy or train the adapter again"
+        ) from None
+
+
+def _check_fit(
+    model: Any, saved: set[str], folder: Path, base_name: str, adapter_name: str
+) -> None:
+    from peft import get_peft_model_state_dict
+
+    places = set(
+        get_peft_model_state_dict(model, adapter_name=adapter_name, save_embedding_layers=False)
+    )
+    # Embeddings that were saved along have no place of the adapter's own.
+    left_over = sorted(name for name in saved - places if "lora_" in name)
+    unfilled = sorted(places - saved)
+    for problem, names in (("no place in it for", left_over), ("nothing saved for", unfilled)):
+        if names:
+            raise ModelError(
+                f"{folder}: the adapter does not fit {base_name}: {problem} {names[0]} "
+                f"({len(names)} of {len(saved | places)} tensors): use the model it was trained on"
+            )
