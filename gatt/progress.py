@@ -45,10 +45,11 @@ class _LineBar:
             self._said = now
             seconds = now - self._started
             rate = (self._done - self._first) / seconds if seconds else 0.0
-            left = (self._total - self._done) / rate if rate else 0.0
+            missing = self._total - self._done
+            left = f"about {missing / rate:.0f} s left" if rate else "time left unknown"
             sys.stderr.write(
                 f"{self._label}: {self._done}/{self._total} {self._unit}, {seconds:.0f} s, "
-                f"about {left:.0f} s left\n"
+                f"{'about 0 s left' if missing <= 0 else left}\n"
             )
             sys.stderr.flush()
 

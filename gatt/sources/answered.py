@@ -16,6 +16,7 @@ from gatt.sources.questions import make_scripts
 
 ANSWERED_AT_ONCE = 32
 """Scripts that move forward together: the unit that is redone after an interruption."""
+UNANSWERED = "no usable reply in an earlier run"
 
 
 def answered_questions(
@@ -48,6 +49,8 @@ def answered_questions(
     mark = fingerprint(settings)
     with RecordStore(path, fingerprint=mark, kind="answered-dialogue") as store:
         done = store.keys("script")
+        # Why they have none was counted by the run that asked them.
+        report.dropped.update(UNANSWERED for row in store if row["dialogue"] is None)
         missing = [s for s in scripts if s.id not in done]
         for start in range(0, len(missing), ANSWERED_AT_ONCE):
             batch = missing[start : start + ANSWERED_AT_ONCE]
