@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from gatt.environment import prepare_environment
-from gatt.errors import ConfigError, GattError
+from gatt.errors import ConfigError, GattError, ToldByMainError
 
 GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
@@ -65,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _run(words)
         sys.stdout.flush()
+    except ToldByMainError:
+        return EXIT_USER_ERROR
     except GattError as error:
         return _fail(str(error), is_debug)
     except KeyboardInterrupt:

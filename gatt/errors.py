@@ -49,3 +49,7 @@ class GenerationError(GattError):
 
 class TrainingError(GattError):
     """A training run that cannot start or has gone wrong (no target, NaN loss)."""
+
+
+class ToldByMainError(GattError):
+    """What the main process of a run reports; every other process ends without a word."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import threading
@@ -22,6 +21,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from gatt.errors import StoreError
+from gatt.file_lock import take_lock
 
 SCHEMA: Final = 1
 
@@ -102,7 +102,7 @@ class RecordStore:
             raise StoreError(f"{self.path}: already open in this process: open a store once")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock_fd = _lock(self.path)
+            self._lock_fd = take_lock(self.path)
             self._claim()
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             self._end, self._num_records = 0, 0
@@ -303,22 +303,6 @@ def _encode(record: Mapping[str, Any]) -> bytes:
     except UnicodeEncodeError:
         # Half of a surrogate pair, as byte-level tokenizers produce, has no UTF-8 form.
         return json.dumps(line, allow_nan=False).encode("ascii") + b"\n"
-
-
-def _lock(path: Path) -> int:
-    """Return the descriptor of the lock file, which holds our process id."""
-    fd = os.open(_beside(path, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(fd, 32).decode("ascii", "replace").strip() or "unknown"
-        os.close(fd)
-        raise StoreError(
-            f"{path}: is in use by another process (pid {holder}): wait for it or end it"
-        ) from None
-    os.ftruncate(fd, 0)
-    os.write(fd, f"{os.getpid()}\n".encode())
-    return fd
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import torch
+
+from gatt.errors import ToldByMainError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +49,37 @@ def wait_for_everyone() -> None:
     from accelerate import PartialState
 
     PartialState().wait_for_everyone()
+
+
+def from_main(compute: Callable[[], T]) -> T:
+    """Return on every process what the main one computed; every process calls it.
+
+    An error of the main process reaches all of them: nobody is left waiting.
+
+    Args:
+        compute: called on the main process alone; what it returns is pickled.
+
+    Raises:
+        ToldByMainError: on the others, whatever the main process raised.
+    """
+    from accelerate.utils import broadcast_object_list
+
+    if current_runtime().world_size == 1:
+        return compute()
+    outcome: list[Any] = [None, None]
+    try:
+        if current_runtime().is_main:
+            outcome[0] = compute()
+    except BaseException as error:
+        outcome[1] = f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        broadcast_object_list(outcome)
+    value, problem = outcome
+    if problem is not None:
+        raise ToldByMainError(problem)
+    found: T = value
+    return found
 
 
 def is_launched_main() -> bool:

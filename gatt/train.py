@@ -6,6 +6,7 @@ and `accelerate launch scripts/train.py`, with one process or many.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import sys
@@ -16,14 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatt.adapter import attach_adapter
-from gatt.attention.packable import packing_problem
 from gatt.chat_template import inspect_template
 from gatt.config import config_dict, save_config
 from gatt.errors import ConfigError
 from gatt.model_card import write_adapter
 from gatt.models import load_model, load_tokenizer
 from gatt.provenance import provenance
-from gatt.runtime import current_runtime, leave, wait_for_everyone
+from gatt.runtime import current_runtime, from_main, leave, wait_for_everyone
 from gatt.sample import GattSample, read_samples
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport, build_rows
@@ -71,19 +71,31 @@ def train(config: TrainConfig) -> TrainResult:
 
     Raises:
         GattError: see `prepare`.
+        StoreError: another run is training into the same folder.
         TrainingError: the loss is NaN or infinite.
     """
     from gatt.trainer import training_arguments
 
     args = training_arguments(config)
     store = open_store(config, args)
+    with contextlib.ExitStack() as held:
+        # One process decides for all: the folder may change from one look to the next.
+        if not from_main(lambda: _claim(config, store, held)):
+            log.info("already trained: %s", store.adapter)
+            return _recorded(store)
+        # No process may write before all have looked.
+        wait_for_everyone()
+        prepared = prepare(config, args, store)
+        return _run(config, prepared)
+
+
+def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -> bool:
+    """Return whether there is something to train; if so, the folder is held from now on."""
     if config.resume and store.is_finished():
-        log.info("already trained: %s", store.adapter)
-        return _recorded(store)
-    # No process may write before all have looked.
-    wait_for_everyone()
-    prepared = prepare(config, args, store)
-    return _run(config, prepared)
+        return False
+    held.enter_context(store.held())
+    # The run that held it until now may have finished it.
+    return not (config.resume and store.is_finished())
 
 
 def open_store(config: TrainConfig, args: Any) -> TrainStore:
@@ -132,15 +144,14 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     loaded = load_model(
         config.model,
         dtype="bfloat16" if args.bf16 else "float32",
-        # Packed rows bring an attention of their own, whatever the model was loaded with.
-        attn_implementation=config.attn_implementation if config.layout == "expanded" else None,
+        attn_implementation=config.attn_implementation,
     )
     model, peft_config = loaded.model, None
     rows, report = build_rows(
         samples,
         loaded.tokenizer,
         config,
-        why_not_packable=lambda: packing_problem(model, config.attn_implementation),
+        model_config=model.config,
         world_size=current_runtime().world_size,
     )
     log.info(

@@ -1,21 +1,24 @@
 """The output folder of a training run: whose it is, and how far it came.
 
 `train.json` in it holds the fingerprint of all that changes the result, what
-was fingerprinted, and the state of the run.
+was fingerprinted, and the state of the run. `train.json.lock` keeps a second run
+out while the first one trains.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
+from gatt.file_lock import free_lock, lock_path, take_lock
 from gatt.models import resolve
 from gatt.records import atomic_write_json
 from gatt.train_config import TrainConfig
@@ -121,6 +124,31 @@ class TrainStore:
             )
         return found
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other runs out of the folder while the block runs.
+
+        A folder that is made for it and stays without a file of the run is
+        removed again.
+
+        Raises:
+            StoreError: another run holds it, or it cannot be written.
+        """
+        is_new = not self.folder.exists()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = take_lock(self.folder / FILE)
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder}: cannot write: {error.strerror}: choose another output_dir or mend it"
+            ) from None
+        try:
+            yield
+        finally:
+            if is_new:
+                self._remove_unused()
+            free_lock(lock)
+
     def write(self, status: str, **more: Any) -> None:
         """Record the run, whole or not at all.
 
@@ -151,6 +179,13 @@ class TrainStore:
         for path in self._checkpoints():
             if not only_torn or not is_complete(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+    def _remove_unused(self) -> None:
+        lock = lock_path(self.folder / FILE)
+        with contextlib.suppress(OSError):
+            if list(self.folder.iterdir()) == [lock]:
+                lock.unlink()
+                self.folder.rmdir()
 
     def _checkpoints(self) -> list[Path]:
         found = [p for p in self.folder.glob("checkpoint-*") if p.name.partition("-")[2].isdigit()]

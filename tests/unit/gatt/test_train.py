@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +129,76 @@ def test_a_torn_checkpoint_is_passed_over(tmp_path: Path) -> None:
     assert store.last_checkpoint() == tmp_path / "checkpoint-9"
     store.remove_checkpoints(only_torn=True)
     assert [p.name for p in tmp_path.iterdir()] == ["checkpoint-9"]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from gatt.train_store import TrainStore
+with TrainStore(Path(sys.argv[1]), {}).held():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_that_another_run_trains_into(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = make()
+    save_config(config, tmp_path / "c.yaml")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(config.output_dir)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
+        error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
+        assert len(error) == 1
+        assert f"train.json: is in use by another process (pid {other.pid}): wait for" in error[0]
+        assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
+        other.kill()
+    assert train(config).is_new
+
+
+def test_a_run_that_was_finished_while_we_came_is_recognised(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make()
+    train(config)
+    answers = iter([False, True])
+    monkeypatch.setattr(TrainStore, "is_finished", lambda self: next(answers))
+    assert not train(config).is_new
+
+
+def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: GattTrainer, **kwargs: Any) -> None:
+        raise TrainingError("step 1: the loss is nan")
+
+    config = make()
+    with monkeypatch.context() as patch:
+        patch.setattr(GattTrainer, "train", fail)
+        with pytest.raises(TrainingError, match="the loss is nan"):
+            train(config)
+    assert train(config).is_new
+
+
+def test_a_folder_that_cannot_be_made(make: Any) -> None:
+    make().output_dir.write_text("a file", encoding="utf-8")
+    with pytest.raises(
+        StoreError, match=r"out: cannot write: File exists: choose another output_dir or mend it"
+    ):
+        train(make())
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
+    with TrainStore(tmp_path / "new", {}).held():
+        assert (tmp_path / "new").is_dir()
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").mkdir()
+    with TrainStore(tmp_path / "old", {}).held():
+        pass
+    assert (tmp_path / "old").is_dir()
 
 
 def test_missing_samples(tmp_path: Path) -> None:

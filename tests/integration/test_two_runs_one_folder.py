@@ -1,0 +1,65 @@
+"""Under `accelerate launch` one process takes the folder, and no other is left waiting for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gatt.config import save_config
+from gatt.train_config import TrainConfig
+from gatt.train_store import TrainStore
+from tests.support.tiny import sample, save_tiny_model, write_samples
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def launch(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Train with two processes; a run that hangs fails by its timeout."""
+    env = {
+        **os.environ,
+        "ACCELERATE_USE_CPU": "true",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+        "HF_HUB_OFFLINE": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch",
+         "--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
+         "--dynamo_backend", "no", "--main_process_port", "0",
+         "-m", "gatt.train", "--config", str(folder / "c.yaml")],
+        env=env, cwd=folder, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.processes
+def test_a_second_run_ends_while_the_first_one_trains(tmp_path: Path) -> None:
+    config = TrainConfig(
+        model=str(save_tiny_model(tmp_path / "model")),
+        samples=(write_samples(tmp_path / "s.jsonl", [sample(i, 2) for i in range(4)]),),
+        output_dir=tmp_path / "out",
+        max_steps=1,
+        gradient_accumulation_steps=1,
+        disable_tqdm=True,
+        report_to="none",
+    )
+    save_config(config, tmp_path / "c.yaml")
+
+    with TrainStore(config.output_dir, {}).held():
+        refused = launch(tmp_path)
+        assert refused.returncode != 0
+        said = [x for x in refused.stderr.splitlines() if x.startswith("gatt: ")]
+        assert len(said) == 1, refused.stderr[-4000:]
+        assert f"is in use by another process (pid {os.getpid()}): wait for it" in said[0]
+        # What a process says that is left alone in a collective.
+        assert "RuntimeError" not in refused.stderr
+        assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
+
+    for expected in ("trained: 1 steps", "already trained: 1 steps"):
+        done = launch(tmp_path)
+        assert done.returncode == 0, done.stderr[-4000:]
+        assert done.stdout.startswith(expected)
+        assert done.stdout.count("\n") == 1
