@@ -144,7 +144,7 @@ def _request(
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind) -> None:
     turn.attempts += 1
     instruction = turn.sample.instruction
-    told = [m.content for m in turn.sample.dialogue.messages[: 2 * turn.turn - 1]]
+    told = [m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn)]
     problem = refuse(generation, instruction, told)
     if problem:
         turn.reason = problem

@@ -10,6 +10,7 @@ from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.filters import REASONS, refuse
 from data_synth.plan import PlannedSample
 from data_synth.sampling import sample_batch
+from gatt.dialogue import Dialogue, Message
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.instruction import Instruction, VerifierSpec
@@ -135,6 +136,16 @@ def test_only_what_the_model_ended_itself_becomes_a_target(finish) -> None:
     sample, engine = teach(lambda _: Generation(GOOD, finish, 9))
     assert [(t.reply, t.reason) for t in sample.targets] == [(None, "cut")] * 3
     assert len(engine.calls) == 5
+
+
+def test_a_message_given_back_is_no_target_below_a_system_message_either() -> None:
+    said = dialogue(1)
+    below = Dialogue(said.id, (Message("system", "Be kind."), *said.messages))
+    engine = RecordingEngine(lambda request: request.messages[-1].content)
+    config = TeacherConfig(brief=None)
+    planned = [PlannedSample("s0", below, None), PlannedSample("s1", said, None)]
+    for sample in sample_batch(engine, planned, config, seed=0, provenance={}):
+        assert {t.reason for t in sample.targets} == {"repeats_prompt"}
 
 
 def test_only_turns_without_a_target_are_asked_again() -> None:
