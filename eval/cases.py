@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from eval.config import EvalConfig
 from gatt.catalog import Catalog
@@ -53,9 +53,9 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
     used: set[tuple[str, str]] = set()
     for split in config.splits:
         try:
-            pool = replace(config.instructions, splits=(split,)).pool(catalog)
+            pool = config.instructions.select(catalog, (split,))
         except CatalogError:
-            replace(config.instructions, splits=()).pool(catalog)
+            config.instructions.select(catalog, ())
             empty.append(split)
             continue
         rng = random.Random(f"{config.seed}/{split}")

@@ -11,7 +11,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig
 from gatt.instruction import Split
-from gatt.instruction_config import InstructionConfig
+from gatt.instruction_config import InstructionChoice
 from gatt.partition import Part
 from gatt.source_config import SourceConfig
 from gatt.views import Placement
@@ -45,10 +45,10 @@ class EvalConfig:
     """Where the dialogues come from."""
     part: Part | None = "eval"
     """Part of the source's dialogues; training takes another. Null takes all."""
-    instructions: InstructionConfig = field(
-        default_factory=lambda: InstructionConfig(num_entries=(1.0,))
+    instructions: InstructionChoice = field(
+        default_factory=lambda: InstructionChoice(num_entries=(1.0,))
     )
-    """Which instructions are put on them; `splits` of it is not used, see below."""
+    """Which instructions are put on them."""
     splits: tuple[Split, ...] = ("train", "heldout_value", "heldout_family")
     """Splits of instructions, each with `num_dialogues` cases of its own."""
     num_dialogues: int = 16

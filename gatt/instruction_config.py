@@ -13,8 +13,8 @@ from gatt.instruction import Entry, Instruction, Split, compose, draw_entries
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstructionConfig:
-    """Which catalogue entries are drawn, and how they are put together.
+class InstructionChoice:
+    """Which catalogue entries may be drawn, and how they are put together; splits stand elsewhere.
 
     Raises:
         ConfigError: a value out of its range.
@@ -24,8 +24,6 @@ class InstructionConfig:
     """Folders of catalogue files; empty takes the one that is shipped."""
     families: tuple[str, ...] = ()
     """Families to draw from; empty takes all."""
-    splits: tuple[Split, ...] = ("train",)
-    """Splits to draw from; held-out ones are for evaluation."""
     values: tuple[str, ...] = ()
     """Only entries of these values or ids; empty takes all."""
     num_entries: tuple[float, ...] = (0.7, 0.2, 0.1)
@@ -55,13 +53,33 @@ class InstructionConfig:
         """
         return load_catalog(*map(Path, self.catalog))
 
+    def select(self, catalog: Catalog, splits: Sequence[Split]) -> tuple[Entry, ...]:
+        """Return the entries of the chosen families and values in some splits (empty: all).
+
+        Raises:
+            CatalogError: unknown family, split or value, or none left.
+        """
+        return catalog.select(self.families, splits, self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionConfig(InstructionChoice):
+    """Which catalogue entries are drawn, from which splits, and how they are put together.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    splits: tuple[Split, ...] = ("train",)
+    """Splits to draw from; held-out ones are for evaluation."""
+
     def pool(self, catalog: Catalog) -> tuple[Entry, ...]:
         """Return the entries that may be drawn.
 
         Raises:
             CatalogError: unknown family, split or value, or none left.
         """
-        return catalog.select(self.families, self.splits, self.values)
+        return self.select(catalog, self.splits)
 
     def draw(self, catalog: Catalog, pool: Sequence[Entry], rng: random.Random) -> Instruction:
         """Return one instruction, composed of entries of the pool that do not conflict.

@@ -16,7 +16,7 @@ from gatt.catalog import Catalog, load_catalog
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.instruction import Instruction, Probe, VerifierSpec
-from gatt.instruction_config import InstructionConfig
+from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
 from tests.support.stages import RecordingEngine, dialogue
 
@@ -180,7 +180,7 @@ def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
     settings = config(
         num_dialogues=12,
         num_plain=3,
-        instructions=InstructionConfig(families=("hobby", "figure", "format"), num_entries=(1.0,)),
+        instructions=InstructionChoice(families=("hobby", "figure", "format"), num_entries=(1.0,)),
     )
     cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
     count = Counter((c.split, c.family) for c in cases)
@@ -199,7 +199,7 @@ def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> No
     settings = config(
         splits=("train",),
         num_dialogues=4,
-        instructions=InstructionConfig(values=("French", "Spanish"), num_entries=(1.0,)),
+        instructions=InstructionChoice(values=("French", "Spanish"), num_entries=(1.0,)),
     )
     cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(2)])
     assert Counter(c.instruction.id for c in cases if c.instruction) == {
@@ -213,7 +213,7 @@ def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> No
     [
         ({}, 0, DataError, "no dialogue to evaluate on"),
         (
-            {"instructions": InstructionConfig(values=("French",)), "num_dialogues": 4},
+            {"instructions": InstructionChoice(values=("French",)), "num_dialogues": 4},
             3,
             DataError,
             "4 cases from 3 dialogues and 1 catalogue entries repeat 'language.fr' on a dialogue",
@@ -225,13 +225,13 @@ def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> No
             "num_plain is 4, .* gives 3 dialogues",
         ),
         (
-            {"instructions": InstructionConfig(values=("French",)), "splits": ("heldout_value",)},
+            {"instructions": InstructionChoice(values=("French",)), "splits": ("heldout_value",)},
             3,
             CatalogError,
             "no catalogue entry in splits heldout_value",
         ),
         (
-            {"instructions": InstructionConfig(families=("hoby",))},
+            {"instructions": InstructionChoice(families=("hoby",))},
             3,
             CatalogError,
             "unknown family 'hoby', did you mean 'hobby'",

@@ -15,7 +15,7 @@ from eval.samples import read_samples
 from gatt.cli import main
 from gatt.errors import ModelError, StoreError
 from gatt.generation.base import GenerationRequest
-from gatt.instruction_config import InstructionConfig
+from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
 from tests.support.stages import RecordingEngine, write_dialogues
 
@@ -36,7 +36,7 @@ def config(tmp_path: Path) -> EvalConfig:
         adapters={"gatt": adapter},
         part=None,
         source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-        instructions=InstructionConfig(families=("hobby",), num_entries=(1.0,)),
+        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
         splits=("train", "heldout_value"),
         num_dialogues=3,
         num_plain=2,
@@ -163,3 +163,14 @@ def test_the_command_prints_the_table_and_where_the_report_is(
         assert f"report.html ({state})" in out.replace("\n", " ")
     assert main(["eval", "--config", str(path), "--turns", "[1,9]"]) == 2
     assert "turn 9 is asked for, but source.min_turns is 4" in capsys.readouterr().err
+
+
+def test_the_splits_of_an_evaluation_stand_in_one_place(capsys) -> None:
+    assert main(["eval", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "  splits: " in told
+    assert "instructions.families: " in told
+    assert "instructions.splits" not in told
+    argv = ["eval", "--output_dir=out", "--arms=[base]", "--instructions.splits=[train]"]
+    assert main(argv) == 2
+    assert "unknown key 'instructions.splits'" in capsys.readouterr().err
