@@ -15,6 +15,7 @@ from eval.judging import judge
 from eval.metrics.curves import curves
 from eval.metrics.paired import differences
 from eval.report.render import render_report
+from eval.report.selection import SCHEMA
 from eval.rollout import roll_out
 from eval.samples import Sample
 from gatt.chat_template import inspect_template, usable_placement
@@ -30,7 +31,6 @@ from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
 
-SCHEMA = 1
 ROLLOUTS_FILE = "rollouts.jsonl"
 """One line per arm, history and case: the unit of resuming."""
 SAMPLES_FILE = "samples.jsonl"

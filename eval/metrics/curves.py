@@ -23,6 +23,9 @@ METRICS: Mapping[str, Callable[[Iterable[Sample]], Outcomes]] = {
 }
 """Name -> function. A new metric is one file, one line here, one test."""
 
+PASS_IS_BAD = frozenset({"false_trigger"})
+"""Metrics that count errors: there the pessimistic rate is the higher one."""
+
 ALL = "all"
 """The value of `split` and `family` for totals."""
 
@@ -42,7 +45,15 @@ class CurvePoint:
     low: float | None
     high: float | None
     num_dialogues: int
+    """Dialogues with at least one decided outcome."""
+    num_passed: int
+    num_decided: int
+    """`rate` is the one over the other."""
     num_undecided: int
+    """Outcomes in no rate but the next two."""
+    pessimistic: float
+    optimistic: float
+    """The rate if every undecided outcome had gone badly, or well."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the flat record of `results.json`."""
@@ -82,7 +93,7 @@ def curves(samples: Iterable[Sample]) -> list[CurvePoint]:
             split=split,
             family=family,
             turn=turn,
-            **asdict(rate_of(outcomes)),
+            **asdict(rate_of(outcomes, is_pass_good=metric not in PASS_IS_BAD)),
         )
         for (arm, history, split, family), members in groups.items()
         for metric, measure in METRICS.items()

@@ -35,8 +35,14 @@ class Rate:
     high: float | None
     num_dialogues: int
     """Dialogues with at least one decided outcome: what the rate rests on."""
+    num_passed: int
+    num_decided: int
+    """Outcomes that passed, and those that passed or failed: the rate's two numbers."""
     num_undecided: int
     """Outcomes that no verifier could decide; they are not in the rate."""
+    pessimistic: float
+    optimistic: float
+    """The rate over all outcomes if every undecided one had gone badly, or well."""
 
 
 def clusters(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
@@ -46,13 +52,31 @@ def clusters(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
     return {dialogue: (passes[dialogue], total) for dialogue, total in decided.items()}
 
 
-def rate_of(outcomes: Sequence[Outcome]) -> Rate:
-    """Return the rate of outcomes, clustered by dialogue."""
+def rate_of(outcomes: Sequence[Outcome], *, is_pass_good: bool = True) -> Rate:
+    """Return the rate of outcomes, clustered by dialogue.
+
+    Args:
+        outcomes: at least one.
+        is_pass_good: False where a pass is the error; then the pessimistic rate
+            counts undecided outcomes as passed.
+    """
     by_dialogue = clusters(outcomes)
-    num_undecided = sum(o.status == "undecided" for o in outcomes)
-    if not by_dialogue:
-        return Rate(None, None, None, 0, num_undecided)
-    low, high = clustered_interval(list(by_dialogue.values()))
     passes = sum(p for p, _ in by_dialogue.values())
     decided = sum(n for _, n in by_dialogue.values())
-    return Rate(passes / decided, low, high, len(by_dialogue), num_undecided)
+    undecided = len(outcomes) - decided
+    if_failed, if_passed = passes / len(outcomes), (passes + undecided) / len(outcomes)
+    rate = low = high = None
+    if decided:
+        rate = passes / decided
+        low, high = clustered_interval(list(by_dialogue.values()))
+    return Rate(
+        rate=rate,
+        low=low,
+        high=high,
+        num_dialogues=len(by_dialogue),
+        num_passed=passes,
+        num_decided=decided,
+        num_undecided=undecided,
+        pessimistic=if_failed if is_pass_good else if_passed,
+        optimistic=if_passed if is_pass_good else if_failed,
+    )

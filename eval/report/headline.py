@@ -36,6 +36,12 @@ def rate_with_interval(point: CurvePoint) -> str:
     return f"{percent(point.rate)} % {interval(point)}".replace(" ", NO_BREAK)
 
 
+def counts(point: CurvePoint) -> str:
+    """Return "10/12, 4?": passed of decided replies, and undecided ones if there are any."""
+    undecided = f", {point.num_undecided}?" if point.num_undecided else ""
+    return f"{point.num_passed}/{point.num_decided}{undecided}"
+
+
 @dataclass(frozen=True)
 class Headline:
     """The sentence and the points it speaks of."""

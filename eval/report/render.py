@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from eval.metrics.curves import ALL
 from eval.report.charts import HERO, HERO_NARROW, NUM_STYLES, PANEL, WIDE_PANEL, Shape, chart
-from eval.report.headline import Headline, headline, interval, percent
+from eval.report.headline import Headline, counts, headline, interval, percent
 from eval.report.selection import (
     HISTORY_NAMES,
     SPLIT_NAMES,
@@ -84,6 +84,7 @@ def report_html(results: Mapping[str, Any], samples: Iterable[Sample]) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["percent"] = percent
     environment.filters["interval"] = interval
+    environment.filters["counts"] = counts
     environment.globals.update(
         arm_name=arm_name,
         metric_name=metric_name,
@@ -94,7 +95,7 @@ def report_html(results: Mapping[str, Any], samples: Iterable[Sample]) -> str:
     return environment.from_string(_package_text("page.html.j2")).render(
         verdict=verdict,
         facts=[(k, str(run[k])) for k in FACTS if 0 < len(str(run.get(k) or "")) < MAX_FACT_LENGTH],
-        counts=_counts(replies),
+        sizes=_sizes(replies),
         tiles=_tiles(curves, verdict),
         legend=[(i % NUM_STYLES, GLYPHS[i % NUM_STYLES], arm_name(a)) for i, a in enumerate(arms)],
         hero=_hero(curves),
@@ -119,7 +120,7 @@ def _package_text(name: str) -> str:
     return (files("eval.report") / name).read_text(encoding="utf-8")
 
 
-def _counts(samples: Sequence[Sample]) -> list[tuple[int, str]]:
+def _sizes(samples: Sequence[Sample]) -> list[tuple[int, str]]:
     """Return how much the run holds, for the head of the page."""
     kinds = [s.kind for s in samples]
     counts = [

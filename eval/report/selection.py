@@ -10,7 +10,7 @@ from eval.metrics.curves import ALL, METRICS, CurvePoint
 from gatt.errors import DataError
 from gatt.instruction import SPLITS
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of `results.json` that this package writes and reads."""
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""

@@ -11,13 +11,18 @@ from rich.text import Text
 
 from eval.metrics.curves import ALL, CurvePoint
 from eval.metrics.half_life import half_life
-from eval.report.headline import NO_BREAK, headline, rate_with_interval
+from eval.report.headline import NO_BREAK, counts, headline, rate_with_interval
 from eval.report.selection import (
     HISTORY_NAMES,
     SPLIT_NAMES,
     Curves,
     arm_name,
     metric_name,
+)
+
+LEGEND = (
+    "per cent with 95 % interval; (10/12, 4?): 10 of 12 decided replies passed, "
+    "4 are undecided and in no rate"
 )
 
 
@@ -97,7 +102,7 @@ def caption(curves: Curves) -> str:
     split = SPLIT_NAMES.get(curves.main_split, curves.main_split)
     split = split if curves.main_split == ALL else f"{split} instructions"
     history = HISTORY_NAMES.get(curves.main_history, curves.main_history)
-    return f"{split}, {history}; per cent with 95 % interval"
+    return f"{split}, {history}; {LEGEND}"
 
 
 def markdown_table(results: Mapping[str, Any]) -> str:
@@ -116,7 +121,7 @@ def markdown_table(results: Mapping[str, Any]) -> str:
             _markdown_line(heads),
             _markdown_line(["---", *("---:" for _ in heads[1:])]),
         ]
-        lines += [_markdown_line(_texts(row)) for row in table.rows]
+        lines += [_markdown_line(_texts(row, " ")) for row in table.rows]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -125,8 +130,12 @@ def _markdown_line(cells: list[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _texts(row: Row) -> list[str]:
-    cells = [rate_with_interval(c).replace(NO_BREAK, " ") if c else "" for c in row.cells]
+def _texts(row: Row, between: str) -> list[str]:
+    """Return the cells of a row; `between` stands between a rate and its counts."""
+    cells = [
+        f"{rate_with_interval(c).replace(NO_BREAK, ' ')}{between}({counts(c)})" if c else ""
+        for c in row.cells
+    ]
     return [arm_name(row.arm), *cells, row.half_life]
 
 
@@ -150,7 +159,7 @@ def terminal_table(results: Mapping[str, Any]) -> Table:
     view.add_column("half-life", justify="right")
     for table in tables:
         for index, row in enumerate(table.rows):
-            by_turn = dict(zip(table.turns, _texts(row)[1:-1], strict=True))
+            by_turn = dict(zip(table.turns, _texts(row, "\n")[1:-1], strict=True))
             view.add_row(
                 Text(metric_name(table.metric) if index == 0 else ""),
                 Text(arm_name(row.arm)),

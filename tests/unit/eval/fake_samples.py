@@ -176,7 +176,7 @@ def _answer(
 def fake_results(samples: list[Sample]) -> dict[str, Any]:
     """Return the `results.json` of samples."""
     return {
-        "schema": 1,
+        "schema": 2,
         "run": {
             "name": "demo",
             "model": "SmolLM2-135M-Instruct",

@@ -21,7 +21,7 @@ from tests.support.stages import RecordingEngine, write_dialogues
 
 CURVE_KEYS = {
     "arm", "metric", "history", "split", "family", "turn", "rate", "low", "high",
-    "num_dialogues", "num_undecided",
+    "num_dialogues", "num_passed", "num_decided", "num_undecided", "pessimistic", "optimistic",
 }  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     result, engine = run(config)
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
-    assert results["schema"] == 1
+    assert results["schema"] == 2
     assert {"config", "source", "verifiers", "tokens", "commit"} <= set(results["run"])
     assert all(set(point) == CURVE_KEYS for point in results["curves"])
     found = {(p["arm"], p["history"]) for p in results["curves"]}

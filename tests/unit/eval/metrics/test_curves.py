@@ -46,9 +46,17 @@ def test_a_curve_record_is_flat_and_comes_back() -> None:
     assert record == {
         "arm": "base", "metric": "adherence", "history": "reference", "split": "all",
         "family": "all", "turn": 1, "rate": 1.0, "low": low, "high": high, "num_dialogues": 1,
-        "num_undecided": 0,
+        "num_passed": 1, "num_decided": 1, "num_undecided": 0, "pessimistic": 1.0,
+        "optimistic": 1.0,
     }  # fmt: skip
     assert CurvePoint.from_dict(json.loads(json.dumps(record))).as_dict() == record
+
+
+def test_an_undecided_false_trigger_counts_as_one_when_the_worst_is_assumed() -> None:
+    plain = {"instruction": None, "split": "none", "family": "plain"}
+    made = [sample(**plain, status="fail"), sample(**plain, dialogue="d2", status="undecided")]
+    (point,) = find(curves(made), metric="false_trigger", split="none", family="all")
+    assert (point.rate, point.pessimistic, point.optimistic) == (0.0, 0.5, 0.0)
 
 
 @pytest.mark.parametrize(("raw", "found"), [({"arm": "base"}, "arm"), ([], "list"), ({}, "no key")])

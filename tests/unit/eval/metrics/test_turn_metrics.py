@@ -72,7 +72,21 @@ def test_probes_and_plain_dialogues_stay_out_of_adherence_and_survival() -> None
 
 
 def test_nothing_decided_is_not_measured() -> None:
-    assert rate_of([Outcome("a", "undecided")]) == Rate(None, None, None, 0, 1)
+    assert rate_of([Outcome("a", "undecided")]) == Rate(
+        rate=None, low=None, high=None, num_dialogues=0, num_passed=0, num_decided=0,
+        num_undecided=1, pessimistic=0.0, optimistic=1.0,
+    )  # fmt: skip
+
+
+def test_nobody_hides_behind_undecided_replies() -> None:
+    # 10 of 12 decided pass, 4 are undecided: 10/16 and 14/16 bound what they could have been.
+    statuses = ["pass"] * 10 + ["fail"] * 2 + ["undecided"] * 4
+    rate = rate_of([Outcome(str(n), s) for n, s in enumerate(statuses)])
+    assert rate.rate == 10 / 12
+    assert (rate.num_passed, rate.num_decided, rate.num_undecided) == (10, 12, 4)
+    assert (rate.pessimistic, rate.optimistic) == (10 / 16, 14 / 16)
+    errors = rate_of([Outcome(str(n), s) for n, s in enumerate(statuses)], is_pass_good=False)
+    assert (errors.pessimistic, errors.optimistic) == (14 / 16, 10 / 16)
 
 
 def test_a_rate_carries_its_interval() -> None:

@@ -72,9 +72,9 @@ def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> No
 @pytest.mark.parametrize(
     ("results", "message"),
     [
-        ({"schema": 2, "curves": []}, "schema is 2: expected 1, evaluate again"),
-        ({"schema": 1}, "no list 'curves': expected the records"),
-        ({"schema": 1, "curves": [{"arm": "x"}]}, "results, curve 1: curve record has arm"),
+        ({"schema": 9, "curves": []}, "schema is 9: expected 2, evaluate again"),
+        ({"schema": 2}, "no list 'curves': expected the records"),
+        ({"schema": 2, "curves": [{"arm": "x"}]}, "results, curve 1: curve record has arm"),
     ],
 )
 def test_broken_results_are_refused(results: dict[str, Any], message: str) -> None:

@@ -71,6 +71,17 @@ def test_the_page_states_verdict_curves_rates_and_run(page: Page) -> None:
     assert any(tag == "noscript" for tag, _ in page.tags)
 
 
+def test_the_rates_show_their_counts_and_the_worst_that_undecided_replies_allow() -> None:
+    statuses = ["pass"] * 10 + ["fail"] * 2 + ["undecided"] * 4
+    made = [sample(dialogue=f"d{n}", status=s) for n, s in enumerate(statuses)]
+    text = " ".join(Page(report_html(fake_results(made), made)).text.split())
+    assert "10/12, 4?worst 62" in text
+    assert "62 % if the 4 undecided had failed" in text
+    decided = " ".join(Page(report_html(fake_results(made[:12]), made)).text.split())
+    assert "10/12" in decided
+    assert "10/12, 4?worst" not in decided
+
+
 def test_nothing_on_the_page_leads_outside(page: Page) -> None:
     for tag, attrs in page.tags:
         for name, value in attrs.items():
@@ -152,7 +163,7 @@ def test_broken_results_are_refused_before_a_file_is_written(tmp_path: Path) -> 
 
 
 def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
-    read = Page(report_html({"schema": 1, "curves": []}, []))
+    read = Page(report_html({"schema": 2, "curves": []}, []))
     assert "No adherence was measured in this run." in read.text
     assert not read.scripts
 

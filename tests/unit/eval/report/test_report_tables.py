@@ -8,7 +8,7 @@ from rich.console import Console
 
 from eval.report import markdown_table, terminal_table
 from eval.report.selection import Curves
-from eval.report.tables import rate_table
+from eval.report.tables import LEGEND, rate_table
 
 
 def tiny() -> dict[str, Any]:
@@ -28,21 +28,21 @@ def test_the_markdown_table_is_what_a_readme_shows() -> None:
     assert markdown_table(tiny()) == (
         "At turn 2 GAtt keeps 100 % [21, 100] of its instructions, the base model 0 % [0, 79].\n"
         "\n"
-        "**Adherence** (seen instructions, reference history; per cent with 95 % interval)\n"
+        "**Adherence** (seen instructions, reference history; " + LEGEND + ")\n"
         "\n"
         "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
-        "| base model | 100 % [21, 100] | 0 % [0, 79] |  | 2 |\n"
-        "| GAtt | 100 % [21, 100] | 100 % [21, 100] | – | >2 |\n"
-        "| gatt\\|x | 100 % [21, 100] |  |  | >1 |\n"
+        "| base model | 100 % [21, 100] (1/1) | 0 % [0, 79] (0/1) |  | 2 |\n"
+        "| GAtt | 100 % [21, 100] (1/1) | 100 % [21, 100] (1/1) | – (0/0, 1?) | >2 |\n"
+        "| gatt\\|x | 100 % [21, 100] (1/1) |  |  | >1 |\n"
         "\n"
-        "**Survival** (seen instructions, reference history; per cent with 95 % interval)\n"
+        "**Survival** (seen instructions, reference history; " + LEGEND + ")\n"
         "\n"
         "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
-        "| base model | 100 % [21, 100] | 0 % [0, 79] |  | 2 |\n"
-        "| GAtt | 100 % [21, 100] | 100 % [21, 100] | – | >2 |\n"
-        "| gatt\\|x | 100 % [21, 100] |  |  | >1 |\n"
+        "| base model | 100 % [21, 100] (1/1) | 0 % [0, 79] (0/1) |  | 2 |\n"
+        "| GAtt | 100 % [21, 100] (1/1) | 100 % [21, 100] (1/1) | – (0/0, 1?) | >2 |\n"
+        "| gatt\\|x | 100 % [21, 100] (1/1) |  |  | >1 |\n"
     )
 
 
@@ -55,6 +55,12 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
         "Adherence", "base model", "100 % [21, 100]", "0 % [0, 79]", "", "2",
     ]  # fmt: skip
+    under_base, under_gatt = (lines[lines.index(base) + n] for n in (1, 3))
+    assert [cell.strip() for cell in under_base.strip("│").split("│")] == [
+        "", "", "(1/1)", "(0/1)", "", "",
+    ]  # fmt: skip
+    assert "(0/0, 1?)" in under_gatt
+    assert "4 are undecided and in no rate" in " ".join(stream.getvalue().split())
 
 
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
