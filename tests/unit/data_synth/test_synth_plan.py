@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from typing import Any
+
 import pytest
 
 from data_synth.plan import PlannedSample, plan_samples
@@ -35,10 +39,12 @@ def test_a_larger_plan_begins_with_the_smaller_one(catalog) -> None:
     assert plan(catalog, 40)[:13] == plan(catalog, 13)
 
 
-def test_the_seed_changes_instructions_and_nothing_else(catalog) -> None:
+def test_the_seed_changes_instructions_and_in_which_order_dialogues_come_again(catalog) -> None:
     one, two = plan(catalog), plan(catalog, seed=1)
-    assert [(p.id, p.dialogue) for p in one] == [(p.id, p.dialogue) for p in two]
+    assert [(p.id, p.dialogue) for p in one[:5]] == [(p.id, p.dialogue) for p in two[:5]]
+    assert [p.instruction is None for p in one] == [p.instruction is None for p in two]
     assert [p.instruction for p in one] != [p.instruction for p in two]
+    assert [p.dialogue for p in one] != [p.dialogue for p in two]
     assert one == plan(catalog)
 
 
@@ -54,6 +60,66 @@ def test_dialogues_come_in_turn_and_ids_are_unique(catalog) -> None:
     found = plan(catalog, 12)
     assert [p.dialogue.id for p in found[:6]] == [d.id for d in (*DIALOGUES, DIALOGUES[0])]
     assert len({p.id for p in found}) == 12
+
+
+def small_plan(catalog: Catalog, num: int, **settings: Any) -> list[PlannedSample]:
+    return plan_samples(
+        [dialogue(n) for n in range(20)],
+        catalog,
+        InstructionConfig(values=("French", "Spanish", "German"), num_entries=(1.0,)),
+        num_samples=num,
+        **{"plain_fraction": 0.15, "seed": 0, **settings},
+    )
+
+
+def test_a_small_source_never_gives_the_same_words_on_the_same_dialogue(catalog) -> None:
+    drawn = [p for p in small_plan(catalog, 200) if p.instruction]
+    pairs = Counter((p.dialogue.id, p.instruction.text) for p in drawn if p.instruction)
+    assert len(drawn) == 170
+    assert max(pairs.values()) == 1
+    # Another instruction comes before another wording: the first 60 are 20 dialogues times 3.
+    first = {(p.dialogue.id, p.instruction.id) for p in drawn[:60] if p.instruction}
+    assert len(first) == 60
+    assert set(Counter(p.dialogue.id for p in drawn).values()) == {8, 9}
+
+
+def test_plain_dialogues_come_again_only_when_all_were_plain_once(catalog, caplog) -> None:
+    def plain(num: int) -> list[str]:
+        return [p.dialogue.id for p in small_plan(catalog, num) if p.instruction is None]
+
+    assert len(plain(134)) == len(set(plain(134))) == 20
+    assert not caplog.records
+    assert set(Counter(plain(200)).values()) == {1, 2}
+    assert [r.getMessage() for r in caplog.records] == [
+        "30 plain samples from 20 dialogues: some come up 2 times without an instruction; "
+        "lower plain_fraction or num_samples, or give more dialogues"
+    ]
+
+
+def test_a_source_with_enough_dialogues_is_taken_in_its_order(catalog) -> None:
+    dialogues = [dialogue(n) for n in range(30)]
+    found = plan_samples(
+        dialogues, catalog, InstructionConfig(), num_samples=30, plain_fraction=0.15, seed=0
+    )
+    assert [p.dialogue for p in found] == dialogues
+
+
+def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalog) -> None:
+    # 3 languages in 4 verbose wordings and a terse one, on 20 dialogues.
+    num = 20 * sum(
+        len(e.verbose) + 1 for e in catalog.select((), (), ("French", "Spanish", "German"))
+    )
+    with pytest.raises(DataError) as caught:
+        small_plan(catalog, num + 1, plain_fraction=0.0)
+    text = str(caught.value)
+    found = re.search(
+        r"num_samples is \d+, but 20 dialogues and 3 catalogue entries give (\d+) ", text
+    )
+    assert found, text
+    most = int(found[1])
+    assert 0.95 * num < most <= num
+    assert f"set num_samples to {most}, or allow more dialogues or entries" in text
+    assert len(small_plan(catalog, most, plain_fraction=0.0)) == most
 
 
 def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
