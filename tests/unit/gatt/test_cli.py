@@ -18,7 +18,7 @@ import pytest
 from gatt.cli import CommandParser, main, split_overrides
 from gatt.config_cli import add_config_arguments, config_from_args
 from gatt.environment import prepare_environment
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError, DataError, ToldByMainError
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -339,3 +339,14 @@ def test_python_m_gatt_is_the_same_command() -> None:
     )
     assert done.returncode == 2
     assert done.stderr.startswith("gatt: unknown command 'zzz'")
+
+
+def test_what_the_main_process_reports_is_not_said_again(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(args: argparse.Namespace) -> int:
+        raise ToldByMainError("out: is in use")
+
+    commands.add("run", run)
+    assert main(["run"]) == 2
+    assert capsys.readouterr() == ("", "")

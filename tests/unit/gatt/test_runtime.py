@@ -1,12 +1,17 @@
-"""How a process ends."""
+"""How a process ends, and how many agree."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+import torch
+
+from gatt.errors import StoreError, ToldByMainError
+from gatt.runtime import Runtime, from_main
 
 SCRIPT = """
 import atexit, sys
@@ -25,3 +30,47 @@ def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(world_size: str
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "written handler\n"), done.stderr
+
+
+def other_process(monkeypatch: pytest.MonkeyPatch, rank: int, outcome: list[Any]) -> list[Any]:
+    """Make this process one of two, which hears `outcome`; returns what it sends."""
+    sent: list[Any] = []
+
+    def broadcast(values: list[Any]) -> None:
+        if rank == 0:
+            sent.extend(values)
+        else:
+            values[:] = outcome
+
+    runtime = Runtime(world_size=2, rank=rank, device=torch.device("cpu"))
+    monkeypatch.setattr("gatt.runtime.current_runtime", lambda: runtime)
+    monkeypatch.setattr("accelerate.utils.broadcast_object_list", broadcast)
+    return sent
+
+
+def fail() -> int:
+    raise StoreError("out: is in use")
+
+
+def test_one_process_computes_for_itself() -> None:
+    assert from_main(lambda: 3) == 3
+    with pytest.raises(StoreError, match=r"^out: is in use$"):
+        from_main(fail)
+
+
+def test_the_main_process_tells_its_value_or_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = other_process(monkeypatch, 0, [])
+    assert from_main(lambda: 3) == 3
+    assert sent == [3, None]
+    sent.clear()
+    with pytest.raises(StoreError, match=r"^out: is in use$"):
+        from_main(fail)
+    assert sent == [None, "StoreError: out: is in use"]
+
+
+def test_the_others_hear_and_compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    other_process(monkeypatch, 1, [3, None])
+    assert from_main(fail) == 3
+    other_process(monkeypatch, 1, [None, "StoreError: out: is in use"])
+    with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
+        from_main(fail)
