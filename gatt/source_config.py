@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
 from gatt.dialogue import Dialogue
 from gatt.errors import ConfigError
 from gatt.partition import Part
 from gatt.sources import SOURCES, SourceReport, SourceRequest, load_dialogues
+
+HUB_OPTIONS: Final[Mapping[str, object]] = {
+    "config_name": None, "split": "train", "column": None, "streaming": False, "max_rows": None,
+}  # fmt: skip
+"""What `gatt.sources.hub` takes besides its path, and the value that asks for nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +30,16 @@ class SourceConfig:
     jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
     path: str | None = None
     """The file of `jsonl`; the id or folder of `hub`."""
+    config_name: str | None = None
+    """Configuration of a `hub` data set that has several (`name` of `datasets.load_dataset`)."""
     split: str = "train"
-    """Split of a `hub` data set."""
+    """Split of a `hub` data set; a slice such as train[:1000] is fine where `datasets` takes one."""
+    column: str | None = None
+    """Column of a `hub` data set with the messages; null takes `messages`, else `conversations`."""
+    streaming: bool = False
+    """Read a `hub` data set without downloading all of it; needs `max_rows`."""
+    max_rows: int | None = None
+    """Most rows of a `hub` data set to read, before any is dropped; null reads all."""
     min_turns: int = 8
     """Dialogues with fewer exchanges are passed over."""
     max_turns: int = 8
@@ -43,6 +58,18 @@ class SourceConfig:
             raise ConfigError(f"source {self.name!r} needs 'path'")
         if self.name in ("chitchat", "questions") and self.path:
             raise ConfigError(f"source {self.name!r} takes no 'path', found {self.path!r}")
+        for key, default in HUB_OPTIONS.items():
+            value = getattr(self, key)
+            if self.name != "hub" and value != default:
+                raise ConfigError(
+                    f"source {self.name!r} takes no {key!r}, found {value!r}: only 'hub' does"
+                )
+            if isinstance(value, str) and not value.strip():
+                raise ConfigError(f"{key} is {value!r}: expected a name")
+        if self.max_rows is not None and self.max_rows < 1:
+            raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1, or null for all")
+        if self.streaming and self.max_rows is None:
+            raise ConfigError("streaming needs 'max_rows', the most rows to read")
         self.request()
 
     def request(self) -> SourceRequest:
@@ -56,9 +83,9 @@ class SourceConfig:
             ConfigError: an option the source does not take.
             DataError: data that cannot be read, or nothing left of it.
         """
-        options: dict[str, str] = {}
-        if self.name == "jsonl" and self.path:
-            options = {"path": self.path}
-        elif self.name == "hub" and self.path:
-            options = {"path": self.path, "split": self.split}
+        options: dict[str, Any] = {}
+        if self.name in ("jsonl", "hub"):
+            options["path"] = self.path
+        if self.name == "hub":
+            options |= {key: getattr(self, key) for key in HUB_OPTIONS}
         return load_dialogues(self.name, self.request(), part, **options)

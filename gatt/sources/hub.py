@@ -22,7 +22,7 @@ def read(
     part: Part | None = None,  # noqa: ARG001 - part of the readers' contract
     *,
     path: str,
-    name: str | None = None,
+    config_name: str | None = None,
     split: str = "train",
     column: str | None = None,
     streaming: bool = False,
@@ -38,21 +38,22 @@ def read(
         report: gets the counts.
         part: not used here.
         path: a hub id, a folder saved by `save_to_disk` or of data files, or one file.
-        name: configuration of the data set.
+        config_name: which of its configurations (`name` of `datasets.load_dataset`).
         split: which split.
         column: where the messages stand; None takes the first of `COLUMNS` there is.
         streaming: read without downloading all of it; needs `max_rows`.
         max_rows: most rows to read; None is all of them.
 
     Raises:
-        ConfigError: streaming without `max_rows`, or `max_rows` below 1.
-        DataError: not found, no network, no such split, no such column.
+        ConfigError: streaming without `max_rows`, `max_rows` below 1, or a
+            configuration of what has none.
+        DataError: not found, no network, no such configuration, split or column.
     """
     if max_rows is not None and max_rows < 1:
         raise ConfigError(f"source 'hub': max_rows is {max_rows}: expected at least 1")
     if streaming and max_rows is None:
         raise ConfigError("source 'hub': streaming needs max_rows, the most rows to read")
-    rows = _open(path, name, split, streaming)
+    rows = _open(path, config_name, split, streaming)
     found = _column(path, rows.column_names, column)
     # The position is taken before the shuffle: it names the row, whatever the seed.
     numbered: Iterable[tuple[int, dict[str, Any]]]
@@ -103,10 +104,11 @@ def _parse(
         yield dialogue
 
 
-def _open(path: str, name: str | None, split: str, streaming: bool) -> Any:
+def _open(path: str, config_name: str | None, split: str, streaming: bool) -> Any:
     """Return the split as a `datasets` object.
 
     Raises:
+        ConfigError: a configuration of a saved folder or a file, which have none.
         DataError: in one line, whatever `datasets` raised.
     """
     # Takes a second to import: only for those who use it.
@@ -114,20 +116,26 @@ def _open(path: str, name: str | None, split: str, streaming: bool) -> Any:
 
     local = Path(path)
     is_saved = any((local / f).is_file() for f in ("dataset_dict.json", "state.json"))
+    builder = FILE_BUILDERS.get(local.suffix) if local.is_file() else None
+    if config_name is not None and (is_saved or builder is not None):
+        what = "a folder of `save_to_disk`" if is_saved else "a single file"
+        raise ConfigError(
+            f"source 'hub': {path} is {what} and has no configurations: expected no config_name, "
+            f"found {config_name!r}"
+        )
     try:
         if is_saved:
             loaded = datasets.load_from_disk(path)
             if isinstance(loaded, datasets.DatasetDict):
                 loaded = _pick_split(path, loaded, split)
             return loaded.to_iterable_dataset() if streaming else loaded
-        builder = FILE_BUILDERS.get(local.suffix) if local.is_file() else None
         if builder is not None:
             return datasets.load_dataset(builder, data_files=path, split=split, streaming=streaming)
-        return datasets.load_dataset(path, name=name, split=split, streaming=streaming)
+        return datasets.load_dataset(path, name=config_name, split=split, streaming=streaming)
     except DataError:
         raise
     except Exception as error:  # `datasets` lets through errors of many libraries
-        raise DataError(_load_problem(path, split, error)) from error
+        raise DataError(_load_problem(path, config_name, split, error)) from error
 
 
 def _pick_split(path: str, loaded: Any, split: str) -> Any:
@@ -138,9 +146,13 @@ def _pick_split(path: str, loaded: Any, split: str) -> Any:
     return loaded[split]
 
 
-def _load_problem(path: str, split: str, error: Exception) -> str:
+def _load_problem(path: str, config_name: str | None, split: str, error: Exception) -> str:
     said = " ".join(str(error).split())[:300]
     kind = type(error).__name__
+    if said.startswith("Config name is missing"):
+        return f"data set {path!r} has more than one configuration: set config_name: {said}"
+    if said.startswith("BuilderConfig"):
+        return f"data set {path!r} has no configuration {config_name!r}: {said}"
     if "split" in said.lower():
         return f"data set {path!r} has no split {split!r}: {said}"
     if isinstance(error, ConnectionError) or "Connect" in kind or "Timeout" in kind:

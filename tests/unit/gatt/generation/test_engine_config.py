@@ -1,4 +1,4 @@
-"""Engine settings, the scripted engine, and settings of sources and instructions."""
+"""Engine settings, the scripted engine, and settings of instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.scripted import ScriptedEngine
 from gatt.instruction_config import InstructionConfig
-from gatt.source_config import SourceConfig
 from tests.support.tiny import save_tiny_model
 
 
@@ -37,19 +36,6 @@ def test_the_configured_engine_answers(tmp_path) -> None:
 def test_engine_limits_below_one_are_refused(name) -> None:
     with pytest.raises(ConfigError, match=f"{name} is 0: expected at least 1"):
         EngineConfig(**{name: 0})
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"name": "chat"}, "name is 'chat': expected one of"),
-        ({"name": "jsonl"}, "source 'jsonl' needs 'path'"),
-        ({"name": "chitchat", "path": "x"}, "source 'chitchat' takes no 'path', found 'x'"),
-    ],
-)
-def test_source_settings_are_refused(settings, message) -> None:
-    with pytest.raises(ConfigError, match=message):
-        SourceConfig(**settings)
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,15 @@ def test_options_that_make_no_sense() -> None:
         load_dialogues("hub", REQUEST, path="x", streaming=True)
     with pytest.raises(ConfigError, match=r"^source 'hub': max_rows is 0: expected at least 1"):
         load_dialogues("hub", REQUEST, path="x", max_rows=0)
+
+
+def test_what_has_no_configurations(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_dict({"messages": messages(1)})
+    data.save_to_disk(str(tmp_path / "saved"))
+    data.to_parquet(str(tmp_path / "one.parquet"))
+    for name, what in (("saved", "a folder of `save_to_disk`"), ("one.parquet", "a single file")):
+        with pytest.raises(
+            ConfigError,
+            match=rf"{name} is {what} and has no configurations: .* no config_name, found 'de'$",
+        ):
+            load_dialogues("hub", REQUEST, path=str(tmp_path / name), config_name="de")
