@@ -52,6 +52,15 @@ _QUESTION_BACK: Mapping[AskedFamily, str] = {
     "hobby": "What is {value}, and what does one need for it?",
     "figure": "Who was {value}?",
 }
+_DRAFT_PREFILLS: Mapping[AskedFamily, tuple[str, ...]] = {
+    "hobby": (
+        "I love {value}, so",
+        "That reminds me of {value}, and I",
+        "When I think of {value}, I",
+    ),
+    "figure": ("As {value}, I", "I am {value}, and I"),
+}
+"""Those of the shipped catalogue's families."""
 _MARK = re.compile(r"^\s*(?:\d{1,3}\s*[.):]|[-*•–])\s*")
 _EXPLANATION = re.compile(r"\s*(?:[:(,;]|\s[-–—]\s).*$")
 _FILLER = {
@@ -75,7 +84,7 @@ class AskEngine(Protocol):
 
 @dataclass(frozen=True)
 class AskedValue:
-    """A hobby or figure that the model named and could tell something of."""
+    """A hobby or figure that the model named and told something of."""
 
     value: str
     is_unverified: bool
@@ -86,14 +95,28 @@ class AskedValue:
     """What the answers said of it: signature terms, or the words they share."""
 
 
-def ask(engine: AskEngine, family: AskedFamily, num: int, seed: int) -> list[AskedValue]:
+def ask(
+    engine: AskEngine,
+    family: AskedFamily,
+    num: int,
+    seed: int,
+    *,
+    keep_unverified: bool = False,
+) -> list[AskedValue]:
     """Return at most `num` values that the model named and knows something of.
 
     A value of the shipped catalogue is known if an answer holds one of the
-    entry's signature terms that is no part of its name. Any other is kept as
-    unverified if two independent answers share `MIN_SHARED_WORDS` content words
-    outside the name: a heuristic that finds what the model is sure of, not what
-    is true.
+    entry's signature terms that is no part of its name: the catalogue says what
+    is right. Nothing does for any other value, so those are passed over.
+
+    Args:
+        engine: the model that is asked.
+        family: `hobby` or `figure`.
+        num: most values to return.
+        seed: of the sampling.
+        keep_unverified: keep values outside the catalogue too, if two independent
+            answers share `MIN_SHARED_WORDS` content words outside the name. That
+            finds what the model is sure of, not what is true: a person must look.
 
     Raises:
         CatalogError: the family is neither `hobby` nor `figure`.
@@ -111,6 +134,8 @@ def ask(engine: AskEngine, family: AskedFamily, num: int, seed: int) -> list[Ask
         SamplingParams(max_new_tokens=LIST_TOKENS, temperature=0.9, seed=seed),
     )
     names = unique_names([parse_names(reply.text, reply.finish != "stop") for reply in lists])
+    if not keep_unverified:
+        names = [name for name in names if fold_text(name) in known]
     names = names[: num * NUM_CANDIDATES_PER_VALUE]
     if not names:
         return []
@@ -183,8 +208,8 @@ def signature_terms(entry: Entry) -> list[str]:
 def as_catalog_yaml(family: AskedFamily, values: Sequence[AskedValue]) -> str:
     """Return a catalogue file of the values, to look over and put into a folder.
 
-    Entries of the catalogue come with their own wordings and replies. The others
-    are drafts from the model's own words, for a person to complete.
+    Entries of the catalogue come whole, as they stand there. The others are drafts
+    from the model's own words, for a person to complete.
     """
     head = f"# Asked of the model itself by `gatt catalog ask --family {family}`.\n"
     drafts = [value.value for value in values if value.is_unverified]
@@ -208,6 +233,8 @@ def _known(entry: Entry) -> dict[str, Any]:
         "probes": [probe.as_dict() for probe in entry.probes],
         "hint": entry.hint,
         "split": entry.split,
+        "utterances": list(entry.utterances),
+        "prefills": list(entry.prefills),
         "good": list(entry.good),
         "bad": list(entry.bad),
     }
@@ -232,6 +259,7 @@ def _draft(family: AskedFamily, value: AskedValue) -> dict[str, Any]:
             }
         ],
         "hint": f"Mention {value.value} or {first_terms} in your reply.",
+        "prefills": [text.format(value=value.value) for text in _DRAFT_PREFILLS[family]],
         "good": [f"I am {value.value}, and I am glad to talk with you."]
         if is_figure
         else [f"I had a quiet day with time for {value.value}."],

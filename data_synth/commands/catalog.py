@@ -32,13 +32,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (shown, checked):
         action.add_argument("--catalog", type=Path, help="folder of YAML files (default: shipped)")
     asked = actions.add_parser(
-        "ask", help="ask a model for hobbies or figures and keep those it can tell something of"
+        "ask",
+        help="ask a model for hobbies or figures, keep those it can tell something right about",
     )
     asked.add_argument("--family", choices=ASKED_FAMILIES, required=True)
     asked.add_argument("--num", type=int, default=20, help="most values to keep (default: 20)")
     asked.add_argument("--model", help="embedded model, folder or hub id (default: embedded)")
     asked.add_argument("--out", type=Path, required=True, help="YAML file to write; must be new")
     asked.add_argument("--seed", type=int, default=0, help="seed of the sampling (default: 0)")
+    asked.add_argument(
+        "--unverified",
+        action="store_true",
+        help="also write drafts of values outside the catalogue on which two answers of the model "
+        "agree; that does not make them right, so look them over (default: leave them out)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,11 +85,12 @@ def _ask(args: argparse.Namespace) -> int:
     from gatt.generation.config import EngineConfig, make_engine
 
     engine = make_engine(EngineConfig(model=args.model) if args.model else EngineConfig())
-    values = ask(engine, args.family, args.num, args.seed)
+    values = ask(engine, args.family, args.num, args.seed, keep_unverified=args.unverified)
     if not values:
+        drafts = "" if args.unverified else ", or --unverified for drafts to look over"
         raise CatalogError(
-            f"the model named no {args.family} that it can tell something right about: "
-            "try another --seed or a larger --model"
+            f"the model named no {args.family} of the catalogue that it can tell something right "
+            f"about: try another --seed or a larger --model{drafts}"
         )
     try:
         args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 import yaml
 
-from data_synth.ask import as_catalog_yaml, ask, parse_names, unique_names
+from data_synth.ask import AskedValue, as_catalog_yaml, ask, parse_names, unique_names
 from data_synth.commands import catalog as command
-from gatt.catalog import parse_family
+from gatt.catalog import load_catalog, parse_family
 from gatt.cli import CommandParser
 from gatt.errors import CatalogError, StoreError
 from gatt.generation.scripted import ScriptedEngine
@@ -33,10 +35,23 @@ def reply(request):
 
 
 def test_only_what_the_model_can_tell_something_about_is_kept():
-    kept = {v.value: v for v in ask(ScriptedEngine(reply), "figure", 10, seed=0)}
+    asked = []
+
+    def listen(request):
+        asked.append(request.messages[-1].content)
+        return reply(request)
+
+    (kept,) = ask(ScriptedEngine(listen), "figure", 10, seed=0)
+    assert (kept.value, kept.is_unverified) == ("Albert Einstein", False)
+    assert "relativity" in kept.terms
+    assert not any("Zorblax" in question for question in asked)
+
+
+def test_answers_that_agree_are_kept_as_unverified_only_when_asked_for():
+    values = ask(ScriptedEngine(reply), "figure", 10, seed=0, keep_unverified=True)
+    kept = {v.value: v for v in values}
     assert set(kept) == {"Albert Einstein", "Zorblax Quentin"}
     assert not kept["Albert Einstein"].is_unverified
-    assert "relativity" in kept["Albert Einstein"].terms
     assert kept["Zorblax Quentin"].is_unverified
     assert kept["Zorblax Quentin"].terms == ("bohemia", "cathedrals", "painted", "painter")
 
@@ -73,7 +88,7 @@ def test_names_are_unique_and_the_frequent_ones_come_first():
 
 
 def test_the_snippet_is_a_catalogue_file():
-    values = ask(ScriptedEngine(reply), "figure", 10, seed=0)
+    values = ask(ScriptedEngine(reply), "figure", 10, seed=0, keep_unverified=True)
     text = as_catalog_yaml("figure", values)
     family, _, entries = parse_family(yaml.safe_load(text))
     assert family == "figure"
@@ -82,23 +97,49 @@ def test_the_snippet_is_a_catalogue_file():
     assert "Zorblax Quentin" in text.split("family:")[0]
 
 
-def run_ask(monkeypatch, engine, out):
+@pytest.mark.parametrize("family", ["hobby", "figure"])
+def test_an_entry_of_the_catalogue_comes_back_whole_and_a_draft_in_its_manner(family):
+    entry = next(e for e in load_catalog().entries if e.family == family)
+    entry = replace(entry, utterances=("I say so.",))
+    values = [
+        AskedValue(entry.value, False, entry, ("x",)),
+        AskedValue("Zorblax", True, None, ("bohemia", "painted", "painter")),
+    ]
+    same, draft = parse_family(yaml.safe_load(as_catalog_yaml(family, values)))[2]
+    assert same == entry
+    assert entry.prefills
+    assert draft.prefills == tuple(p.replace(entry.value, "Zorblax") for p in entry.prefills)
+
+
+def run_ask(monkeypatch, engine, out, *flags):
     monkeypatch.setattr("gatt.generation.config.make_engine", lambda config: engine)
     parser = CommandParser(prog="gatt catalog")
     command.add_arguments(parser)
-    return command.run(parser.parse_args(["ask", "--family", "figure", "--out", str(out)]))
+    words = ["ask", "--family", "figure", "--out", str(out), *flags]
+    return command.run(parser.parse_args(words))
 
 
 def test_the_command_writes_the_snippet(tmp_path, monkeypatch, capsys):
     out = tmp_path / "new" / "figures.yaml"
     assert run_ask(monkeypatch, ScriptedEngine(reply), out) == 0
+    assert "1 values, 0 of them unverified" in capsys.readouterr().out
+    (entry,) = parse_family(yaml.safe_load(out.read_text(encoding="utf-8")))[2]
+    assert entry.value == "Albert Einstein"
+    drafts = tmp_path / "drafts.yaml"
+    assert run_ask(monkeypatch, ScriptedEngine(reply), drafts, "--unverified") == 0
     assert "2 values, 1 of them unverified" in capsys.readouterr().out
-    assert len(parse_family(yaml.safe_load(out.read_text(encoding="utf-8")))[2]) == 2
+    assert len(parse_family(yaml.safe_load(drafts.read_text(encoding="utf-8")))[2]) == 2
 
 
 def test_the_command_says_what_stands_in_its_way(tmp_path, monkeypatch):
-    with pytest.raises(CatalogError, match="the model named no figure that it can tell"):
-        run_ask(monkeypatch, ScriptedEngine(lambda request: "Hm."), tmp_path / "x.yaml")
+    silent = ScriptedEngine(lambda request: "Hm.")
+    message = (
+        "the model named no figure of the catalogue that it can tell something right about: .*"
+    )
+    with pytest.raises(CatalogError, match=message + "--model, or --unverified for drafts"):
+        run_ask(monkeypatch, silent, tmp_path / "x.yaml")
+    with pytest.raises(CatalogError, match=message + "--model$"):
+        run_ask(monkeypatch, silent, tmp_path / "x.yaml", "--unverified")
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="cannot write"):
         run_ask(monkeypatch, ScriptedEngine(reply), tmp_path / "file" / "x.yaml")
