@@ -20,31 +20,43 @@ Layout = Literal["comb", "expanded"]
 LAYOUTS: tuple[str, ...] = get_args(Layout)
 
 
-def comb_to_features(comb: Comb) -> dict[str, Any]:
-    """Return the comb as one row of a `datasets.Dataset` (plain integer columns)."""
+def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
+    """Return the combs as one row of a `datasets.Dataset` (plain integers)."""
     return {
-        "trunk": list(comb.trunk),
-        "trunk_labels": list(comb.trunk_labels),
-        "forks": [b.fork for b in comb.branches],
-        "branch_ids": [list(b.input_ids) for b in comb.branches],
-        "branch_labels": [list(b.labels) for b in comb.branches],
+        "documents": [
+            {
+                "trunk": list(comb.trunk),
+                "trunk_labels": list(comb.trunk_labels),
+                "forks": [b.fork for b in comb.branches],
+                "branch_ids": [list(b.input_ids) for b in comb.branches],
+                "branch_labels": [list(b.labels) for b in comb.branches],
+            }
+            for comb in combs
+        ]
     }
 
 
-def features_to_comb(features: Mapping[str, Any]) -> Comb:
-    """Return the comb of such a row.
+def features_to_combs(features: Mapping[str, Any]) -> list[Comb]:
+    """Return the combs of such a row.
 
     Raises:
         DataError: a missing column, or a comb that breaks its contract.
     """
     try:
-        branches = tuple(
-            Branch(fork, tuple(ids), tuple(labels))
-            for fork, ids, labels in zip(
-                features["forks"], features["branch_ids"], features["branch_labels"], strict=True
+        return [
+            Comb(
+                tuple(document["trunk"]),
+                tuple(document["trunk_labels"]),
+                tuple(
+                    Branch(fork, tuple(ids), tuple(labels))
+                    for fork, ids, labels in zip(
+                        document["forks"], document["branch_ids"], document["branch_labels"],
+                        strict=True,
+                    )
+                ),
             )
-        )
-        return Comb(tuple(features["trunk"]), tuple(features["trunk_labels"]), branches)
+            for document in features["documents"]
+        ]  # fmt: skip
     except KeyError as error:
         raise DataError(
             f"a training row without column {error}: expected rows of `build_rows`"
@@ -53,9 +65,9 @@ def features_to_comb(features: Mapping[str, Any]) -> Comb:
 
 @dataclass(frozen=True)
 class GattCollator:
-    """Makes one micro-batch of several combs.
+    """Makes one micro-batch of several rows of one or more combs.
 
-    `layout="comb"` packs them into one row; the batch holds, each `[1, T]`:
+    `layout="comb"` packs all combs into one row; the batch holds, each `[1, T]`:
     `input_ids`, `position_ids`, `labels`, `document_ids`, `branch_ids`,
     `visible`, `source` (see `gatt.comb.Row`).
 
@@ -71,7 +83,7 @@ class GattCollator:
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """Return the batch of the given rows."""
-        combs = [features_to_comb(f) for f in features]
+        combs = [comb for row in features for comb in features_to_combs(row)]
         if self.layout == "comb":
             row = pack(combs)
             return {

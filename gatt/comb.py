@@ -170,57 +170,73 @@ def expand(comb: Comb) -> list[Comb]:
     return rows
 
 
-def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
-    """Return combs of at most `max_tokens` that carry the same branches.
+def fold(comb: Comb) -> Comb:
+    """Return the same supervised tokens with fewer branches: what the trunk says anyway goes there.
 
-    Each has the part of the trunk that its branches see. Labels of the trunk
-    go with the first one, which keeps the whole trunk if it has any.
+    A branch whose tokens are those that follow its fork in the trunk becomes
+    labels of the trunk, and so does one that forks at its end, which is then
+    appended. With history `sampled` no branch is left: one plain sequence.
+    A branch whose place in the trunk carries loss already stays a branch.
+    """
+    trunk, labels = list(comb.trunk), list(comb.trunk_labels)
+    branches = []
+    for branch in comb.branches:
+        end = branch.fork + len(branch.input_ids)
+        if branch.fork == len(trunk):
+            trunk += branch.input_ids
+            labels += [IGNORE] * len(branch.input_ids)
+        is_said = tuple(trunk[branch.fork : end]) == branch.input_ids
+        if is_said and all(label == IGNORE for label in labels[branch.fork : end]):
+            labels[branch.fork : end] = branch.labels
+        else:
+            branches.append(branch)
+    return Comb(tuple(trunk), tuple(labels), tuple(branches))
+
+
+def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
+    """Return combs of at most `max_tokens` that carry the same branches and labels.
+
+    Each has the part of the trunk that its branches see, the last one the whole
+    trunk if that carries loss behind all forks. A trunk token carries its label
+    in the first comb that holds it. Where the cuts fall depends on no label.
 
     Raises:
-        DataError: one branch and its trunk alone are longer, or the trunk of a
-            comb without branches is.
+        DataError: one branch and its trunk alone are longer, or the trunk is.
     """
     if comb.num_tokens <= max_tokens:
         return [comb]
-    if not comb.branches:
-        raise DataError(_trunk_too_long(comb, max_tokens))
-    has_trunk_labels = any(label != IGNORE for label in comb.trunk_labels)
     parts: list[Comb] = []
     group: list[Branch] = []
-    labels = comb.trunk_labels
+    size = num_labelled = 0
 
-    def size(branches: Sequence[Branch], whole_trunk: bool) -> int:
-        trunk = len(comb.trunk) if whole_trunk else max((b.fork for b in branches), default=0)
-        return trunk + sum(len(b.input_ids) for b in branches)
-
-    def flush() -> None:
-        nonlocal labels
-        keep_all = has_trunk_labels and not parts
-        length = len(comb.trunk) if keep_all else max(b.fork for b in group)
-        parts.append(Comb(comb.trunk[:length], labels[:length], tuple(group)))
-        labels = (IGNORE,) * len(comb.trunk)
+    def flush(length: int) -> None:
+        nonlocal size, num_labelled
+        labels = [IGNORE] * length
+        labels[num_labelled:] = comb.trunk_labels[num_labelled:length]
+        parts.append(Comb(comb.trunk[:length], tuple(labels), tuple(group)))
+        size, num_labelled = 0, max(num_labelled, length)
         group.clear()
 
-    for branch in comb.branches:
-        whole = has_trunk_labels and not parts
-        if (group or whole) and size([*group, branch], whole) > max_tokens:
-            flush()
-            whole = False
-        group.append(branch)
-        if size(group, whole) > max_tokens:
+    for branch in sorted(comb.branches, key=lambda b: b.fork):
+        length = len(branch.input_ids)
+        if branch.fork + length > max_tokens:
             raise DataError(
-                f"a branch of {len(branch.input_ids)} tokens after {branch.fork} trunk tokens "
-                f"does not fit in {max_tokens}: raise max_tokens or shorten the dialogue"
+                f"a branch of {length} tokens after {branch.fork} trunk tokens does not fit in "
+                f"{max_tokens}: raise max_tokens_per_row or shorten the dialogue"
             )
-    if group:
-        flush()
-    if len(parts[0].trunk) > max_tokens:
-        raise DataError(_trunk_too_long(parts[0], max_tokens))
+        if group and branch.fork + size + length > max_tokens:
+            flush(group[-1].fork)
+        group.append(branch)
+        size += length
+    end = group[-1].fork if group else 0
+    if any(label != IGNORE for label in comb.trunk_labels[end:]) or not group:
+        end = len(comb.trunk)
+        if group and end + size > max_tokens:
+            flush(group[-1].fork)
+        if end > max_tokens:
+            raise DataError(
+                f"a trunk of {end} tokens does not fit in {max_tokens}: "
+                "raise max_tokens_per_row or shorten the dialogue"
+            )
+    flush(end)
     return parts
-
-
-def _trunk_too_long(comb: Comb, max_tokens: int) -> str:
-    return (
-        f"a trunk of {len(comb.trunk)} tokens does not fit in {max_tokens}: "
-        "raise max_tokens or shorten the dialogue"
-    )

@@ -11,12 +11,13 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from gatt.attention import comb_mask, model_mask
+from gatt.attention.backend import Backend, CombAttention
+from gatt.attention.geometry import RowGeometry
 from gatt.comb import IGNORE
 
 
 def supervised_logits(
-    model: Any, batch: Mapping[str, torch.Tensor]
+    model: Any, batch: Mapping[str, torch.Tensor], backend: Backend = "split"
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return logits `[N, V]` and labels `[N]` of the supervised tokens of a batch.
 
@@ -26,24 +27,22 @@ def supervised_logits(
 
     Args:
         model: a causal LM of transformers (or PEFT around it) whose forward
-            takes `logits_to_keep` as a tensor of positions.
+            takes `logits_to_keep` as a tensor of positions. Packed rows need
+            `gatt.attention.backend.enable_comb_attention` first.
         batch: of `gatt.collator.GattCollator`, on the model's device.
+        backend: what computes the attention of packed rows.
     """
     labels_BT = batch["labels"]
-    # DistributedDataParallel hides the attributes of what it wraps.
-    inner = getattr(model, "module", model)
+    inputs: dict[str, Any]
     if "source" in batch:
         supervised = (labels_BT[0] != IGNORE).nonzero()[:, 0]
         sources = batch["source"][0][supervised]
-        config = inner.config
-        mask = model_mask(
-            comb_mask(
-                *(batch[n][0] for n in ("document_ids", "branch_ids", "visible", "position_ids"))
-            ),
-            config._attn_implementation,
-            inner.dtype,
-        )
-        inputs = {"position_ids": batch["position_ids"], "attention_mask": mask}
+        inputs = {
+            "position_ids": batch["position_ids"],
+            "comb_attention": CombAttention(RowGeometry.from_batch(batch), backend),
+            # Any 4-D mask keeps transformers from making one of its own; nothing reads it.
+            "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=labels_BT.device),
+        }
         rows = torch.zeros_like(supervised)
         targets_N = labels_BT[0][supervised]
     else:

@@ -8,7 +8,7 @@ strings and verifier parameters as JSON strings, so that
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -141,6 +141,21 @@ class GattSample:
             raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
         except (TypeError, CatalogError) as error:
             raise DataError(f"not a sample of `gatt synth`: {error}") from None
+
+
+def with_sampled_history(sample: GattSample) -> GattSample:
+    """Return the sample with its targets in the dialogue, in place of the dialogue's own replies.
+
+    Where a turn has no target, the dialogue's own reply stays; where the last
+    turn has no reply, none is added.
+    """
+    targets = iter(sample.targets)
+    messages = []
+    for message in sample.dialogue.messages:
+        if message.role == "assistant" and (reply := next(targets).reply) is not None:
+            message = replace(message, content=reply)
+        messages.append(message)
+    return replace(sample, dialogue=replace(sample.dialogue, messages=tuple(messages)))
 
 
 def read_samples(path: Path) -> Iterator[GattSample]:

@@ -7,7 +7,7 @@ under the instruction.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -30,31 +30,43 @@ SUPERVISE: tuple[str, ...] = get_args(Supervise)
 
 @dataclass(frozen=True)
 class BuiltComb:
-    """A sample as one comb, and what was left out of it on the way."""
+    """Turns of a sample that share a trunk."""
 
     comb: Comb
+    turns: tuple[int, ...]
+    """Turns of the dialogue in the trunk, from 1, ascending."""
+    targets: tuple[int, ...]
+    """Turns whose targets are the branches, in order."""
+
+
+@dataclass(frozen=True)
+class BuiltSample:
+    """A sample as combs, and what was left out of it on the way."""
+
+    parts: tuple[BuiltComb, ...]
+    """One, unless the length policy gives its turns different histories."""
     num_targets: int
     num_exchanges_dropped: int
-    """Oldest exchanges after the first that the length policy removed."""
+    """Exchanges that the length policy removed, over all targets."""
     dropped_targets: tuple[str, ...]
-    """One reason per target that went with its exchange or could not be encoded."""
+    """One reason per target that could not be encoded or does not fit."""
 
 
-def build_comb(
+def build_combs(
     tokenizer: Tokenizer,
     sample: GattSample,
     *,
     placement: Placement = "system",
     supervise: Supervise = "last_turn",
     max_length: int | None = None,
-) -> BuiltComb:
-    """Return the comb of a sample: ids and labels from one pass, so they cannot drift.
+) -> BuiltSample:
+    """Return the combs of a sample: ids and labels from one pass, so they cannot drift.
 
     Every mode of supervision gives the same tokens; only labels differ:
 
     - `last_turn`: the sampled targets and their end-of-turn tokens (the paper);
-    - `all_turns`: these and the dialogue's own replies (the mismatch that the
-      paper warns of, a control);
+    - `all_turns`: these and the dialogue's own replies up to the last turn with a
+      target (the mismatch that the paper warns of, a control);
     - `context_only`: the dialogue's own replies alone (ordinary fine-tuning, a
       control).
 
@@ -63,36 +75,61 @@ def build_comb(
         sample: at least one turn.
         placement: where the instruction stands.
         supervise: which tokens carry loss.
-        max_length: most tokens that the trunk, or one prompt and its target, may
-            take. Longer ones lose whole oldest exchanges after the first, as few
-            as will do; turn 1 with the instruction and the last turns stay.
+        max_length: most tokens that one prompt and its target may take. A longer
+            prompt loses whole oldest exchanges after the first, as few as will
+            do; turn 1 with the instruction and its own turn stay. Turns that
+            lose the same exchanges share a comb.
 
     Raises:
         TemplateError: no chat template, or it refuses the messages.
-        DataError: a dialogue that breaks the prefix rule, or that does not fit
-            with turn 1 and the last turn alone.
+        DataError: a dialogue that breaks the prefix rule.
     """
     if supervise not in SUPERVISE:
         raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
-    num_turns = sample.dialogue.num_turns
-
-    def drop(num_exchanges: int) -> tuple[BuiltComb, int]:
-        turns = [1, *range(2 + num_exchanges, num_turns + 1)]
-        return _build(tokenizer, sample, turns, placement, supervise, max_length)
-
-    built, longest = drop(0)
-    if max_length is None or longest <= max_length:
-        return built
-    # Fewer exchanges are never longer, so the least number to drop is found by bisection.
-    most = max(num_turns - 2, 0)
-    least = bisect_left(range(most + 1), True, key=lambda number: drop(number)[1] <= max_length)
-    built, longest = drop(min(least, most))
-    if least > most:
-        raise DataError(
-            f"sample {sample.id!r}: {longest} tokens with turn 1 and the last turn alone, more "
-            f"than max_length {max_length}: raise it or shorten the messages"
-        )
-    return built
+    waiting = [t.turn for t in sample.targets if t.reply is not None]
+    parts: list[BuiltComb] = []
+    problems: list[str] = []
+    labelled: set[int] = set()
+    num_exchanges_dropped = 0
+    for num_dropped in range(max(sample.dialogue.num_turns - 1, 1)):
+        if num_dropped and not waiting:
+            break
+        turns = (1, *range(2 + num_dropped, sample.dialogue.num_turns + 1))
+        view = _view_of(sample, turns, placement)
+        encoded = encode_view(tokenizer, view)
+        branches: dict[int, Branch] = {}
+        for index, turn in enumerate(turns, start=1):
+            if turn not in waiting:
+                continue
+            fork, reply = encoded.prompt_lengths[index - 1], sample.targets[turn - 1].reply or ""
+            try:
+                ids = encode_reply(tokenizer, view, index, encoded.input_ids[:fork], reply)
+            except (DataError, TemplateError) as error:
+                problems.append(str(error))
+                waiting.remove(turn)
+                continue
+            if max_length is None or fork + len(ids) <= max_length:
+                labels = (IGNORE,) * len(ids) if supervise == "context_only" else ids
+                branches[turn] = Branch(fork, ids, labels)
+                waiting.remove(turn)
+            elif index <= 2:
+                # Turn 1 and this one alone: nothing is left to drop.
+                problems.append(_too_long(sample, turn, fork + len(ids), max_length))
+                waiting.remove(turn)
+        if not branches and sample.num_targets:
+            continue
+        end = max((b.fork for b in branches.values()), default=len(encoded.input_ids))
+        trunk_labels = [IGNORE] * end
+        if supervise != "last_turn":
+            for turn, (start, stop) in zip(turns, encoded.reply_spans, strict=False):
+                if stop <= end and turn not in labelled:
+                    trunk_labels[start:stop] = encoded.input_ids[start:stop]
+                    labelled.add(turn)
+        comb = Comb(encoded.input_ids[:end], tuple(trunk_labels), tuple(branches.values()))
+        parts.append(BuiltComb(comb, turns, tuple(branches)))
+        num_exchanges_dropped += num_dropped * len(branches)
+    num_targets = sum(len(part.targets) for part in parts)
+    return BuiltSample(tuple(parts), num_targets, num_exchanges_dropped, tuple(problems))
 
 
 @dataclass(frozen=True)
@@ -124,7 +161,7 @@ def build_expanded(
     `gatt.comb.expand`, but for the dialogue's own replies, which get a row each
     instead of one for all.
 
-    Args and modes are those of `build_comb`; the length policy holds per row.
+    Args and modes are those of `build_combs`, and so is the length policy.
 
     Raises:
         TemplateError: no chat template, or it refuses the messages.
@@ -167,11 +204,7 @@ def _row(
     """Return the prompt of a turn and a reply as one row, and how many exchanges it lost."""
     turns = list(range(1, turn + 1))
     while True:
-        view = training_view(
-            keep_turns(sample.dialogue, turns),
-            sample.instruction.text if sample.instruction else None,
-            placement,
-        )
+        view = _view_of(sample, turns, placement)
         last = len(turns)
         for message in prompt_of_turn(view, last):
             refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}")
@@ -181,65 +214,28 @@ def _row(
         if max_length is None or num_tokens <= max_length:
             return Comb(prompt + ids, (IGNORE,) * len(prompt) + ids), turn - last
         if last <= 2:
-            raise DataError(
-                f"sample {sample.id!r}: {num_tokens} tokens with turn 1 and turn {turn} alone, "
-                f"more than max_length {max_length}: raise it or shorten the messages"
-            )
+            raise DataError(_too_long(sample, turn, num_tokens, max_length))
         del turns[1]
 
 
-def keep_turns(dialogue: Dialogue, turns: list[int]) -> Dialogue:
+def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -> str:
+    kept = f"turn 1 and turn {turn}" if turn > 1 else "turn 1"
+    return (
+        f"sample {sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
+        f"{max_length}: raise it or shorten the messages"
+    )
+
+
+def _view_of(sample: GattSample, turns: Sequence[int], placement: Placement) -> Dialogue:
+    """Return the training view of the given turns of a sample."""
+    instruction = sample.instruction.text if sample.instruction else None
+    return training_view(keep_turns(sample.dialogue, turns), instruction, placement)
+
+
+def keep_turns(dialogue: Dialogue, turns: Sequence[int]) -> Dialogue:
     """Return the dialogue with only the given turns (from 1, ascending)."""
     first = int(dialogue.has_system)
     messages = list(dialogue.messages[:first])
     for turn in turns:
         messages += dialogue.messages[first + 2 * turn - 2 : first + 2 * turn]
     return Dialogue(dialogue.id, tuple(messages))
-
-
-def _build(
-    tokenizer: Tokenizer,
-    sample: GattSample,
-    turns: list[int],
-    placement: Placement,
-    supervise: Supervise,
-    max_length: int | None,
-) -> tuple[BuiltComb, int]:
-    """Return the comb of the given turns, and the tokens of its longest sequence."""
-    instruction = sample.instruction.text if sample.instruction else None
-    view = training_view(keep_turns(sample.dialogue, turns), instruction, placement)
-    encoded = encode_view(tokenizer, view)
-    branches: list[Branch] = []
-    num_dropped = sample.dialogue.num_turns - len(turns)
-    problems = [
-        f"dialogue {view.id!r}, turn {t.turn}: its exchange was dropped "
-        f"to fit max_length {max_length}"
-        for t in sample.targets
-        if t.turn not in turns and t.reply is not None
-    ]
-    for index, turn in enumerate(turns, start=1):
-        reply = sample.targets[turn - 1].reply
-        if reply is None:
-            continue
-        fork = encoded.prompt_lengths[index - 1]
-        try:
-            ids = encode_reply(tokenizer, view, index, encoded.input_ids[:fork], reply)
-        except (DataError, TemplateError) as error:
-            problems.append(str(error))
-            continue
-        if turn == 1 < len(turns) and max_length is not None and fork + len(ids) > max_length:
-            # No dropped exchange would shorten it, so the others must not pay for it.
-            problems.append(
-                f"dialogue {view.id!r}, turn 1: prompt and target take {fork + len(ids)} tokens, "
-                f"more than max_length {max_length}"
-            )
-            continue
-        labels = (IGNORE,) * len(ids) if supervise == "context_only" else ids
-        branches.append(Branch(fork, ids, labels))
-    trunk_labels = [IGNORE] * len(encoded.input_ids)
-    if supervise != "last_turn":
-        for start, end in encoded.reply_spans:
-            trunk_labels[start:end] = encoded.input_ids[start:end]
-    comb = Comb(encoded.input_ids, tuple(trunk_labels), tuple(branches))
-    longest = max(len(comb.trunk), *(b.fork + len(b.input_ids) for b in branches), 0)
-    return BuiltComb(comb, len(branches), num_dropped, tuple(problems)), longest

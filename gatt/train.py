@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatt.adapter import attach_adapter
+from gatt.attention.packable import packing_problem
 from gatt.chat_template import inspect_template
 from gatt.config import config_dict, save_config
 from gatt.errors import ConfigError
@@ -144,14 +145,15 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     loaded = load_model(
         config.model,
         dtype="bfloat16" if args.bf16 else "float32",
-        attn_implementation=config.attn_implementation,
+        # Packed rows bring an attention of their own, whatever the model was loaded with.
+        attn_implementation=config.attn_implementation if config.layout == "expanded" else None,
     )
     model, peft_config = loaded.model, None
     rows, report = build_rows(
         samples,
         loaded.tokenizer,
         config,
-        model_config=model.config,
+        why_not_packable=lambda: packing_problem(model, config.attn_implementation),
         world_size=current_runtime().world_size,
     )
     log.info(

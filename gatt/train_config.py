@@ -60,14 +60,21 @@ class TrainConfig:
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
     """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
     (a control), or the dialogue's own replies alone (a control)."""
+    history: Literal["reference", "sampled", "mixed"] = "reference"
+    """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
+    any, or either, drawn for each sample from `seed` and its id."""
     layout: Literal["comb", "expanded", "auto"] = "auto"
     """All turns of a dialogue in one sequence, one row a turn, or the first where template and
     model allow it."""
     max_length: int = 2048
     """Most tokens of one prompt and its target. Longer ones lose whole oldest exchanges after the
     first; what then does not fit is dropped and counted."""
-    max_row_tokens: int = 8192
-    """Most tokens of one dialogue packed as a comb; a longer one is split between its turns."""
+    max_tokens_per_row: int = 8192
+    """Most tokens of a packed row. A longer dialogue is cut into several rows, each with the trunk
+    and some of the turns: less memory, and the trunk encoded again."""
+    pack_rows: bool = False
+    """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length); the
+    batch size then counts such rows."""
 
     learning_rate: float = 2e-4
     """Peak learning rate, above 0."""
@@ -80,7 +87,7 @@ class TrainConfig:
     max_steps: int = -1
     """Optimiser steps; -1 leaves it to `num_train_epochs`."""
     per_device_train_batch_size: int = 1
-    """Dialogues (in the expanded layout: turns) of one micro-batch."""
+    """Dialogues (with `pack_rows`: rows; in the expanded layout: turns) of one micro-batch."""
     gradient_accumulation_steps: int = 8
     """Micro-batches of one optimiser step on each process."""
     optim: str = "adamw_torch"
@@ -90,13 +97,15 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     """Gradients are clipped to this norm; 0 turns it off."""
     seed: int = 0
-    """Of the adapter's weights, the order of samples, dropout and `placement: mixed`."""
+    """Of the adapter's weights, the order of samples, dropout, and what is drawn where `placement`
+    or `history` is mixed."""
     bf16: bool | Literal["auto"] = "auto"
     """Train in bfloat16; `auto`: on a CUDA device that has it."""
     gradient_checkpointing: bool = False
     """Trade time for memory: activations are computed again in the backward pass."""
-    attn_implementation: Literal["sdpa", "eager"] | None = None
-    """Attention implementation, by transformers' name; null is the model's default."""
+    attn_implementation: Literal["sdpa", "flex_attention", "eager"] | None = None
+    """Attention, by transformers' names; null is the best there is: for packed rows FlexAttention
+    on CUDA and SDPA elsewhere, for plain ones the model's default. `eager` takes no packed rows."""
 
     logging_steps: int = 5
     """Optimiser steps between two lines of the log."""
@@ -117,7 +126,7 @@ class TrainConfig:
         if not self.samples:
             problems.append("samples is empty: expected at least one file of `gatt synth`")
         for name in (
-            "max_length", "max_row_tokens", "per_device_train_batch_size",
+            "max_length", "max_tokens_per_row", "per_device_train_batch_size",
             "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
         ):  # fmt: skip
             if getattr(self, name) < 1:
@@ -130,9 +139,14 @@ class TrainConfig:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
         if self.max_steps != -1 and self.max_steps < 1:
             problems.append(f"max_steps is {self.max_steps}: expected at least 1, or -1 for none")
-        if self.max_row_tokens < self.max_length:
+        if self.history != "reference" and self.supervise != "last_turn":
             problems.append(
-                f"max_row_tokens is {self.max_row_tokens}: expected at least max_length "
+                f"supervise is {self.supervise!r} with history {self.history!r}: this control "
+                "trains on the dialogue's own replies, so use history 'reference'"
+            )
+        if self.max_tokens_per_row < self.max_length:
+            problems.append(
+                f"max_tokens_per_row is {self.max_tokens_per_row}: expected at least max_length "
                 f"({self.max_length})"
             )
         _raise(problems)

@@ -6,17 +6,17 @@ import hashlib
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatt.attention import why_not_packable
 from gatt.chat_template import TemplateFacts, Tokenizer, inspect_template, usable_placement
-from gatt.collator import Layout, comb_to_features
-from gatt.comb import IGNORE, Comb, expand, split_to_fit
+from gatt.collator import Layout, combs_to_features
+from gatt.comb import IGNORE, Comb, expand, fold, split_to_fit
 from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
-from gatt.sample import GattSample
-from gatt.supervision import build_comb, build_expanded
+from gatt.packing import best_fit
+from gatt.sample import GattSample, with_sampled_history
+from gatt.supervision import build_combs, build_expanded
 from gatt.train_config import TrainConfig
 from gatt.views import Placement
 
@@ -56,13 +56,15 @@ class RowReport:
         }
 
 
-def choose_layout(wanted: str, facts: TemplateFacts, model_config: object) -> Layout:
+def choose_layout(
+    wanted: str, facts: TemplateFacts, why_not_packable: Callable[[], str | None]
+) -> Layout:
     """Return the layout of a run; `auto` is the comb where template and model allow it.
 
     Args:
         wanted: `comb`, `expanded` or `auto`.
         facts: of the chat template.
-        model_config: of the model that will take the rows.
+        why_not_packable: of the model that will take the rows; asked only if it counts.
 
     Raises:
         ConfigError: `comb`, where template or model do not allow it.
@@ -70,7 +72,7 @@ def choose_layout(wanted: str, facts: TemplateFacts, model_config: object) -> La
     if wanted == "expanded":
         return "expanded"
     if facts.is_prefix_preserving:
-        problem = why_not_packable(model_config)
+        problem = why_not_packable()
         why = problem and f"the model cannot take packed rows: {problem}"
     else:
         why = f"turns cannot share a trunk: the chat template {facts.note}"
@@ -88,8 +90,16 @@ def placement_of(placement: str, seed: int, sample_id: str) -> Placement:
         return "system"
     if placement == "first_user":
         return "first_user"
-    digest = hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
-    return "system" if digest[0] % 2 else "first_user"
+    return "system" if _coin(f"{seed}\n{sample_id}") else "first_user"
+
+
+def has_sampled_history(history: str, seed: int, sample_id: str) -> bool:
+    """Return whether the targets stand in a sample's history; `mixed` is drawn as above."""
+    return history == "sampled" or (history == "mixed" and _coin(f"history\n{seed}\n{sample_id}"))
+
+
+def _coin(text: str) -> bool:
+    return bool(hashlib.sha256(text.encode()).digest()[0] % 2)
 
 
 def build_rows(
@@ -97,7 +107,7 @@ def build_rows(
     tokenizer: Tokenizer,
     config: TrainConfig,
     *,
-    model_config: object,
+    why_not_packable: Callable[[], str | None],
     world_size: int = 1,
 ) -> tuple[Any, RowReport]:
     """Return the tokenised rows as a `datasets.Dataset`, and what became of the samples.
@@ -110,11 +120,11 @@ def build_rows(
         samples: of `gatt.sample.read_samples`.
         tokenizer: with a chat template.
         config: of the run.
-        model_config: of the model that will take the rows.
+        why_not_packable: see `choose_layout`.
         world_size: number of processes.
 
     Returns:
-        A dataset with the columns of `gatt.collator.comb_to_features`.
+        A dataset with the columns of `gatt.collator.combs_to_features`.
 
     Raises:
         TrainingError: no sample is left, or no token carries loss.
@@ -122,7 +132,7 @@ def build_rows(
         TemplateError: the tokenizer has no chat template.
     """
     facts = inspect_template(tokenizer)
-    layout = choose_layout(config.layout, facts, model_config)
+    layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
     combs: list[Comb] = []
     report: dict[str, int] = Counter()
@@ -132,7 +142,7 @@ def build_rows(
     for sample in samples:
         report["num_samples"] += 1
         try:
-            rows, counts, problems = _rows_of(
+            rows, counts, problems = rows_of(
                 sample, tokenizer, config, facts, layout,
                 placement_of(placement, config.seed, sample.id),
             )  # fmt: skip
@@ -143,7 +153,7 @@ def build_rows(
             dropped.add(problem)
         if not rows:
             continue
-        combs += rows
+        combs += [comb for comb, _ in rows]
         report["num_used"] += 1
         for name, count in counts.items():
             report[name] += count
@@ -160,13 +170,17 @@ def build_rows(
             f"no token carries loss in {len(combs)} rows with supervise={config.supervise!r}: "
             "expected targets (last_turn) or dialogues of two turns and more (context_only)"
         )
+    documents = [[comb] for comb in combs]
+    if config.pack_rows and layout == "comb":
+        groups = best_fit([c.num_tokens for c in combs], config.max_tokens_per_row)
+        documents = [[combs[i] for i in group] for group in groups]
     step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
-    num_padding = -len(combs) % step
+    num_padding = -len(documents) % step
     result = RowReport(
         layout=layout,
         num_samples=report["num_samples"],
         num_used=report["num_used"],
-        num_rows=len(combs),
+        num_rows=len(documents),
         num_targets=report["num_targets"],
         num_tokens=sum(c.num_tokens for c in combs),
         num_supervised_tokens=num_supervised,
@@ -177,19 +191,21 @@ def build_rows(
         dropped=dropped.counts,
     )
     dropped.say()
-    padding = Comb((tokenizer.pad_token_id,), (IGNORE,))
-    return _dataset([*combs, *[padding] * num_padding]), result
+    padding = [Comb((tokenizer.pad_token_id,), (IGNORE,))]
+    return _dataset([*documents, *[padding] * num_padding]), result
 
 
-def _rows_of(
+def rows_of(
     sample: GattSample,
     tokenizer: Tokenizer,
     config: TrainConfig,
     facts: TemplateFacts,
     layout: Layout,
     placement: Placement,
-) -> tuple[list[Comb], dict[str, int], list[str]]:
+) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str]]:
     """Return the rows of one sample, counts, and a message per target left out.
+
+    With each row stand the turns of the comb that it is from; none where no trunk is shared.
 
     Raises:
         DataError: the sample gives no row.
@@ -199,6 +215,9 @@ def _rows_of(
     if not sample.num_targets:
         # In every mode of supervision, so that the controls train on the same rows.
         raise DataError(f"{where}: no turn has a target reply")
+    is_sampled = has_sampled_history(config.history, config.seed, sample.id)
+    if is_sampled:
+        sample = with_sampled_history(sample)
     if sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
     if not facts.is_prefix_preserving:
@@ -210,15 +229,19 @@ def _rows_of(
             "num_targets": written.num_targets,
             "num_exchanges_dropped": written.num_exchanges_dropped,
         }
-        return list(written.rows), counts, list(written.dropped_targets)
-    built = build_comb(
+        return [(row, ()) for row in written.rows], counts, list(written.dropped_targets)
+    built = build_combs(
         tokenizer, sample, placement=placement, supervise=config.supervise,
         max_length=config.max_length,
     )  # fmt: skip
-    rows: list[Comb] = []
-    if built.num_targets:
-        is_comb = layout == "comb"
-        rows = split_to_fit(built.comb, config.max_row_tokens) if is_comb else expand(built.comb)
+    rows: list[tuple[Comb, tuple[int, ...]]] = []
+    for part in built.parts if built.num_targets else ():
+        if layout == "expanded":
+            rows += [(row, part.turns) for row in expand(part.comb)]
+        else:
+            comb = fold(part.comb) if is_sampled else part.comb
+            fitting = split_to_fit(comb, config.max_tokens_per_row)
+            rows += [(row, part.turns) for row in fitting]
     counts = {
         "num_targets": built.num_targets,
         "num_exchanges_dropped": built.num_exchanges_dropped,
@@ -254,15 +277,17 @@ def reason_of(message: str) -> str:
     return re.sub(r"\d+", "N", text)
 
 
-def _dataset(combs: list[Comb]) -> Any:
+def _dataset(rows: Sequence[Sequence[Comb]]) -> Any:
     from datasets import Dataset, Features, List, Value
 
     ids = List(Value("int32"))
-    columns = {
+    document = {
         "trunk": ids,
         "trunk_labels": ids,
         "forks": ids,
         "branch_ids": List(ids),
         "branch_labels": List(ids),
     }
-    return Dataset.from_list([comb_to_features(c) for c in combs], features=Features(columns))
+    return Dataset.from_list(
+        [combs_to_features(row) for row in rows], features=Features({"documents": List(document)})
+    )

@@ -17,6 +17,7 @@ from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
+from gatt.attention.backend import choose_backend, enable_comb_attention
 from gatt.collator import GattCollator, Layout
 from gatt.comb import IGNORE
 from gatt.errors import ConfigError, TrainingError
@@ -143,6 +144,10 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._num_tokens = 0
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
+        dropout = getattr(model.config, "attention_dropout", 0.0) or 0.0
+        self._backend = choose_backend(config.attn_implementation, args.device, dropout)
+        if layout == "comb":
+            enable_comb_attention(model)
         super().__init__(
             model=model,
             args=args,
@@ -175,7 +180,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             num_items_in_batch: supervised tokens of the whole step on all
                 processes; None outside of training: those of this batch.
         """
-        logits_NV, labels_N = supervised_logits(model, inputs)
+        logits_NV, labels_N = supervised_logits(model, inputs, self._backend)
         total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
         loss = summed_loss(logits_NV, labels_N) / torch.as_tensor(total).clamp(min=1).to(
             logits_NV.device

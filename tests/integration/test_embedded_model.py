@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gatt.chat_template import encode, inspect_template
-from gatt.collator import GattCollator, comb_to_features
+from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import expand
 from gatt.dialogue import Dialogue, Message
 from gatt.generation.base import GenerationRequest, SamplingParams
@@ -15,7 +15,7 @@ from gatt.instruction import Instruction
 from gatt.loss import summed_loss, supervised_logits
 from gatt.models import EMBEDDED, LoadedModel, load_model
 from gatt.sample import GattSample, TurnTarget
-from gatt.supervision import build_comb
+from gatt.supervision import build_combs
 from gatt.views import prompt_of_turn, sampling_view
 
 pytestmark = pytest.mark.integration
@@ -66,12 +66,13 @@ def test_comb_loss_equals_that_of_the_rows_written_out(loaded: LoadedModel) -> N
         for turn, reply in enumerate(FRENCH, start=1)
     )
     sample = GattSample("s", dialogue(), instruction, targets)
-    comb = build_comb(loaded.tokenizer, sample).comb
+    (part,) = build_combs(loaded.tokenizer, sample).parts
+    comb = part.comb
     rows = expand(comb)
     pad = loaded.tokenizer.pad_token_id
     with torch.no_grad():
-        packed = GattCollator(pad)([comb_to_features(comb)])
-        padded = GattCollator(pad, "expanded")([comb_to_features(row) for row in rows])
+        packed = GattCollator(pad)([combs_to_features([comb])])
+        padded = GattCollator(pad, "expanded")([combs_to_features([row]) for row in rows])
         ours = summed_loss(*supervised_logits(loaded.model, packed)).item()
         written_out = summed_loss(*supervised_logits(loaded.model, padded)).item()
     assert len(rows) == 3

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
-from gatt.collator import GattCollator, comb_to_features
-from gatt.comb import IGNORE, Branch, Comb, expand, split_to_fit
+from gatt.attention.backend import enable_comb_attention
+from gatt.collator import GattCollator, combs_to_features
+from gatt.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
 from gatt.loss import summed_loss, supervised_logits
 from tests.support.random_combs import VOCABULARY, combs
 from tests.support.tiny import tiny_llama
@@ -37,13 +38,12 @@ class Sized(SimpleNamespace):
 
 
 @functools.cache
-def model(attention: str = "sdpa", dtype: torch.dtype = torch.float64) -> Any:
+def model(dtype: torch.dtype = torch.float64) -> Any:
     """Return a Llama with LoRA whose B is random: at its usual zero A has no gradient."""
     base = tiny_llama(
         Sized(eos_token_id=0, pad_token_id=0),
         seed=1,
         initializer_range=0.2,
-        attn_implementation=attention,
     ).to(dtype)
     torch.manual_seed(2)
     lora = get_peft_model(base, LoraConfig(r=4, target_modules="all-linear", lora_dropout=0.0))
@@ -52,6 +52,7 @@ def model(attention: str = "sdpa", dtype: torch.dtype = torch.float64) -> Any:
         for module in lora.modules():
             if isinstance(module, LlamaRMSNorm):
                 module.forward = functools.partial(_norm, module)  # type: ignore[method-assign]
+    enable_comb_attention(lora)
     for name, parameter in lora.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(parameter, std=0.1)
@@ -65,25 +66,14 @@ def _norm(module: LlamaRMSNorm, hidden: torch.Tensor) -> torch.Tensor:
     )
 
 
-def _softmax(scores: torch.Tensor, dim: int, dtype: torch.dtype) -> torch.Tensor:
-    """The softmax of eager attention, which asks for float32 whatever it is given."""
-    return torch.softmax(scores, dim, dtype=torch.promote_types(scores.dtype, dtype))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _eager_attention_in_its_own_precision():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.nn.functional, "softmax", _softmax)
-        yield
-
-
 def outcome(model: Any, batches: list[list[Comb]], layout: str) -> tuple[torch.Tensor, dict]:
     """Return summed loss and gradients of all trainable parameters over the batches."""
     model.zero_grad()
     collate = GattCollator(pad_token_id=0, layout=layout)
     total = torch.zeros(())
     for batch in batches:
-        logits, labels = supervised_logits(model, collate([comb_to_features(c) for c in batch]))
+        rows = collate([combs_to_features([c]) for c in batch])
+        logits, labels = supervised_logits(model, rows)
         loss = summed_loss(logits, labels)
         loss.backward()
         total = total + loss.detach()
@@ -125,13 +115,12 @@ def test_the_gradients_compared_are_not_zero() -> None:
     assert all(g.norm() > 1e-6 for g in gradients.values())
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @given(packed=st.lists(combs(), min_size=1, max_size=3))
 @SLOW
-def test_comb_equals_expanded(attention, dtype, packed) -> None:
+def test_comb_equals_expanded(dtype, packed) -> None:
     if any(c.num_supervised for c in packed):
-        assert_same(model(attention, dtype), [packed], written_out(packed))
+        assert_same(model(dtype), [packed], written_out(packed))
 
 
 @given(
@@ -162,6 +151,21 @@ def test_split_parts_sum_to_the_whole(comb, slack) -> None:
     assert_same(model(), [[part] for part in parts], written_out([comb]))
 
 
+@given(comb=combs(), share=st.integers(0, 2**8))
+@SLOW
+def test_fold_gives_the_same(comb, share) -> None:
+    # Some branches are made what the trunk says anyway, as with history `sampled`.
+    branches = tuple(
+        replace(b, input_ids=said, labels=said)
+        if share >> i & 1 and (said := comb.trunk[b.fork : b.fork + 2])
+        else b
+        for i, b in enumerate(comb.branches)
+    )
+    comb = replace(comb, branches=branches)
+    if comb.num_supervised:
+        assert_same(model(), [[fold(comb)]], written_out([comb]))
+
+
 def logits_of_all(row: list[Comb]) -> torch.Tensor:
     """Return `[T, V]`: as if every token but the first of a document were supervised."""
     marked = [
@@ -172,7 +176,7 @@ def logits_of_all(row: list[Comb]) -> torch.Tensor:
         )
         for c in row
     ]
-    batch = GattCollator(pad_token_id=0)([comb_to_features(c) for c in marked])
+    batch = GattCollator(pad_token_id=0)([combs_to_features([c]) for c in marked])
     with torch.no_grad():
         return supervised_logits(model(), batch)[0]
 

@@ -148,12 +148,20 @@ def test_the_interrupted_weights_are_not_the_final_ones(make_config: Any) -> Non
     assert (short.adapter / name).read_bytes() != (long.adapter / name).read_bytes()
 
 
-def test_modes_of_supervision_differ_only_in_labels(make_config: Any) -> None:
+@pytest.mark.parametrize("max_tokens_per_row", [8192, 200])
+def test_modes_of_supervision_differ_only_in_labels(
+    make_config: Any, max_tokens_per_row: int
+) -> None:
+    """Also where dialogues are cut into several rows."""
     rows = {}
     for mode in ("last_turn", "all_turns", "context_only"):
-        config = make_config(mode, supervise=mode)
+        config = make_config(
+            mode, supervise=mode, max_length=200, max_tokens_per_row=max_tokens_per_row
+        )
         args = training_arguments(config)
-        rows[mode] = prepare(config, args, open_store(config, args)).trainer.train_dataset[:]
+        dataset = prepare(config, args, open_store(config, args)).trainer.train_dataset
+        documents = [document for row in dataset for document in row["documents"]]
+        rows[mode] = {name: [d[name] for d in documents] for name in documents[0]}
     for column in ("trunk", "forks", "branch_ids"):
         assert (
             rows["last_turn"][column] == rows["all_turns"][column] == rows["context_only"][column]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from gatt.collator import GattCollator, comb_to_features, features_to_comb
+from gatt.collator import GattCollator, combs_to_features, features_to_combs
 from gatt.comb import IGNORE, Branch, Comb
 from gatt.errors import DataError
 from tests.support.random_combs import combs
@@ -16,12 +16,12 @@ X = IGNORE
 
 @given(comb=combs())
 def test_columns_keep_the_comb(comb) -> None:
-    assert features_to_comb(comb_to_features(comb)) == comb
+    assert features_to_combs(combs_to_features([comb])) == [comb]
 
 
 def test_comb_layout_is_one_row_of_vectors() -> None:
     packed = [Comb((1, 2), (X, X), (Branch(2, (3, 4), (3, 4)),)), Comb((5,), (X,))]
-    batch = GattCollator(pad_token_id=0)([comb_to_features(c) for c in packed])
+    batch = GattCollator(pad_token_id=0)([combs_to_features([c]) for c in packed])
     assert {name: value.tolist() for name, value in batch.items()} == {
         "input_ids": [[1, 2, 3, 4, 5]],
         "position_ids": [[0, 1, 2, 3, 0]],
@@ -36,7 +36,7 @@ def test_comb_layout_is_one_row_of_vectors() -> None:
 
 def test_expanded_layout_pads_on_the_right() -> None:
     rows = [Comb((1, 2, 3), (X, X, 3)), Comb((9, 9), (X, 9))]
-    batch = GattCollator(pad_token_id=9, layout="expanded")([comb_to_features(c) for c in rows])
+    batch = GattCollator(pad_token_id=9, layout="expanded")([combs_to_features([c]) for c in rows])
     assert {name: value.tolist() for name, value in batch.items()} == {
         "input_ids": [[1, 2, 3], [9, 9, 9]],
         "attention_mask": [[1, 1, 1], [1, 1, 0]],
@@ -45,13 +45,13 @@ def test_expanded_layout_pads_on_the_right() -> None:
 
 
 def test_branches_in_the_expanded_layout() -> None:
-    row = comb_to_features(Comb((1,), (X,), (Branch(1, (2,), (2,)),)))
+    row = combs_to_features([Comb((1,), (X,), (Branch(1, (2,), (2,)),))])
     with pytest.raises(DataError, match="a row with branches in the expanded layout: write it out"):
         GattCollator(pad_token_id=0, layout="expanded")([row])
 
 
 def test_missing_column() -> None:
-    row = comb_to_features(Comb((1,), (X,)))
-    del row["forks"]
+    row = combs_to_features([Comb((1,), (X,))])
+    del row["documents"][0]["forks"]
     with pytest.raises(DataError, match="a training row without column 'forks'"):
-        features_to_comb(row)
+        features_to_combs(row)

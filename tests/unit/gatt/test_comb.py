@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatt.comb import IGNORE, Branch, Comb, expand, pack, split_to_fit
+from gatt.comb import IGNORE, Branch, Comb, expand, fold, pack, split_to_fit
 from gatt.errors import DataError
 from tests.support.random_combs import combs
 
@@ -42,14 +44,12 @@ def test_expanded_rows_supervise_the_same_tokens(comb) -> None:
 
 
 @given(comb=combs(), limit=st.integers(1, 90))
-def test_split_fits_and_carries_every_branch_once(comb, limit) -> None:
+def test_split_fits_and_carries_everything_once(comb, limit) -> None:
     try:
         parts = split_to_fit(comb, limit)
     except DataError:
         needed = [b.fork + len(b.input_ids) for b in comb.branches]
-        if comb.num_supervised > sum(x != X for b in comb.branches for x in b.labels):
-            needed.append(len(comb.trunk))  # a trunk with labels stays whole
-        if not comb.branches:
+        if not comb.branches or any(x != X for x in comb.trunk_labels[comb.branches[-1].fork :]):
             needed.append(len(comb.trunk))
         assert max(needed) > limit
         return
@@ -57,6 +57,44 @@ def test_split_fits_and_carries_every_branch_once(comb, limit) -> None:
     assert [b for part in parts for b in part.branches] == list(comb.branches)
     assert sum(part.num_supervised for part in parts) == comb.num_supervised
     assert all(comb.trunk[: len(part.trunk)] == part.trunk for part in parts)
+
+
+@given(comb=combs(), limit=st.integers(20, 90))
+def test_split_falls_where_it_does_whatever_carries_loss(comb, limit) -> None:
+    end = max((b.fork for b in comb.branches), default=0)
+    bare = Comb(comb.trunk[: end or 1], (X,) * (end or 1), comb.branches)
+    labelled = replace(bare, trunk_labels=(X, *bare.trunk[1:]))
+    try:
+        parts = split_to_fit(bare, limit)
+    except DataError:
+        return
+    assert [p.trunk for p in split_to_fit(labelled, limit)] == [p.trunk for p in parts]
+
+
+def test_fold_by_hand() -> None:
+    """What the trunk goes on with is labelled there; the last reply is appended to it."""
+    comb = Comb(
+        (1, 2, 3, 4, 5, 6),
+        (X,) * 6,
+        (Branch(2, (3, 4), (3, 4)), Branch(5, (7,), (7,)), Branch(6, (8, 9), (8, 9))),
+    )
+    assert fold(comb) == Comb(
+        (1, 2, 3, 4, 5, 6, 8, 9),
+        (X, X, 3, 4, X, X, 8, 9),
+        (Branch(5, (7,), (7,)),),
+    )
+
+
+def test_fold_keeps_a_branch_whose_place_carries_loss_already() -> None:
+    comb = Comb((1, 2, 3), (X, X, 3), (Branch(2, (3,), (3,)),))
+    assert fold(comb) == comb
+
+
+@given(comb=combs())
+def test_fold_supervises_the_same_tokens(comb) -> None:
+    folded = fold(comb)
+    assert folded.num_supervised == comb.num_supervised
+    assert folded.num_tokens <= comb.num_tokens
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from gatt.comb import IGNORE, Comb, expand
 from gatt.errors import DataError
-from gatt.supervision import build_comb, build_expanded
+from gatt.supervision import build_combs, build_expanded
 from tests.support.tiny import CHATML, REWRITING, sample, tiny_tokenizer
 
 
@@ -45,7 +45,7 @@ def test_rewritten_history_is_what_the_model_will_see() -> None:
 
 def test_the_comb_refuses_what_this_builds() -> None:
     with pytest.raises(DataError, match="its prompt is not the beginning of the next"):
-        build_comb(tiny_tokenizer(REWRITING), sample(7, 2))
+        build_combs(tiny_tokenizer(REWRITING), sample(7, 2))
 
 
 @pytest.mark.parametrize("max_length", [None, 150])
@@ -53,9 +53,9 @@ def test_equals_the_expanded_comb_where_prefixes_are_kept(max_length: int | None
     tokenizer = tiny_tokenizer(CHATML)
     one = sample(1, 3, targets=["Oui.", None, "Non, jamais."])
     built = build_expanded(tokenizer, one, max_length=max_length)
-    comb = build_comb(tokenizer, one, max_length=None)
+    (part,) = build_combs(tokenizer, one, max_length=None).parts
     if max_length is None:
-        assert list(built.rows) == expand(comb.comb)
+        assert list(built.rows) == expand(part.comb)
     else:
         # Turn 3 loses the exchange of turn 2 and keeps the instruction.
         assert built.num_exchanges_dropped == 1

@@ -15,6 +15,7 @@ from peft import PeftModel
 from safetensors.torch import load_file
 
 from gatt import cli
+from gatt.collator import features_to_combs
 from gatt.config import save_config
 from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.train import open_store, prepare, train
@@ -304,7 +305,9 @@ def test_the_log_counts_what_was_trained_on(make: Any) -> None:
     trainer = ready(config)
     trainer.train()
     entries = [e for e in trainer.state.log_history if "loss" in e]
-    labels = [sum(len(b) for b in row["branch_labels"]) for row in trainer.train_dataset]
+    labels = [
+        sum(comb.num_supervised for comb in features_to_combs(row)) for row in trainer.train_dataset
+    ]
     assert entries[-1]["num_supervised_tokens"] == trainer.num_supervised_tokens == 2 * sum(labels)
     assert all(0 <= e["mean_token_accuracy"] <= 1 for e in entries)
     assert all(e["tokens_per_second"] > 0 for e in entries)

@@ -55,7 +55,10 @@ def test_there_are_launch_configurations_for_every_way() -> None:
         ({"learning_rate": float("nan")}, "learning_rate is nan: expected above 0"),
         ({"warmup_steps": -1.0}, "warmup_steps is -1.0: expected at least 0"),
         ({"max_steps": 0}, "max_steps is 0: expected at least 1, or -1 for none"),
-        ({"max_row_tokens": 100}, r"max_row_tokens is 100: expected at least max_length \(2048\)"),
+        (
+            {"max_tokens_per_row": 100},
+            r"max_tokens_per_row is 100: expected at least max_length \(2048\)",
+        ),
     ],
 )
 def test_refuses_values_out_of_range(changes: dict[str, Any], message: str) -> None:
@@ -79,7 +82,7 @@ def test_refuses_an_impossible_adapter(changes: dict[str, Any], message: str) ->
 
 def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(ConfigError, match=r"max_length is 0.*; learning_rate is -1"):
-        make(max_length=0, max_row_tokens=1, learning_rate=-1.0)
+        make(max_length=0, max_tokens_per_row=1, learning_rate=-1.0)
 
 
 def test_dotted_overrides_reach_the_adapter() -> None:

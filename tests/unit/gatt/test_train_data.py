@@ -3,23 +3,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gatt.chat_template import inspect_template
-from gatt.collator import features_to_comb
+from gatt.collator import features_to_combs
+from gatt.comb import IGNORE
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import ConfigError, TemplateError, TrainingError
 from gatt.sample import GattSample
-from gatt.supervision import build_comb
+from gatt.supervision import build_combs
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport, build_rows, choose_layout, placement_of, reason_of
 from tests.support.tiny import CHATML, NO_SYSTEM, REWRITING, sample, tiny_tokenizer
 
-PACKABLE = SimpleNamespace(_attn_implementation="sdpa")
-SLIDING = SimpleNamespace(_attn_implementation="sdpa", sliding_window=64)
+
+def packable() -> None:
+    """What a model says that takes packed rows."""
+
+
+def recurrent() -> str:
+    return "it has recurrent layers"
 
 
 def make(**changes: Any) -> TrainConfig:
@@ -31,21 +36,21 @@ def build(
     samples: Sequence[GattSample],
     template: str | None = CHATML,
     *,
-    model_config: Any = PACKABLE,
+    why_not_packable: Any = packable,
     world_size: int = 1,
     **changes: Any,
 ) -> tuple[Any, RowReport]:
     return build_rows(
         samples, tiny_tokenizer(template), make(**changes),
-        model_config=model_config, world_size=world_size,
+        why_not_packable=why_not_packable, world_size=world_size,
     )  # fmt: skip
 
 
 def test_rows_are_the_combs_of_the_samples() -> None:
     samples = [sample(1, 3), sample(2, 1)]
     rows, report = build(samples)
-    combs = [build_comb(tiny_tokenizer(), s).comb for s in samples]
-    assert [features_to_comb(row) for row in rows] == combs
+    combs = [build_combs(tiny_tokenizer(), s).parts[0].comb for s in samples]
+    assert [features_to_combs(row)[0] for row in rows] == combs
     assert report.layout == "comb"
     assert (report.num_samples, report.num_used, report.num_rows) == (2, 2, 2)
     assert report.num_targets == 4
@@ -73,7 +78,7 @@ def test_an_epoch_is_a_whole_number_of_steps(
     assert report.num_rows == num_samples
     assert len(rows) == num_samples + padding
     assert len(rows) % (world_size * batch * accumulation) == 0
-    assert [features_to_comb(r).num_supervised > 0 for r in rows] == (
+    assert [features_to_combs(r)[0].num_supervised > 0 for r in rows] == (
         [True] * num_samples + [False] * padding
     )
 
@@ -84,7 +89,7 @@ def test_a_template_that_rewrites_turns_falls_back_to_expanded_rows(
     rows, report = build([sample(1, 3)], REWRITING)
     assert report.layout == "expanded"
     assert report.num_rows == 3
-    assert all(not row["forks"] for row in rows)
+    assert all(not comb.branches for row in rows for comb in features_to_combs(row))
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [
         "layout 'expanded' (one row a turn) instead of 'comb': turns cannot share a trunk: the chat "
         "template rewrites earlier turns when a new one comes"
@@ -94,28 +99,32 @@ def test_a_template_that_rewrites_turns_falls_back_to_expanded_rows(
 def test_a_model_that_cannot_be_packed_falls_back_to_expanded_rows(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    _, report = build([sample(1, 3)], model_config=SLIDING)
+    _, report = build([sample(1, 3)], why_not_packable=recurrent)
     assert report.layout == "expanded"
-    assert "the model cannot take packed rows: its attention has a sliding window" in caplog.text
+    assert "the model cannot take packed rows: it has recurrent layers" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("template", "model_config", "message"),
+    ("template", "why_not_packable", "message"),
     [
-        (REWRITING, PACKABLE, "layout 'comb': turns cannot share a trunk: .*: use layout 'auto'"),
-        (CHATML, SLIDING, "layout 'comb': the model cannot take packed rows: .*use layout 'auto'"),
+        (REWRITING, packable, "layout 'comb': turns cannot share a trunk: .*: use layout 'auto'"),
+        (
+            CHATML,
+            recurrent,
+            "layout 'comb': the model cannot take packed rows: .*use layout 'auto'",
+        ),
     ],
 )
-def test_a_forced_comb_is_refused(template: str, model_config: Any, message: str) -> None:
+def test_a_forced_comb_is_refused(template: str, why_not_packable: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        choose_layout("comb", inspect_template(tiny_tokenizer(template)), model_config)
+        choose_layout("comb", inspect_template(tiny_tokenizer(template)), why_not_packable)
 
 
 def test_a_template_without_system_role_falls_back_to_first_user(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     rows, _ = build([sample(1, 1), sample(2, 1)], NO_SYSTEM)
-    text = tiny_tokenizer(NO_SYSTEM).decode(rows[0]["trunk"])
+    text = tiny_tokenizer(NO_SYSTEM).decode(features_to_combs(rows[0])[0].trunk)
     assert text.startswith("<|im_start|>user\nAlways answer in French.\n\nWhat is the sea")
     messages = [r.getMessage() for r in caplog.records]
     assert messages == [
@@ -140,7 +149,7 @@ def test_mixed_placement_is_drawn_by_seed_and_id() -> None:
     rows, _ = build(samples, placement="mixed")
     decode = tiny_tokenizer().decode
     for one, row in zip(samples, rows, strict=True):
-        is_system = decode(row["trunk"]).startswith("<|im_start|>system")
+        is_system = decode(features_to_combs(row)[0].trunk).startswith("<|im_start|>system")
         assert is_system == (placement_of("mixed", 0, one.id) == "system")
 
 
@@ -162,18 +171,18 @@ def test_what_is_left_out_is_counted_by_reason(caplog: pytest.LogCaptureFixture)
 
 
 def test_the_length_policy_is_counted() -> None:
-    _, report = build([sample(1, 4), sample(2, 1)], max_length=150, max_row_tokens=500)
+    _, report = build([sample(1, 4), sample(2, 1)], max_length=150, max_tokens_per_row=500)
     assert report.num_exchanges_dropped > 0
     assert report.num_used == 2
 
 
 def test_a_long_comb_is_split_between_its_turns() -> None:
     whole, _ = build([sample(1, 4)])
-    parts, report = build([sample(1, 4)], max_length=300, max_row_tokens=310)
-    assert features_to_comb(whole[0]).num_tokens > 310
-    combs = [features_to_comb(row) for row in parts]
+    parts, report = build([sample(1, 4)], max_length=300, max_tokens_per_row=310)
+    assert features_to_combs(whole[0])[0].num_tokens > 310
+    combs = [features_to_combs(row)[0] for row in parts]
     assert all(c.num_tokens <= 310 for c in combs)
-    assert [b for c in combs for b in c.branches] == list(features_to_comb(whole[0]).branches)
+    assert [b for c in combs for b in c.branches] == list(features_to_combs(whole[0])[0].branches)
     assert report.num_rows == len(combs) > 1
 
 
@@ -209,3 +218,48 @@ def test_the_report_is_plain_json() -> None:
     _, report = build([sample(1, 1)])
     assert report.as_dict()["families"] == {"language": 1}
     assert type(report.as_dict()["dropped"]) is dict
+
+
+def test_rows_are_filled_with_dialogues() -> None:
+    samples = [sample(i, 1 + i % 3) for i in range(6)]
+    single, _ = build(samples)
+    rows, report = build(samples, pack_rows=True, max_length=300, max_tokens_per_row=400)
+    combs = [features_to_combs(row) for row in rows]
+    assert report.num_rows == len(rows) < 6
+    assert any(len(row) > 1 for row in combs)
+    assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
+    alone = [c for row in single for c in features_to_combs(row)]
+    assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
+
+
+def test_sampled_history_is_one_plain_sequence() -> None:
+    """The fast path: no branch, the loss on every target where it stands in the history."""
+    one = sample(1, 3)
+    rows, report = build([one], history="sampled")
+    (comb,) = features_to_combs(rows[0])
+    reference, _ = build([one])
+    assert not comb.branches
+    assert comb.num_supervised == features_to_combs(reference[0])[0].num_supervised
+    assert (report.num_rows, report.num_targets) == (1, 3)
+    text = tiny_tokenizer().decode(comb.trunk)
+    assert [text.count(f"jour {turn} de 1.<|im_end|>") for turn in (1, 2, 3)] == [1, 1, 1]
+    assert "It is quiet" not in text
+
+
+def test_sampled_history_keeps_own_replies_where_there_is_no_target() -> None:
+    rows, _ = build([sample(1, 3, targets=[None, "Oui.", "Non."])], history="sampled")
+    (comb,) = features_to_combs(rows[0])
+    text = tiny_tokenizer().decode(comb.trunk)
+    assert "It is quiet and long there.<|im_end|>" in text
+    labelled = tiny_tokenizer().decode([i for i in comb.trunk_labels if i != IGNORE])
+    assert labelled == "Oui.<|im_end|>Non.<|im_end|>"
+
+
+def test_mixed_history_is_drawn_by_seed_and_id() -> None:
+    samples = [sample(i, 2) for i in range(24)]
+    kinds = []
+    for seed in (0, 0, 1):
+        rows, _ = build(samples, history="mixed", seed=seed)
+        kinds.append([not comb.branches for row in rows for comb in features_to_combs(row)])
+    assert kinds[0] == kinds[1] != kinds[2]
+    assert 4 < sum(kinds[0]) < 20

@@ -1,0 +1,85 @@
+"""The attention as transformers calls it, and the choice of what computes it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from gatt.attention.backend import (
+    IMPLEMENTATION,
+    CombAttention,
+    choose_backend,
+    comb_attention_forward,
+    enable_comb_attention,
+)
+from gatt.comb import IGNORE, Branch, Comb
+from tests.support.tiny import tiny_llama, tiny_tokenizer
+from tests.unit.gatt.attention.test_geometry import geometry_of
+from tests.unit.gatt.attention.test_split import plain, tensors
+
+GEOMETRY = geometry_of([Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(4, (1, 2), (1, 2)),))])
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("attn_implementation", "device", "dropout", "expected"),
+    [
+        (None, CPU, 0.0, "split"),
+        (None, CUDA, 0.0, "flex"),
+        (None, CUDA, 0.1, "split"),
+        ("sdpa", CUDA, 0.0, "split"),
+        ("flex_attention", CPU, 0.0, "flex"),
+    ],
+)
+def test_choice_of_the_back_end(attn_implementation, device, dropout, expected) -> None:
+    assert choose_backend(attn_implementation, device, dropout) == expected
+
+
+def test_without_a_packed_row_it_is_sdpa() -> None:
+    model = tiny_llama(tiny_tokenizer())
+    ids = torch.arange(12)[None] % 7
+    mask = torch.tensor([[1] * 9 + [0] * 3])
+    expected = model(input_ids=ids, attention_mask=mask).logits
+    enable_comb_attention(model)
+    assert model.config._attn_implementation == IMPLEMENTATION
+    assert torch.equal(model(input_ids=ids, attention_mask=mask).logits, expected)
+
+
+def test_a_plan_is_made_once_for_each_kind_of_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def plan(geometry, dtype, window):
+        made.append(window)
+        return ()
+
+    monkeypatch.setattr("gatt.attention.backend.plan_blocks", plan)
+    monkeypatch.setattr("gatt.attention.backend.split_attention", lambda *_, **__: None)
+    attention = CombAttention(GEOMETRY, "split")
+    for window in (None, 4, None, 4):
+        attention.attend(*tensors(11), scale=1.0, window=window, softcap=None, dropout=0.0)
+    assert made == [None, 4]
+
+
+def test_a_window_told_by_the_layer_type_alone() -> None:
+    query, key, value = tensors(11)
+    config = SimpleNamespace(layer_types=["full_attention", "sliding_attention"], sliding_window=3)
+    for layer, window in ((0, None), (1, 3)):
+        module = SimpleNamespace(config=config, layer_idx=layer, training=True)
+        found, weights = comb_attention_forward(
+            module, query, key, value, None, comb_attention=CombAttention(GEOMETRY, "split")
+        )
+        assert weights is None
+        expected = plain(query, key, value, GEOMETRY.mask(window), 8**-0.5, None)
+        torch.testing.assert_close(found, expected)
+
+
+def test_what_no_back_end_has() -> None:
+    attention = CombAttention(GEOMETRY, "flex")
+    with pytest.raises(ValueError, match=r"flex_attention has no dropout: set attn_impl.* 'sdpa'"):
+        attention.attend(*tensors(11), scale=1.0, window=None, softcap=None, dropout=0.1)
+    with pytest.raises(ValueError, match="attention sinks cannot be packed"):
+        comb_attention_forward(
+            SimpleNamespace(), *tensors(11), None, comb_attention=attention, s_aux=torch.ones(4)
+        )

@@ -1,0 +1,44 @@
+"""FlexAttention on CPU, which has no backward there: its outputs against the whole mask."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatt.attention.flex import bucket, flex_block_attention, plan_block_mask
+from gatt.comb import IGNORE, Comb
+from tests.support.random_combs import combs
+from tests.unit.gatt.attention.test_geometry import geometry_of
+from tests.unit.gatt.attention.test_split import plain, tensors
+
+
+@given(
+    documents=st.lists(combs(), min_size=1, max_size=3),
+    window=st.none() | st.integers(1, 12),
+    softcap=st.none() | st.just(2.0),
+)
+@settings(deadline=None, max_examples=20)
+def test_outputs_are_those_of_the_whole_mask(documents, window, softcap) -> None:
+    geometry = geometry_of(documents)
+    query, key, value = (t.float() for t in tensors(geometry.num_tokens))
+    mask = plan_block_mask(geometry, window)
+    found = flex_block_attention(query, key, value, mask, scale=0.3, softcap=softcap)
+    expected = plain(query, key, value, geometry.mask(window), 0.3, softcap)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "expected"), [(1, 128), (128, 128), (129, 256), (1000, 1024), (1025, 2048)]
+)
+def test_lengths_come_in_few_buckets(num_tokens, expected) -> None:
+    assert bucket(num_tokens) == expected
+
+
+def test_padding_makes_no_block() -> None:
+    geometry = geometry_of([Comb(tuple(range(130)), (IGNORE,) * 130)])
+    mask = plan_block_mask(geometry)
+    assert mask.shape[-2:] == (256, 256)
+    # Two blocks of queries: the first sees one block of keys, the second both.
+    assert mask.kv_num_blocks.flatten().tolist() == [1, 2]
