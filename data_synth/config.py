@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gatt.errors import ConfigError
-from gatt.generation.base import SamplingParams
+from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
 from gatt.partition import Part
@@ -25,8 +25,8 @@ class TeacherConfig:
     """The teacher: by default the model that will be trained (context distillation)."""
     adapter: str | None = None
     """Folder of an adapter to sample with."""
-    sampling: SamplingParams = field(
-        default_factory=lambda: SamplingParams(max_new_tokens=40, temperature=0.7, top_p=0.9)
+    sampling: SamplingConfig = field(
+        default_factory=lambda: SamplingConfig(max_new_tokens=40, temperature=0.7, top_p=0.9)
     )
     """How replies are drawn."""
     brief: str | None = "Answer in one short sentence."
@@ -68,7 +68,7 @@ class SynthConfig:
     plain_fraction: float = 0.15
     """Share of dialogues without any instruction; keeps ordinary answers intact."""
     seed: int = 0
-    """Fixes the whole plan, and with it every draw."""
+    """Fixes the whole plan and every draw of the teacher; `source.seed` the order of dialogues."""
     part: Part | None = "train"
     """Part of the source's dialogues; evaluation takes another. Null takes all."""
     source: SourceConfig = field(default_factory=SourceConfig)

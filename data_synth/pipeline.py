@@ -114,7 +114,7 @@ def load_source(
         source.request(),
         config.part,
         engine,
-        config.teacher.sampling,
+        config.teacher.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",
         config.teacher.engine.model,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from data_synth.config import TeacherConfig
@@ -69,7 +69,7 @@ def sample_batch(
         ("prefilled", config.prefill_attempts),
     )
     kinds = [kind for kind, num in draws for _ in range(num)]
-    sampling = replace(config.sampling, seed=seed)
+    sampling = config.sampling.params(seed)
     adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):
         waiting = [t for t in turns if t.reply is None and _can(t.sample.instruction, kind)]

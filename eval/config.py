@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eval.samples import History
 from gatt.errors import ConfigError
-from gatt.generation.base import SamplingParams
+from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
 from gatt.instruction import Split
 from gatt.instruction_config import InstructionChoice
@@ -35,10 +35,12 @@ class EvalConfig:
     `adapters`."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""
+    seed: int = 0
+    """Fixes cases, draws and bootstrap; `source.seed` the order of dialogues."""
     engine: EngineConfig = field(default_factory=EngineConfig)
     """The base model."""
-    sampling: SamplingParams = field(
-        default_factory=lambda: SamplingParams(max_new_tokens=32, temperature=0.0)
+    sampling: SamplingConfig = field(
+        default_factory=lambda: SamplingConfig(max_new_tokens=32, temperature=0.0)
     )
     """How replies are drawn; greedy by default."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
@@ -64,8 +66,6 @@ class EvalConfig:
     replies, from turn 1 on."""
     placement: Placement = "system"
     """Where the instruction stands, once, for all arms but the reminder."""
-    seed: int = 0
-    """Fixes cases, draws and bootstrap."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
 

@@ -84,7 +84,8 @@ def _ask(
 def _answer(
     engine: Engine, asked: Sequence[_Asked], adapter: str | None, config: EvalConfig
 ) -> list[Reply]:
-    generations = engine.generate([a.request for a in asked], config.sampling, adapter)
+    params = config.sampling.params(config.seed)
+    generations = engine.generate([a.request for a in asked], params, adapter)
     return [
         Reply(a.case, a.turn, a.kind, a.user, g) for a, g in zip(asked, generations, strict=True)
     ]

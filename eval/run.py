@@ -128,7 +128,7 @@ def _dialogues(
         source.request(),
         config.part,
         engine,
-        config.sampling,
+        config.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",
         config.engine.model,
     )

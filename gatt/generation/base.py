@@ -14,8 +14,8 @@ FinishReason = Literal["stop", "length", "context_limit"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplingParams:
-    """How replies are drawn.
+class SamplingConfig:
+    """How replies are drawn, as a configuration says it: the seed is the stage's own.
 
     Raises:
         ConfigError: a value out of its range.
@@ -27,8 +27,6 @@ class SamplingParams:
     """0 is greedy."""
     top_p: float = 0.95
     """Share of probability mass that is drawn from, in (0, 1]."""
-    seed: int = 0
-    """Seed of every random stream; with a request's key it fixes the draw."""
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -37,6 +35,27 @@ class SamplingParams:
             raise ConfigError(f"temperature is {self.temperature}: expected 0 (greedy) or more")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p is {self.top_p}: expected a share in (0, 1]")
+
+    def params(self, seed: int) -> SamplingParams:
+        """Return what an engine is told."""
+        return SamplingParams(
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingParams(SamplingConfig):
+    """How replies are drawn, with the seed.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    seed: int = 0
+    """Seed of every random stream; with a request's key it fixes the draw."""
 
 
 @dataclass(frozen=True)

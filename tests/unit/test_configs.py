@@ -50,6 +50,14 @@ def test_stages_of_a_whole_run_hand_on_their_output(path: Path) -> None:
         assert configs["train"].output_dir / "adapter" in configs["eval"].adapters.values()
 
 
+@pytest.mark.parametrize(
+    ("cls", "key"), [(SynthConfig, "teacher.sampling.seed"), (EvalConfig, "sampling.seed")]
+)
+def test_a_stage_has_one_seed_of_its_draws(cls: type, key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"unknown key '{key}', did you mean 'seed'\?"):
+        load_config(cls, None, ["output_dir=x", f"{key}=1"])
+
+
 def test_a_misspelt_key_is_caught(tmp_path: Path) -> None:
     text = (CONFIGS / "demo.yaml").read_text(encoding="utf-8")
     path = tmp_path / "demo.yaml"

@@ -13,7 +13,7 @@ from datasets import load_dataset
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig, TeacherConfig
-from data_synth.pipeline import SynthResult, run_synth
+from data_synth.pipeline import SynthResult, load_source, run_synth
 from gatt.cli import main
 from gatt.errors import CatalogError, DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
@@ -208,3 +208,10 @@ def test_the_command_runs_the_configuration_and_says_what_is_there(
     error = capsys.readouterr().err
     assert "belongs to another run" in error
     assert "Traceback" not in error
+
+
+def test_questions_are_answered_under_the_seed_of_the_run(config) -> None:
+    engine = RecordingEngine(lambda _: "On Sunday I play tennis and like gardening.")
+    source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
+    load_source(replace(config, seed=5, source=source), lambda: engine)
+    assert {params.seed for _, params, _ in engine.calls} == {5}

@@ -14,7 +14,7 @@ from eval.judging import judge
 from eval.rollout import BLANK, roll_out
 from gatt.catalog import Catalog, load_catalog
 from gatt.errors import CatalogError, ConfigError, DataError
-from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
 from gatt.instruction import Instruction, Probe, VerifierSpec
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
@@ -121,6 +121,14 @@ def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history
     assert probes[2][:-1] == turns[2][:-1]
     for messages in [*turns.values(), *(m[:-1] for m in probes.values())]:
         assert not any("PROBED" in m or PROBE.question in m for m in messages)
+
+
+@pytest.mark.parametrize("history", ["reference", "own"])
+def test_the_seed_of_the_evaluation_fixes_the_draws(history) -> None:
+    engine = RecordingEngine(say)
+    sampling = SamplingConfig(max_new_tokens=9, temperature=0.7)
+    roll_out(engine, [case()], "base", history, config(seed=7, sampling=sampling))
+    assert {params for _, params, _ in engine.calls} == {sampling.params(7)}
 
 
 def test_an_empty_reply_stays_a_turn_of_an_own_history() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gatt.errors import ConfigError
-from gatt.generation.base import SamplingParams, stream_seed
+from gatt.generation.base import SamplingConfig, SamplingParams, stream_seed
 from gatt.generation.draw import next_tokens, uniform_stream
 
 
@@ -89,5 +89,11 @@ def test_seed_and_key_cannot_run_into_each_other() -> None:
     ],
 )
 def test_values_out_of_range_are_refused(settings, message) -> None:
-    with pytest.raises(ConfigError, match=message):
-        SamplingParams(**settings)
+    for cls in (SamplingConfig, SamplingParams):
+        with pytest.raises(ConfigError, match=message):
+            cls(**settings)
+
+
+def test_a_configuration_and_a_seed_make_the_parameters() -> None:
+    config = SamplingConfig(max_new_tokens=7, temperature=0.3, top_p=0.6)
+    assert config.params(5) == SamplingParams(max_new_tokens=7, temperature=0.3, top_p=0.6, seed=5)
