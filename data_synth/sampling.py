@@ -167,13 +167,28 @@ def _verify(turn: _Turn, text: str, instruction: Instruction | None, kind: Targe
 
 
 def _compose(turn: _Turn, seed: int) -> None:
-    """Add one of the instruction's utterances to a reply that lacked just that."""
+    """Add to a reply those of the instruction's utterances that it lacked.
+
+    One that satisfies no further verifier adds nothing; where each entry of a
+    combination has its own, the reply may need one of each.
+    """
     instruction = turn.sample.instruction
-    if instruction is None or not instruction.utterances or not turn.usable:
+    if instruction is None or not turn.usable:
         return
     rng = random.Random(f"{seed}/{turn.sample.id}/{turn.turn}/compose")
     text = turn.usable if turn.usable[-1] in ".!?…" else turn.usable + "."
-    _verify(turn, f"{text} {rng.choice(instruction.utterances)}", instruction, "composed")
+    num_passed = _num_passed(instruction, turn.usable)
+    has_more = False
+    for utterance in rng.sample(instruction.utterances, len(instruction.utterances)):
+        longer = f"{text} {utterance}"
+        if (num := _num_passed(instruction, longer)) > num_passed:
+            text, num_passed, has_more = longer, num, True
+    if has_more:
+        _verify(turn, text, instruction, "composed")
+
+
+def _num_passed(instruction: Instruction, text: str) -> int:
+    return sum(v.status == "pass" for v in check_all(instruction.verifiers, text))
 
 
 def _finished(

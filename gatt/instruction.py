@@ -18,6 +18,8 @@ Split = Literal["train", "heldout_value", "heldout_family"]
 SPLITS: tuple[str, ...] = get_args(Split)
 Wording = Literal["verbose", "terse"]
 
+ROLE_VERIFIER = "in_character"
+"""Kind of the verifier that marks an entry as a role: a figure or a persona."""
 MOST_DRAWS = 100
 """Draws of a combination before it is called impossible: some entries exclude nearly all others."""
 
@@ -116,7 +118,9 @@ class Instruction:
     probes: tuple[Probe, ...] = ()
     hint: str | None = None
     utterances: tuple[str, ...] = ()
+    """Those of all entries; what a reply lacks may be added from them."""
     prefills: tuple[str, ...] = ()
+    """Those of one entry, since a reply has one beginning; see `compose`."""
 
     @property
     def family(self) -> str:
@@ -182,6 +186,11 @@ def compose(
 ) -> Instruction:
     """Return the instruction that the entries make together, in a random wording.
 
+    Verifiers, probes, hints and utterances of all entries stand side by side.
+    Prefills are those of the first entry that is a role, or else of the first
+    that has any: nothing but the beginning brings a model into a role, whereas a
+    hobby finds room further on.
+
     Args:
         entries: one to three entries that do not conflict, in order.
         rng: source of the choice of wording; the same state gives the same text.
@@ -206,9 +215,14 @@ def compose(
         verifiers=tuple(v for e in entries for v in e.verifiers),
         probes=tuple(p for e in entries for p in e.probes),
         hint=" ".join(hints) or None,
-        utterances=entries[0].utterances if len(entries) == 1 else (),
-        prefills=entries[0].prefills if len(entries) == 1 else (),
+        utterances=tuple(dict.fromkeys(u for e in entries for u in e.utterances)),
+        prefills=_prefills(entries),
     )
+
+
+def _prefills(entries: Sequence[Entry]) -> tuple[str, ...]:
+    roles = [e for e in entries if any(v.kind == ROLE_VERIFIER for v in e.verifiers)]
+    return next((e.prefills for e in (*roles, *entries) if e.prefills), ())
 
 
 def draw_entries(

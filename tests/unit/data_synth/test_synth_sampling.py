@@ -102,6 +102,44 @@ def test_an_utterance_is_added_only_after_every_draw_was_rejected() -> None:
         assert target.verdicts[0]["status"] == "pass"
 
 
+DENTIST = replace(
+    TENNIS,
+    id="hobby.tennis+behaviour.dentist",
+    entries=("hobby.tennis", "behaviour.dentist"),
+    families=("hobby", "behaviour"),
+    verifiers=(*TENNIS.verifiers, VerifierSpec("terms", {"any_of": ["dental"]})),
+    utterances=(
+        "Tennis is my hobby.",
+        "Tennis is fun.",
+        "Are you dental insured?",
+        "Any dental plan?",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "num_tennis", "num_dental"),
+    [(OFF, 1, 1), (f"{OFF} to tennis.", 0, 1), (f"{OFF} to my dental clinic.", 1, 0)],
+)
+def test_a_combination_gets_one_utterance_of_each_rule_that_is_missing(
+    reply, num_tennis, num_dental
+) -> None:
+    sample, _ = teach(reply, DENTIST)
+    for target in sample.targets:
+        assert target.kind == "composed"
+        assert target.reply is not None
+        assert target.reply.startswith(reply)
+        added = target.reply.removeprefix(reply)
+        assert (added.count("Tennis"), added.count("dental")) == (num_tennis, num_dental)
+        assert {v["status"] for v in target.verdicts} == {"pass"}
+
+
+def test_an_utterance_that_breaks_the_other_rule_is_not_a_target() -> None:
+    strict = replace(DENTIST, verifiers=(*TENNIS.verifiers, VerifierSpec("sentences", {"max": 1})))
+    sample, _ = teach(f"{OFF} today.", strict)
+    assert {(t.reply, t.reason) for t in sample.targets} == {(None, "rejected")}
+
+
 def test_nothing_is_composed_when_it_is_off_or_there_is_no_utterance() -> None:
     for sample, _ in (teach(OFF, compose=False), teach(OFF, replace(TENNIS, utterances=()))):
         assert [(t.reply, t.reason, t.kind) for t in sample.targets] == [

@@ -40,7 +40,21 @@ def test_compose_joins_terse_wordings_and_keeps_the_strictest_split() -> None:
     assert (made.id, made.family, made.split) == ("french+napoleon", "combined", "heldout_value")
     assert made.verifiers == FRENCH.verifiers + NAPOLEON.verifiers
     assert made.hint == "Write French. Say you are Napoleon."
-    assert made.utterances == ()  # an utterance of one rule alone would break the other
+    assert made.utterances == ("Oui.",)
+
+
+def test_a_combination_has_the_utterances_of_all_and_the_beginnings_of_its_role() -> None:
+    role = (VerifierSpec("in_character", {"any_of": ["Napoleon"]}),)
+    chess = entry("chess", "hobby", utterances=("I play chess.",), prefills=("I love chess, so",))
+    shop = entry("shop", "behaviour", utterances=("Any coupon?", "I play chess."))
+    napoleon = entry("napoleon", "figure", verifiers=role, prefills=("As Napoleon, I",))
+    silent = entry("ada", "persona", verifiers=role)
+    both = compose([chess, napoleon, shop], random.Random(0))
+    assert both.utterances == ("I play chess.", "Any coupon?")
+    assert both.prefills == ("As Napoleon, I",)
+    assert compose([chess, shop], random.Random(0)).prefills == ("I love chess, so",)
+    assert compose([silent, chess], random.Random(0)).prefills == ("I love chess, so",)
+    assert compose([shop, silent], random.Random(0)).prefills == ()
 
 
 def test_compose_alone_draws_a_verbose_wording_from_the_seed() -> None:
