@@ -11,7 +11,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from gatt.adapter import attach_adapter
 from gatt.attention.packable import packing_problem
 from gatt.chat_template import inspect_template
 from gatt.config import config_dict, save_config
-from gatt.errors import ConfigError
+from gatt.errors import ConfigError, DataError
 from gatt.model_card import write_adapter
 from gatt.models import load_model, load_tokenizer
 from gatt.provenance import provenance
@@ -47,7 +47,7 @@ class TrainResult:
     """False where the same run was already finished, and nothing was done."""
     num_steps: int
     train_loss: float
-    """Mean over the optimiser steps of this start."""
+    """Mean over the logged optimiser steps."""
     num_supervised_tokens: int
     """Trained on, over all epochs and resumes."""
     seconds: float
@@ -201,7 +201,7 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     output = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     result: dict[str, Any] = {
         "num_steps": int(output.global_step),
-        "train_loss": float(output.training_loss),
+        "train_loss": _mean_loss(trainer.state.log_history, float(output.training_loss)),
         "num_supervised_tokens": trainer.num_supervised_tokens,
         "seconds": round(time.monotonic() - start, 1),
     }
@@ -217,9 +217,37 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
 
 
+def _mean_loss(history: Sequence[Mapping[str, Any]], otherwise: float) -> float:
+    """Return the mean loss of the logged steps of all starts; `otherwise` where none was logged.
+
+    The trainer's own mean is of this start alone: 0 for a run that was stopped
+    between its last step and its adapter.
+    """
+    total, last = 0.0, 0
+    for entry in history:
+        if "loss" in entry:
+            total += entry["loss"] * (entry["step"] - last)
+            last = entry["step"]
+    return total / last if last else otherwise
+
+
 def _samples(config: TrainConfig) -> Iterator[GattSample]:
+    """Yield the samples of all files.
+
+    Raises:
+        DataError: broken samples, or two with one id.
+    """
+    places: dict[str, str] = {}
     for path in config.samples:
-        yield from read_samples(path)
+        for number, sample in enumerate(read_samples(path), start=1):
+            place = f"{path} sample {number}"
+            if sample.id in places:
+                raise DataError(
+                    f"{place}: id {sample.id!r} is that of {places[sample.id]} already: expected "
+                    "ids that differ; remove one of the two"
+                )
+            places[sample.id] = place
+            yield sample
 
 
 def _recorded(store: TrainStore) -> TrainResult:

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from gatt import cli
 from gatt.collator import features_to_combs
 from gatt.config import save_config
-from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
+from gatt.errors import ConfigError, DataError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.train import open_store, prepare, train
 from gatt.train_config import TrainConfig
 from gatt.train_store import TrainStore, digest, is_complete
@@ -205,6 +205,29 @@ def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
 def test_missing_samples(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"none.jsonl: cannot read: No such file"):
         digest(tmp_path / "none.jsonl")
+
+
+def test_two_samples_with_one_id(make: Any, tmp_path: Path) -> None:
+    path = write_samples(tmp_path / "twice.jsonl", [sample(1), sample(2), sample(1)])
+    with pytest.raises(DataError, match=r"twice\.jsonl sample 3: id 's-1' is that of .*sample 1"):
+        train(make(samples=(path,)))
+
+
+def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped between the last checkpoint and the adapter, it must not report a loss of 0."""
+    whole = train(make(output_dir=tmp_path / "whole", max_steps=3, save_steps=1))
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("gatt.train.write_adapter", stop)
+        train(make(output_dir=tmp_path / "stopped", max_steps=3, save_steps=1))
+    resumed = train(make(output_dir=tmp_path / "stopped", max_steps=3, save_steps=1))
+    assert resumed.num_steps == 3
+    assert resumed.train_loss == pytest.approx(whole.train_loss, rel=1e-4)
 
 
 def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:
