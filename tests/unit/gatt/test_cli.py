@@ -15,7 +15,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gatt.cli import CommandParser, main, split_overrides
+from gatt.cli import GROUP, CommandParser, main, split_overrides
 from gatt.config_cli import add_config_arguments, config_from_args
 from gatt.environment import prepare_environment
 from gatt.errors import ConfigError, DataError, ToldByMainError
@@ -42,7 +42,11 @@ class Commands:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
         self._entries: list[importlib.metadata.EntryPoint] = []
-        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: self._entries)
+        monkeypatch.setattr(importlib.metadata, "entry_points", self._of_group)
+
+    def _of_group(self, *, group: str) -> list[importlib.metadata.EntryPoint]:
+        # Others look for entry points too: pydantic does for its plugins.
+        return self._entries if group == GROUP else []
 
     def add(
         self,
