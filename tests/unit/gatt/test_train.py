@@ -222,10 +222,12 @@ def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    config = make(output_dir=tmp_path / "stopped", max_steps=3, save_steps=1)
+    with monkeypatch.context() as patch:
         patch.setattr("gatt.train.write_adapter", stop)
-        train(make(output_dir=tmp_path / "stopped", max_steps=3, save_steps=1))
-    resumed = train(make(output_dir=tmp_path / "stopped", max_steps=3, save_steps=1))
+        with pytest.raises(KeyboardInterrupt):
+            train(config)
+    resumed = train(config)
     assert resumed.num_steps == 3
     assert resumed.train_loss == pytest.approx(whole.train_loss, rel=1e-4)
 
