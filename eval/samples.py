@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -11,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError, DataError
 from gatt.instruction import SPLITS, Instruction
+from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Status, Verdict
 
 History = Literal["reference", "own"]
@@ -112,8 +112,7 @@ class Sample:
         known = [f.name for f in fields(cls)]
         for key in raw:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1)
-                hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
+                hint = did_you_mean(key, known, f" (known: {', '.join(known)})")
                 raise DataError(f"unknown key {key!r}{hint}")
         missing = [key for key in known if key not in raw]
         if missing:

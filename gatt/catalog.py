@@ -25,7 +25,6 @@ A file holds one family::
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +36,7 @@ import yaml
 
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import SPLITS, Conflicts, Entry, Probe, VerifierSpec
+from gatt.nearest import did_you_mean
 from gatt.verifiers import build
 
 ENTRY_KEYS = (
@@ -69,8 +69,8 @@ class Catalog:
         for entry in self.entries:
             if entry.id == entry_id:
                 return entry
-        near = difflib.get_close_matches(entry_id, [e.id for e in self.entries], n=1)
-        hint = f": did you mean {near[0]!r}?" if near else ": see `gatt catalog list`"
+        ids = [e.id for e in self.entries]
+        hint = did_you_mean(entry_id, ids, ": see `gatt catalog list`")
         raise CatalogError(f"no catalogue entry {entry_id!r}{hint}")
 
     def select(
@@ -86,8 +86,7 @@ class Catalog:
         """
         for family in families:
             if family not in self.families:
-                near = difflib.get_close_matches(family, self.families, n=1)
-                hint = f", did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(family, self.families)
                 raise CatalogError(
                     f"unknown family {family!r}{hint} (known: {', '.join(self.families)})"
                 )
@@ -96,8 +95,8 @@ class Catalog:
                 raise CatalogError(f"unknown split {split!r} (known: {', '.join(SPLITS)})")
         for value in values:
             if value not in {e.value for e in self.entries} | {e.id for e in self.entries}:
-                near = difflib.get_close_matches(value, [e.value for e in self.entries], n=1)
-                hint = f", did you mean {near[0]!r}?" if near else ": see `gatt catalog list`"
+                values_known = [e.value for e in self.entries]
+                hint = did_you_mean(value, values_known, ": see `gatt catalog list`")
                 raise CatalogError(f"no catalogue entry with value {value!r}{hint}")
         chosen = tuple(
             e
@@ -277,6 +276,5 @@ def _refuse_unknown(raw: Mapping[str, Any], known: Iterable[str], where: str) ->
     known = list(known)
     for key in raw:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
+            hint = did_you_mean(key, known, f" (known: {', '.join(known)})")
             raise CatalogError(f"{where}: unknown key {key!r}{hint}")

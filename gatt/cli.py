@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import errno
 import importlib
 import importlib.metadata
@@ -25,6 +24,7 @@ from typing import Any, NoReturn
 
 from gatt.environment import prepare_environment
 from gatt.errors import ConfigError, GattError, ToldByMainError
+from gatt.nearest import did_you_mean
 
 GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
@@ -102,8 +102,7 @@ def _run(words: list[str]) -> int:
         return 0 if options.help else EXIT_USER_ERROR
     name = words[split]
     if name not in entries:
-        near = difflib.get_close_matches(name, entries, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(sorted(entries))})"
+        hint = did_you_mean(name, entries, f" (known: {', '.join(sorted(entries))})")
         raise ConfigError(f"unknown command {name!r}{hint}")
     module = _load(entries[name])
     args = _parse(module, name, words[split + 1 :])
@@ -204,8 +203,8 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _unknown(parser: argparse.ArgumentParser, word: str) -> str:
-    near = difflib.get_close_matches(word.partition("=")[0], list(_options(parser)), n=1)
-    hint = f", did you mean {near[0]!r}?" if near else f" (see `{parser.prog} --help`)"
+    otherwise = f" (see `{parser.prog} --help`)"
+    hint = did_you_mean(word.partition("=")[0], _options(parser), otherwise)
     return f"unknown argument {word!r}{hint}"
 
 

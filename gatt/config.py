@@ -13,7 +13,6 @@ field is documented by the string under it, which `--help` shows::
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence, Set
@@ -24,6 +23,7 @@ from typing import Any, TypeVar
 from gatt.config_schema import Field, annotation_at, describe, key_names, type_text
 from gatt.config_source import apply_overrides, dump_yaml, read_mapping
 from gatt.errors import ConfigError
+from gatt.nearest import nearest
 from gatt.records import atomic_write_text
 
 __all__ = [
@@ -200,11 +200,11 @@ def _nearest(cls: type, keys: list[str]) -> str:
     prefix = "".join(f"{p}." for p in parents)
     siblings = [n.removeprefix(prefix) for n in names if n.startswith(prefix)]
     siblings = [n for n in siblings if "." not in n]
-    close = difflib.get_close_matches(last.replace("-", "_"), siblings, n=1)
-    if close:
-        return f", did you mean {prefix + close[0]!r}?"
+    close = nearest(last.replace("-", "_"), siblings)
+    if close is not None:
+        return f", did you mean {prefix + close!r}?"
     elsewhere = [n for n in names if n.rpartition(".")[2] == last]
-    elsewhere += difflib.get_close_matches(place, names, n=1, cutoff=0.75)
-    if elsewhere:
-        return f", did you mean {elsewhere[0]!r}?"
+    alike = elsewhere[0] if elsewhere else nearest(place, names, cutoff=0.75)
+    if alike is not None:
+        return f", did you mean {alike!r}?"
     return f" (known: {', '.join(siblings)})"

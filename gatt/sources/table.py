@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import Any
 
 from gatt.dialogue import Dialogue
 from gatt.errors import ConfigError
+from gatt.nearest import did_you_mean
 from gatt.partition import Part
 from gatt.sources.base import SourceReport, SourceRequest, select
 
@@ -32,8 +32,7 @@ def source_reader(source: str) -> Reader:
         ConfigError: no such source; the nearest known one is named.
     """
     if source not in SOURCES:
-        near = difflib.get_close_matches(source, SOURCES, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(source, SOURCES)
         raise ConfigError(
             f"unknown dialogue source {source!r}{hint} (known: {', '.join(sorted(SOURCES))})"
         )
@@ -75,8 +74,7 @@ def _check_options(source: str, reader: Reader, options: dict[str, Any]) -> None
     }
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, known)
             raise ConfigError(
                 f"source {source!r} has no option {name!r}{hint} (known: {', '.join(known)})"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import lru_cache
 from threading import Lock
@@ -12,6 +11,7 @@ from lingua import IsoCode639_1, LanguageDetector, LanguageDetectorBuilder
 from lingua import Language as LinguaLanguage
 
 from gatt.errors import VerifierError
+from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.markup import prose
 from gatt.verifiers.rule import Rule, quote
@@ -112,8 +112,7 @@ class Language(Rule):
 
     def __init__(self, *, language: str) -> None:
         if language not in LANGUAGES:
-            near = difflib.get_close_matches(str(language).lower(), LANGUAGES, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(language, LANGUAGES)
             raise VerifierError(
                 f"verifier {self.kind!r}: unknown language {language!r}{hint} "
                 f"(known ISO 639-1 codes: {', '.join(sorted(LANGUAGES))})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from gatt.errors import VerifierError
 from gatt.instruction import VerifierSpec
+from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
 
 VERIFIERS: dict[str, str] = {
@@ -45,8 +45,7 @@ def verifier_class(kind: str) -> type[Verifier]:
         VerifierError: no such kind; the nearest known one is named.
     """
     if kind not in VERIFIERS:
-        near = difflib.get_close_matches(kind, VERIFIERS, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(kind, VERIFIERS)
         raise VerifierError(
             f"unknown verifier kind {kind!r}{hint} (known: {', '.join(sorted(VERIFIERS))})"
         )
@@ -71,8 +70,7 @@ def _build(kind: str, params_json: str) -> Verifier:
     known = inspect.signature(cls).parameters
     for name in params:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, known)
             raise VerifierError(
                 f"verifier {kind!r} has no parameter {name!r}{hint} (known: {', '.join(known)})"
             )

@@ -234,7 +234,7 @@ def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     out = terminal(talk, "/retyr", "/entry language.fr1", "/save", "Hello", f"/save {path}")
     assert "! '/retyr' is no command: expected one of /retry" in out
-    assert "! no catalogue entry 'language.fr1': did you mean 'language.fr'?" in out
+    assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
     assert "! '/save' is no command" in out
     assert "– | One." in out
     assert f"({path}: saved as chat-" in out

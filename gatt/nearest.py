@@ -1,0 +1,25 @@
+"""The hint behind "unknown …": the known word that was probably meant. No torch here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known word that is most like this one, in capitals or not; None for none.
+
+    Args:
+        word: what was found where a known word was expected, such as a key of a file.
+        known: the words.
+        cutoff: how like it must be, from 0 to 1.
+    """
+    spelled = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(str(word).casefold(), spelled, n=1, cutoff=cutoff)
+    return spelled[close[0]] if close else None
+
+
+def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str:
+    """Return `, did you mean '…'?` to go behind the unknown word, or `otherwise`."""
+    near = nearest(word, known)
+    return f", did you mean {near!r}?" if near is not None else otherwise
