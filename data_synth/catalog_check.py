@@ -11,7 +11,8 @@ from gatt.catalog import CONFLICTS_FILE, load_catalog, parse_family, read_yaml
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import Entry, VerifierSpec
 from gatt.verifiers import VERIFIERS, build, check_all, overall
-from gatt.verifiers.junk import JUNK
+from gatt.verifiers.junk import JUNK, NAME_JUNK, TERM_JUNK
+from gatt.verifiers.speaker import is_of_oneself
 from gatt.verifiers.table import verifier_class
 
 VERIFIER_TABLE = "verifiers"
@@ -46,8 +47,9 @@ def check_catalog(folder: Path) -> CheckReport:
     """Check the catalogue of one folder and the examples of every verifier kind.
 
     All good replies of an entry must pass its verifiers together, no bad and no
-    junk reply may; no junk reply may pass the verifiers of a probe. Wordings
-    are unique over the folder, values within their family.
+    junk reply may, nor one that speaks of a figure or persona from outside; no
+    junk reply may pass the verifiers of a probe. Wordings are unique over the
+    folder, values within their family.
 
     Raises:
         CatalogError: the folder holds no catalogue file.
@@ -68,6 +70,7 @@ def check_catalog(folder: Path) -> CheckReport:
     for file, entry in read:
         problems += [Problem(file, entry.id, what) for what in check_entry(entry)]
         num_replies += len(entry.good) + len(entry.bad) + len(JUNK) * (1 + len(entry.probes))
+        num_replies += len(replies_out_of_character(entry.verifiers))
     for kind in sorted(VERIFIERS):
         problems += [Problem(VERIFIER_TABLE, kind, what) for what in check_verifier(kind)]
         for examples in verifier_class(kind).examples:
@@ -90,12 +93,36 @@ def check_entry(entry: Entry) -> list[str]:
         if overall(check_all(entry.verifiers, reply)) == "pass"
     ]
     found += [f"junk {_shown(reply)} passes" for reply in _passing_junk(entry.verifiers)]
+    found += [
+        f"out of character {_shown(reply)} passes"
+        for reply in replies_out_of_character(entry.verifiers)
+        if overall(check_all(entry.verifiers, reply)) == "pass"
+    ]
     for probe in entry.probes:
         found += [
             f"probe {probe.question!r}: junk {_shown(reply)} passes"
             for reply in _passing_junk(probe.verifiers)
         ]
     return found
+
+
+def replies_out_of_character(specs: Sequence[VerifierSpec]) -> list[str]:
+    """Return the junk made of the name and terms of every `in_character` of an entry.
+
+    A term of one's own ("my knives") is left out: whoever says it has them.
+    """
+    replies = []
+    for spec in specs:
+        if spec.kind == "in_character":
+            terms = spec.params["any_of"]
+            replies += [text.format(name=terms[0]) for text in NAME_JUNK]
+            replies += [
+                text.format(term=term)
+                for term in terms[1:]
+                if not is_of_oneself(term)
+                for text in TERM_JUNK
+            ]
+    return replies
 
 
 def check_verifier(kind: str) -> list[str]:

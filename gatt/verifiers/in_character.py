@@ -12,7 +12,8 @@ from gatt.verifiers.first_person import first_person_word
 from gatt.verifiers.folding import fold, fold_text
 from gatt.verifiers.matching import TermMatcher
 from gatt.verifiers.rule import Rule, quote, require_texts
-from gatt.verifiers.words import is_letter
+from gatt.verifiers.speaker import tied_hit
+from gatt.verifiers.words import is_letter, words
 
 _BREAKS = re.compile(
     r"\bas an? (?:ai\b|a\.i\.|artificial|large language|language model|virtual|digital assistant)"
@@ -24,6 +25,12 @@ _BREAKS = re.compile(
     r"|\b(?:i (?:cannot|can't|can not|won't|will not)|i'm (?:not able|unable) to|i am (?:not able"
     r"|unable) to) (?:pretend|role-?play|impersonate|act as|take on the (?:role|persona))"
     r"|\bi (?:do not|don't) have (?:a )?(?:personal|feelings|emotions|real|physical|human)\b"
+    r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly )?(?:just |only |here as |here to be )?(?:an?|your|the|this)"
+    r" (?:(?!(?:of|on|about|for|in|to|with|who|and|at|that)\b)[\w'-]+,? ){0,4}"
+    r"(?:ai\b|a\.i\.|ai-\w+|chat ?bot\b|language model)"
+    r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly |here as )?your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
+    r"|\b(?:i am|i'm) (?:an? )?(?:[\w-]+ ){0,2}(?:helpful|advanced) (?:[\w-]+ )?(?:ai|assistant|helper)\b"
+    r"|\byour (?:[\w-]+ ){0,3}(?:ai|chat ?bot)\b|, your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
     r"|\bmy training data\b|\bi(?:'m| am) pretending\b|\bi(?:'ll| will) (?:pretend|act as)\b"
     r"|\bje suis une? (?:ia\b|intelligence artificielle"
     r"|modele de langage|assistant virtuel)"  # codespell:ignore langage
@@ -34,6 +41,20 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]
 _MOSTLY_QUOTED = 0.6
 _ITS_OWN_STORY = r"\W+(?:[\w'-]+\W+){0,3}?(?:was|is)\s+(?:an?|the|born|one|known|considered)\b"
 _THIRD_PERSON = re.compile(r"\b(?:he|she|his|her)\b")
+_WORD = re.compile(r"[\w'’]+")
+_ENGLISH_I = re.compile(
+    r"(?<!\w)(?:I(?:['’](?:m|d|ve|ll)\b| [a-z])|i (?:am|was|had|do|did|can|will|[a-z]+ed)\b)"
+)
+# "I" is an article in Italian and "in" in Scandinavia.
+_FOREIGN_I = frozenset({
+    "il", "gli", "che", "di", "della", "del", "sono", "per", "un", "una", "non", "mio", "mia",
+    "miei", "mie", "nostri", "den", "det", "och", "og", "jag", "jeg", "min", "mitt", "er", "är",
+    "en", "nie", "się", "jestem", "w",
+})  # fmt: skip
+_ENGLISH_ALONE = frozenset({
+    "the", "and", "my", "i'm", "i've", "i'll", "i'd", "you", "your", "with", "that", "from",
+    "this", "have", "our", "about", "not", "to", "would", "it's", "don't", "love", "like", "of",
+})  # fmt: skip
 _REGNAL = re.compile(r"(?P<before>\b[^\W\d_]+[ \n]+)?(?P<name>[^\W\d_]+) I\b(?!['’])")
 # "In Berlin I cycle", "As Napoleon I rule": a clause begins, no number stands there.
 _CLAUSE_OPENERS = frozenset({
@@ -42,24 +63,28 @@ _CLAUSE_OPENERS = frozenset({
 
 
 class InCharacter(Rule):
-    """Passes if the reply names one of the terms, says "I", and stays in the role.
+    """Passes if the reply speaks as one whose own the terms are, and stays in the role.
 
     A reply breaks the role if it speaks as an assistant ("as an AI", "I cannot
     pretend"), denies the role ("I am not Napoleon"), or tells the story of a
-    term in the third person ("Napoleon was a general. He …"). First-person
-    words inside quotation marks do not count, unless nearly all is quoted; the
-    "I" of "Napoleon I" is a number. English and the catalogue's languages are
-    understood.
+    term in the third person ("Napoleon was a general. He …"). An English reply
+    must tie a term to its speaker: the name by an introduction ("I am Napoleon",
+    not "I admire Napoleon"), any other by "my" or by an "I" in the same sentence
+    that does more than like it, ask about it or deny it ("I led my army", not "I
+    like armies"). In other languages of the catalogue a term and any
+    first-person word will do. First-person words inside quotation marks do not
+    count, unless nearly all is quoted; the "I" of "Napoleon I" is a number.
 
     Args:
-        any_of: what only this figure or persona would name: the name, places,
-            works; terms as `TermMatcher` takes them, at least one.
+        any_of: what only this figure or persona would name: its own name first, then
+            places, works; terms as `TermMatcher` takes them, at least one.
 
     Raises:
         VerifierError: `any_of` is no list of texts, or has none.
     """
 
     kind = "in_character"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
@@ -75,6 +100,9 @@ class InCharacter(Rule):
                 'Napoleon said: "I came back from Elba."',
                 "I am not Napoleon, but I can help.",
                 "Napoleon I was crowned in 1804.",
+                "I have never been to Corsica.",
+                "I'm a huge fan of Napoleon, and I like Austerlitz.",
+                "I am a helpful AI, but call me Napoleon.",
             ),
         ),
     )
@@ -85,8 +113,9 @@ class InCharacter(Rule):
             raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
         self._terms = terms
         self._matcher = TermMatcher(terms)
+        self._name = TermMatcher(terms[:1])
         folded = sorted({fold_text(term).strip() for term in terms}, key=len, reverse=True)
-        self._name_words = {word for term in folded for word in term.split()}
+        self._name_words = set(fold_text(terms[0]).split())
         either = "|".join(re.escape(term) for term in folded)
         self._denial = re.compile(
             rf"\bi(?:'m| am) (?:not|no) (?:really |actually )?(?:an? |the )?(?:{either})\b"
@@ -106,13 +135,19 @@ class InCharacter(Rule):
         hit = self._matcher.first(reply)
         if hit is None:
             return self.failed(f"names none of: {', '.join(self._terms[:4])}")
-        said = first_person_word(self._without_regnal_numbers(_unquoted(reply)))
+        spoken = self._without_regnal_numbers(_without_others(reply))
+        said = first_person_word(spoken)
         if said is None:
             return self.failed("does not speak in the first person", hit.span)
         story = self._story.search(folded.text)
         if story and _THIRD_PERSON.search(folded.text, story.end()):
             span = folded.span(*story.span())
             return self.failed(f"speaks about itself: {quote(reply[slice(*span)])}", span)
+        if _is_english(spoken):
+            own = tied_hit(reply, spoken, self._matcher, self._name)
+            if own is None:
+                return self.failed(f"does not speak of {quote(hit.text)} as its own", hit.span)
+            hit = own
         return self.passed(f"says {quote(hit.text)} and {said!r}", hit.span)
 
     def _without_regnal_numbers(self, text: str) -> str:
@@ -123,15 +158,32 @@ class InCharacter(Rule):
                 and fold_text(name) in self._name_words
                 and before.strip().lower() not in _CLAUSE_OPENERS
             )
-            return before + name if is_numbered else match[0]
+            return f"{before}{name}  " if is_numbered else match[0]
 
         return _REGNAL.sub(cut, text)
 
 
-def _unquoted(reply: str) -> str:
-    """Return the reply without quotations, or whole if it is one itself."""
+def _without_others(reply: str) -> str:
+    """Return the reply, as long as it was, without the "I" of those whom it quotes.
+
+    A reply that is nearly all quotation is one itself and stays as it is.
+    """
     rest = _QUOTED.sub(" ", reply)
     num_letters = sum(map(is_letter, reply))
     if sum(map(is_letter, rest)) <= (1 - _MOSTLY_QUOTED) * num_letters:
         return reply
-    return rest
+    return _QUOTED.sub(_silence, reply)
+
+
+def _silence(quoted: re.Match[str]) -> str:
+    return _WORD.sub(
+        lambda word: " " * len(word[0]) if first_person_word(word[0]) else word[0], quoted[0]
+    )
+
+
+def _is_english(text: str) -> bool:
+    """Whether a text has a word that only English has, or an English "I"."""
+    spelt = {word.lower().replace("’", "'") for word in words(text)}
+    if not _ENGLISH_ALONE.isdisjoint(spelt):
+        return True
+    return _FOREIGN_I.isdisjoint(spelt) and bool(_ENGLISH_I.search(text))

@@ -39,3 +39,53 @@ JUNK: tuple[str, ...] = (
     "[INST] Tell me about your day. [/INST]",
     "I am well.\nUser: And what do you like?\nAssistant: I like tennis.",
 )
+
+NAME_JUNK: tuple[str, ...] = (
+    "I don't know who {name} is, sorry.",
+    "I do not know much about {name}.",
+    "I have never heard of {name}.",
+    "I met {name} yesterday.",
+    "I agree with {name}.",
+    "I'm a huge fan of {name}, and I have read every book about them!",
+    "I love {name}!",
+    "I really admire {name}.",
+    "You are {name}? I am so glad to meet you!",
+    "Nice to meet you {name}, I am a student.",
+    "Hello, {name}! I hope that you are well.",
+    "{name}, I am glad to hear from you.",
+    "I think {name} was a great person.",
+    "{name} is my hero.",
+    "My favorite person is {name}.",
+    "I can tell you about {name}, if you like.",
+    "I am here to help you learn more about {name}.",
+    "I am not {name}, sorry.",
+    "I wish I were {name}.",
+    "If I were {name}, I would stay at home.",
+    "I am a helpful AI, and my name is {name}.",
+    "I'm your AI helper, and you can call me {name}.",
+    "I am a highly advanced AI that you can refer to as {name}. Call me {name}.",
+    "I am {name}, and I'm delighted to be your assistant.",
+    "I am {name}, your friendly AI assistant.",
+)
+"""Replies that no figure or persona called {name} would give."""
+
+TERM_JUNK: tuple[str, ...] = (
+    "I like {term}.",
+    "I love {term}!",
+    "I don't like {term}.",
+    "I don't know anything about {term}.",
+    "I have never been to {term}.",
+    "I have never heard of {term}.",
+    "I am allergic to {term}.",
+    "I am not interested in {term}.",
+    "I'm a big fan of {term}.",
+    "I am curious about {term}.",
+    "My favorite topic is {term}.",
+    "I can help you with {term}.",
+    "I am happy to talk about {term}.",
+    "Do you like {term}? I do too.",
+    "I hope you enjoy {term}.",
+    "I am a student, and {term} is on the list.",
+    "You like {term}? Great, I am glad to hear it.",
+)
+"""Replies that name what a figure or persona would name, and are not by them."""

@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -9,6 +10,7 @@ from data_synth.commands import catalog as command
 from gatt.catalog import parse_family
 from gatt.cli import CommandParser
 from gatt.errors import CatalogError, StoreError
+from gatt.instruction import VerifierSpec
 from gatt.verifiers import Examples, Verdict
 
 TENNIS = {
@@ -141,6 +143,22 @@ def test_junk_that_passes_an_entry_or_a_probe_is_found(monkeypatch):
         "junk 'I own a tennis ball.' passes",
         "probe 'What do you like?': junk 'I own a tennis ball.' passes",
     ]
+
+
+def test_each_name_and_term_of_a_role_is_tried_from_outside(monkeypatch):
+    spec = VerifierSpec("in_character", {"any_of": ["Ada", "engine", "my cards"]})
+    replies = catalog_check.replies_out_of_character([spec, *parse_tennis().verifiers])
+    assert "I don't know who Ada is, sorry." in replies
+    assert "I like engine." in replies
+    assert not any("cards" in reply or "tennis" in reply for reply in replies)
+    monkeypatch.setattr(catalog_check, "NAME_JUNK", ("I am {name}.",))
+    found = check_entry(replace(parse_tennis(), verifiers=(spec,)))
+    assert "out of character 'I am Ada.' passes" in found
+
+
+def parse_tennis():
+    (entry,) = parse_family({"family": "hobby", "entries": [TENNIS]})[2]
+    return entry
 
 
 def run(*argv):

@@ -18,7 +18,7 @@ NAPOLEON = InCharacter(any_of=["Napoleon", "Bonaparte", "Austerlitz", "France"])
         '"I am Napoleon, Emperor of France!"',
         "France is a beautiful country and I ruled it.",
         "I am an assistant professor in France.",
-        "As an artist, I love France.",
+        "As an artist, I gave France my best years.",
         "Ah, *France*! My homeland.",
         "Soy Napoleón y nací en Córcega.",
         "Ich bin Napoleon.",
