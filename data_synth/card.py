@@ -13,6 +13,9 @@ from gatt.records import atomic_write_text
 from gatt.sample import GattSample, read_samples
 from gatt.sources import SourceReport
 
+SYSTEM_REMOVED = "system message removed"
+"""What a source's report calls it."""
+
 
 def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None:
     """Write `README.md` beside the samples: Markdown with the hub's metadata head."""
@@ -48,7 +51,8 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         ),
         "## Dialogues\n\n"
         f"Source `{report.source}`: {report.num_read} read, {report.num_kept} kept.\n\n"
-        + _table(("dropped because", "dialogues"), report.dropped.most_common() or [("none", 0)]),
+        + _table(("dropped because", "dialogues"), report.dropped.most_common() or [("none", 0)])
+        + _changes(report),
         _example(example),
         "## Configuration\n\n```yaml\n" + to_yaml(config) + "```\n",
     ]
@@ -67,6 +71,20 @@ def _head(config: SynthConfig, num_samples: int) -> str:
         'none. Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.\n\n'
         "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
     )
+
+
+def _changes(report: SourceReport) -> str:
+    if not report.changed:
+        return ""
+    text = "\n\nAltered before use, whether kept in the end or not:\n\n" + _table(
+        ("altered", "dialogues"), report.changed.most_common()
+    )
+    if report.changed[SYSTEM_REMOVED]:
+        text += (
+            "\n\nThe system messages of the dialogues are **not** in these samples: the instruction "
+            "takes their place."
+        )
+    return text
 
 
 def _family_table(counts: Mapping[tuple[str, str, str], int]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data_synth.card import write_card
+from data_synth.card import SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
 from data_synth.plan import PlannedSample, plan_samples
 from data_synth.sampling import sample_batch
@@ -59,6 +59,13 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     catalog = config.instructions.load()
     engine = engine or _once(lambda: _teacher(config))
     dialogues, report = load_source(config, engine)
+    if num_removed := report.changed[SYSTEM_REMOVED]:
+        log.warning(
+            "source %s: %d dialogues had a system message of their own, which was removed: the "
+            "instruction takes its place; put what must hold into a catalogue entry",
+            report.source,
+            num_removed,
+        )
     plan = plan_samples(
         dialogues,
         catalog,

@@ -162,6 +162,24 @@ def test_the_counts_of_the_card_add_up(config) -> None:
     assert head["configs"][0]["data_files"] == "samples.jsonl"
 
 
+def test_removed_system_messages_are_told_in_the_log_and_on_the_card(config, caplog) -> None:
+    path = Path(config.source.path or "")
+    make(config)
+    plain_card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    assert "system message" not in plain_card + caplog.text
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for row in rows[:4]:
+        row["messages"].insert(0, {"role": "system", "content": "You work for Acme."})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    other = replace(config, output_dir=config.output_dir.with_name("other"))
+    make(other)
+    (told,) = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert told.startswith("source jsonl: 4 dialogues had a system message of their own, which was")
+    card = (other.output_dir / "README.md").read_text(encoding="utf-8")
+    assert "| system message removed | 4 |" in card
+    assert "are **not** in these samples: the instruction takes their place" in card
+
+
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
