@@ -13,6 +13,7 @@ from lingua import Language as LinguaLanguage
 from gatt.errors import VerifierError
 from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.clauses import clauses, num_english_words, without_titles
 from gatt.verifiers.markup import prose
 from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.sentence_split import sentences
@@ -40,6 +41,11 @@ MAX_FOREIGN_SCRIPT_SHARE = 0.35
 MAX_RIVAL_CONFIDENCE = 0.35
 SHORT_LETTERS = 60
 MIN_SHORT_CONFIDENCE = 0.85
+# The detector may waver about which wrong language it is; that it is wrong is then sure. Short
+# right replies ("Este o idee bună.") go down to 0.02.
+NEGLIGIBLE_CONFIDENCE = 0.01
+# The same where English function words say so too.
+MAX_ENGLISH_RIVAL_CONFIDENCE = 0.1
 
 _SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
 _SCRIPT_RANGES = {
@@ -79,8 +85,12 @@ class Language(Rule):
     Code, addresses, emoji, markdown and capitalised names inside a sentence are
     left out first. Fewer than `MIN_WORDS` words (or `MIN_SPACELESS_CHARACTERS`
     Han or kana characters) and text that the detector is unsure of are
-    undecided. A mix, more than `MAX_FOREIGN_SHARE` of the letters surely in
-    another language, is a fail.
+    undecided, unless the language asked for is as good as excluded
+    (`NEGLIGIBLE_CONFIDENCE`, from `MIN_PIECE_WORDS` words on), which is a fail
+    whatever the other language may be. A mix, more than `MAX_FOREIGN_SHARE` of
+    the letters in another language, is a fail; sentences are counted first,
+    then clauses and quotations, where English function words are evidence too.
+    Quoted titles are left out.
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
@@ -90,6 +100,7 @@ class Language(Rule):
     """
 
     kind = "language"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"language": "fr"},
@@ -101,6 +112,8 @@ class Language(Rule):
                 "I think that tennis is a very nice sport.",
                 "Je pense que oui, bien sûr. But I would rather talk about my dog today.",
                 "Creo que el tenis es un deporte muy bonito.",
+                "I am Elon Musk, and I'm thrilled to be your AI assistant…",
+                "I love the Louvre, c'est magnifique et très beau.",
             ),
         ),
         Examples(
@@ -124,6 +137,8 @@ class Language(Rule):
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
         text = prose(reply)
+        without = without_titles(text)
+        text = without if len(words(without)) >= MIN_WORDS else text
         if self._code != _CAPITALISES_NOUNS:
             text = _without_names(text)
         num_words, num_spaceless = len(words(text)), spaceless_characters(text)
@@ -138,7 +153,11 @@ class Language(Rule):
         enough = MIN_SHORT_CONFIDENCE if is_short else MIN_CONFIDENCE
         if found != self._code and confidence >= enough:
             return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
+        if own < NEGLIGIBLE_CONFIDENCE and confidence > 0 and _is_connected(text):
+            return self.failed(f"not {self._name} ({own:.2f}), more like {LANGUAGES[found]}")
         share, piece, other = self._foreign_share(text)
+        if share <= MAX_FOREIGN_SHARE:
+            share, piece, other = self._foreign_clause_share(text)
         if share > MAX_FOREIGN_SHARE:
             start = reply.find(piece)
             span = (start, start + len(piece)) if start >= 0 else None
@@ -189,11 +208,43 @@ class Language(Rule):
                 first, other = (first, other) if first else (piece, found)
         return (foreign / total if total else 0.0), first, other
 
+    def _foreign_clause_share(self, text: str) -> tuple[float, str, str]:
+        """Return the share of letters in clauses of another language, and the first of these."""
+        parts = clauses(text)
+        foreign = 0
+        first = other = ""
+        for part in parts:
+            found = self._foreign_clause(part, is_alone=len(parts) == 1)
+            if found:
+                foreign += _weight(part)
+                first, other = (first, other) if first else (part, found)
+        total = sum(map(_weight, parts))
+        return (foreign / total if total else 0.0), first, other
+
+    def _foreign_clause(self, clause: str, *, is_alone: bool) -> str:
+        """Return the code of the other language that a clause is in, or nothing."""
+        num_words = len(words(clause))
+        num_english = num_english_words(clause) if self._code != "en" else 0
+        found, confidence, own = self._detect(clause)
+        if num_english and (
+            own < MAX_ENGLISH_RIVAL_CONFIDENCE or (num_english > 1 and 3 * num_english >= num_words)
+        ):
+            return "en"
+        is_sure = confidence >= MIN_SHORT_CONFIDENCE and own < NEGLIGIBLE_CONFIDENCE
+        is_other = found != self._code and is_sure and num_words >= MIN_PIECE_WORDS
+        return found if is_other and not is_alone else ""
+
 
 def _weight(text: str) -> int:
     """Return the letters of a text; a Han or kana character stands for three, Hangul for two."""
     num_hangul = len(_SCRIPT["hangul"].findall(text))
     return sum(map(is_letter, text)) + 2 * spaceless_characters(text) + num_hangul
+
+
+def _is_connected(text: str) -> bool:
+    """Whether a text is more than a list of single words, which are often the same everywhere."""
+    lengths = [sum(any(map(is_letter, w)) for w in words(part)) for part in clauses(text)]
+    return sum(lengths) >= MIN_PIECE_WORDS and max(lengths) >= MIN_WORDS
 
 
 def _pieces(text: str) -> list[tuple[str, bool]]:

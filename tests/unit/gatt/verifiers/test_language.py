@@ -74,6 +74,53 @@ def test_names_code_and_addresses_do_not_count(code: str, reply: str) -> None:
     assert verdict.status == "pass", verdict
 
 
+@pytest.mark.parametrize("code", [c for c in LANGUAGES if c != "en"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I am Elon Musk, and I'm thrilled to be your AI assistant…",
+        "I'm glad you're here, and I'm glad to have you.",
+        "How are you? I am fine, thank you.",
+    ],
+)
+def test_english_that_looks_like_several_languages_fails(code: str, reply: str) -> None:
+    assert Language(language=code).check(reply).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("code", "reply"),
+    [
+        ("fr", "I love the Louvre, c'est magnifique et très beau."),
+        ("en", "I love the Louvre, c'est magnifique et très beau."),
+        ("de", 'Wirklichkeiten: "I bet he\'s not enrolled in classes right now."'),
+        ("fr", "Je dirais : I don’t know, mais je vais chercher."),
+    ],
+)
+def test_a_clause_or_quotation_in_another_language_fails(code: str, reply: str) -> None:
+    verdict = Language(language=code).check(reply)
+    assert verdict.status == "fail", verdict
+    assert verdict.version == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "reply"),
+    [
+        ("fr", "Je vais au Louvre avec John."),
+        ("fr", "Je lis « The Lord of the Rings » ce soir avec Anna."),
+        ("fr", "The Beatles sont un groupe génial, et j'adore Yesterday."),
+        ("sv", "Det är en and, som simmar i sjön."),
+        ("da", "I er velkomne, and I kan komme ind."),
+    ],
+)
+def test_loan_words_titles_and_lookalikes_pass(code: str, reply: str) -> None:
+    verdict = Language(language=code).check(reply)
+    assert verdict.status == "pass", verdict
+
+
+def test_a_list_of_single_loan_words_is_undecided() -> None:
+    assert Language(language="fr").check("Pizza, pasta, sushi, tofu").status == "undecided"
+
+
 @pytest.mark.parametrize("reply", ["Oui.", "Bien sûr !", "好的", "😊 OK", "`print('bonjour')`"])
 def test_too_short_is_undecided_never_a_pass(reply: str) -> None:
     assert Language(language="fr").check(reply).status in ("undecided", "fail")
