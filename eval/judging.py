@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eval.rollout import Reply
 from eval.samples import History, Sample
-from gatt.instruction import Entry, VerifierSpec
+from gatt.instruction import Entry, Instruction, VerifierSpec
 from gatt.verifiers import Status, Verdict, check_all, overall
 
 RUNNER = "run"
@@ -18,7 +18,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
 
     - A turn or probe under an instruction: all its verifiers must pass.
     - A turn of a plain dialogue: it passes, as a false trigger, if it follows
-      any entry of the pool, though nothing asked for that.
+      any entry of the pool, though nothing asked for that. The pool must hold
+      no entry that ordinary replies follow, see `eval.triggers`.
     - No reply for want of context is `undecided`.
     """
     case, text = reply.case, reply.generation.text
@@ -46,20 +47,40 @@ def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdic
     text, case = reply.generation.text, reply.case
     if reply.generation.finish == "context_limit" and not text:
         return "undecided", (Verdict("undecided", "the context is full: no reply", RUNNER, 1),)
-    if case.instruction is None:
-        return _false_trigger(text, pool)
-    specs: tuple[VerifierSpec, ...] = case.instruction.verifiers
     if reply.kind == "probe" and case.probe is not None:
-        specs = case.probe.verifiers
+        return _checked(case.probe.verifiers, text)
+    return verdicts_of_turn(text, case.instruction, pool)
+
+
+def verdicts_of_turn(
+    text: str, instruction: Instruction | None, pool: Sequence[Entry]
+) -> tuple[Status, tuple[Verdict, ...]]:
+    """Return what the rules say of the reply to an ordinary turn; see `judge`."""
+    if instruction is None:
+        return _false_trigger(text, pool)
+    return _checked(instruction.verifiers, text)
+
+
+def _checked(specs: Sequence[VerifierSpec], text: str) -> tuple[Status, tuple[Verdict, ...]]:
     verdicts = check_all(specs, text)
     return overall(verdicts), verdicts
 
 
 def _false_trigger(text: str, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdict, ...]]:
+    if not pool:
+        why = "no instruction is told apart from ordinary replies"
+        return "undecided", (Verdict("undecided", why, RUNNER, 1),)
+    open_entries = []
     for entry in pool:
-        verdicts = check_all(entry.verifiers, text)
-        if overall(verdicts) == "pass":
+        status, verdicts = _checked(entry.verifiers, text)
+        if status == "pass":
             first = verdicts[0]
             evidence = f"follows {entry.id} unasked: {first.evidence}"
             return "pass", (Verdict("pass", evidence, first.verifier, first.version, first.span),)
+        if status == "undecided":
+            open_entries.append(entry.id)
+    if open_entries:
+        more = f" or {len(open_entries) - 1} more" if len(open_entries) > 1 else ""
+        why = f"cannot tell if it follows {open_entries[0]}{more}"
+        return "undecided", (Verdict("undecided", why, RUNNER, 1),)
     return "fail", (Verdict("fail", "follows no instruction of the pool", RUNNER, 1),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,10 +17,12 @@ from eval.report.render import render_report
 from eval.report.selection import SCHEMA
 from eval.rollout import roll_out
 from eval.samples import Sample
+from eval.triggers import Triggers, find_triggers, own_replies
+from eval.vacuous import vacuous_curves
+from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import config_dict, fingerprint, save_config
 from gatt.dialogue import Dialogue
-from gatt.errors import ModelError
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
@@ -30,6 +31,7 @@ from gatt.records import RecordStore, atomic_write_json, atomic_write_text, read
 from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
+from gatt.weights import adapter_digest, model_digest
 
 ROLLOUTS_FILE = "rollouts.jsonl"
 """One line per arm, history and case: the unit of resuming."""
@@ -54,7 +56,8 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
     Args:
         config: the whole of it.
         engine: makes the engine when it is needed; default: the configured model
-            with the configured adapters.
+            with the configured adapters. Another one is not looked into: that its
+            model stays the same is up to the caller.
 
     Raises:
         ConfigError: a source that cannot be had.
@@ -71,10 +74,15 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
         return made[0]
 
     catalog = config.instructions.load()
-    dialogues, source = _dialogues(config, get_engine)
+    model_weights = "" if engine else model_digest(config.engine.model)
+    dialogues, source = _dialogues(config, get_engine, model_weights)
     cases = make_cases(config, catalog, dialogues)
-    pool = config.instructions.select(catalog, ())
-    settings = fingerprinted(config)
+    triggers = _triggers(config, catalog, dialogues, cases)
+    settings = fingerprinted(config) | {"model_weights": model_weights}
+    pool = triggers.entries if triggers else ()
+    if triggers:
+        rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in pool]
+        settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
     mark = fingerprint({"settings": settings, "cases": [_case_row(c) for c in cases]})
     work = [
         (arm, history, cases[start : start + config.batch_cases])
@@ -102,7 +110,17 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
                     store.append({"key": _key(arm, history, case), "samples": rows})
                     num_new += len(rows)
                     bar.advance(1)
-    return _close(config, cases, source.as_dict(), made, num_new)
+    return _close(config, cases, triggers, source.as_dict(), made, num_new)
+
+
+def _triggers(
+    config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogue], cases: Sequence[Case]
+) -> Triggers | None:
+    """Return what counts as a false trigger, None in a run without plain dialogues."""
+    if not config.num_plain:
+        return None
+    replies = own_replies(dialogues, cases, config.turns)
+    return find_triggers(config.instructions.select(catalog, ()), replies)
 
 
 def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
@@ -116,7 +134,7 @@ def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
 
 
 def _dialogues(
-    config: EvalConfig, engine: Callable[[], Engine]
+    config: EvalConfig, engine: Callable[[], Engine], model_weights: str
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of the source; `questions` are answered by the base model and kept."""
     if config.source.name != "questions":
@@ -130,7 +148,7 @@ def _dialogues(
         engine,
         config.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",
-        config.engine.model,
+        f"{config.engine.model} {model_weights}",
     )
 
 
@@ -141,23 +159,12 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
         del settings[key]
     for key in ("device", "max_rows", "max_cache_tokens"):
         del settings["engine"][key]
-    weights = {name: _adapter_mark(folder) for name, folder in _adapters(config).items()}
+    weights = {name: adapter_digest(folder) for name, folder in _adapters(config).items()}
     return settings | {"verifiers": verifier_versions(), "adapter_weights": weights}
 
 
 def _adapters(config: EvalConfig) -> dict[str, Path]:
     return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}
-
-
-def _adapter_mark(folder: Path) -> str:
-    """Return what tells two adapters apart: the hash of the weights."""
-    weights = folder / "adapter_model.safetensors"
-    try:
-        return hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
-    except OSError:
-        raise ModelError(
-            f"{folder}: no adapter_model.safetensors: expected a folder saved by `gatt train`"
-        ) from None
 
 
 def _key(arm: str, history: str, case: Case) -> str:
@@ -176,6 +183,7 @@ def _case_row(case: Case) -> list[Any]:
 def _close(
     config: EvalConfig,
     cases: Sequence[Case],
+    triggers: Triggers | None,
     source: dict[str, object],
     made: Sequence[Engine],
     num_new: int,
@@ -203,13 +211,16 @@ def _close(
         run["verifiers"] = verifier_versions()
         counters = getattr(made[0], "counters", None) if made else None
         run["tokens"] = asdict(counters) if counters else {}
+    pool = triggers.entries if triggers else ()
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [asdict(p) for p in curves(samples)],
+        "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, pool))],
         "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
-        "notes": _notes(config, cases),
+        "notes": _notes(config, cases, triggers),
     }
+    if triggers:
+        results["false_triggers"] = triggers.as_dict()
     atomic_write_json(path, results)
     report = config.output_dir / REPORT_FILE
     render_report(results, samples, report)
@@ -233,7 +244,7 @@ def _head(config: EvalConfig) -> dict[str, Any]:
     }
 
 
-def _notes(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
+def _notes(config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None) -> list[str]:
     notes = []
     num_dialogues = len({c.dialogue.id for c in cases})
     if num_dialogues < len(cases):
@@ -243,6 +254,12 @@ def _notes(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
     if REMINDER in config.arms:
         notes.append(
             "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
+        )
+    if triggers:
+        total = len(triggers.entries) + len(triggers.left_out)
+        notes.append(
+            f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
+            f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
         )
     if config.part != "eval":
         notes.append(

@@ -23,7 +23,15 @@ METRICS: Mapping[str, Callable[[Iterable[Sample]], Outcomes]] = {
 }
 """Name -> function. A new metric is one file, one line here, one test."""
 
-PASS_IS_BAD = frozenset({"false_trigger"})
+VACUOUS: Mapping[str, str] = {
+    "adherence": "vacuous_adherence",
+    "false_trigger": "vacuous_false_trigger",
+}
+"""Metric -> the same of the dialogue's own replies, which nobody wrote under the instruction."""
+OWN_REPLIES = "dialogue"
+"""The value of `arm` in the records of the vacuous metrics."""
+
+PASS_IS_BAD = frozenset({"false_trigger", VACUOUS["false_trigger"]})
 """Metrics that count errors: there the pessimistic rate is the higher one."""
 
 ALL = "all"
@@ -73,7 +81,10 @@ class CurvePoint:
         return cls(**raw)
 
 
-def curves(samples: Iterable[Sample]) -> list[CurvePoint]:
+def curves(
+    samples: Iterable[Sample],
+    metrics: Mapping[str, Callable[[Iterable[Sample]], Outcomes]] = METRICS,
+) -> list[CurvePoint]:
     """Return every rate that the samples allow.
 
     For each arm and history: every metric with at least one sample, at every
@@ -96,6 +107,6 @@ def curves(samples: Iterable[Sample]) -> list[CurvePoint]:
             **asdict(rate_of(outcomes, is_pass_good=metric not in PASS_IS_BAD)),
         )
         for (arm, history, split, family), members in groups.items()
-        for metric, measure in METRICS.items()
+        for metric, measure in metrics.items()
         for turn, outcomes in sorted(measure(members).items())
     ]

@@ -39,7 +39,7 @@ def rate_with_interval(point: CurvePoint) -> str:
 def counts(point: CurvePoint) -> str:
     """Return "10/12, 4?": passed of decided replies, and undecided ones if there are any."""
     undecided = f", {point.num_undecided}?" if point.num_undecided else ""
-    return f"{point.num_passed}/{point.num_decided}{undecided}"
+    return f"{point.num_passed}/{point.num_decided}{undecided}".replace(" ", NO_BREAK)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ METRIC_NOTES: Mapping[str, str] = {
     "adherence": "Share of ordinary replies that follow the instruction.",
     "survival": "Share of dialogues in which every reply asked so far followed it.",
     "probe_recall": "Share of off-the-record questions answered in the sense of the instruction.",
-    "false_trigger": "Share of replies that follow an instruction nobody gave; lower is better.",
+    "false_trigger": "Share of replies that follow an instruction nobody gave, of those that "
+    "ordinary replies do not satisfy; lower is better.",
 }
 
 

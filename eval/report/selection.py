@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval.metrics.curves import ALL, METRICS, CurvePoint
+from eval.metrics.curves import ALL, METRICS, VACUOUS, CurvePoint
 from gatt.errors import DataError
 from gatt.instruction import SPLITS
 
@@ -40,6 +40,10 @@ METRIC_NAMES: Mapping[str, str] = {
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     return ARM_NAMES.get(arm, arm)
+
+
+OWN_REPLIES_NAME = "the dialogue itself"
+"""What readers call the dialogue's own replies, the reference of the vacuous metrics."""
 
 
 def metric_name(metric: str) -> str:
@@ -82,13 +86,14 @@ class Curves:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms: base, gatt, the reminder, then the others as they come."""
-        return _ordered((p.arm for p in self.points), ARM_ORDER)
+        """The arms: base, gatt, the reminder, then the others as they come; no own replies."""
+        return _ordered((p.arm for p in self.points if p.metric not in VACUOUS.values()), ARM_ORDER)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that were measured."""
-        return _ordered((p.metric for p in self.points), tuple(METRICS))
+        """The metrics of the arms that were measured."""
+        found = (p.metric for p in self.points if p.metric not in VACUOUS.values())
+        return _ordered(found, tuple(METRICS))
 
     @property
     def histories(self) -> tuple[str, ...]:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from eval.metrics.curves import ALL, CurvePoint
+from eval.metrics.curves import ALL, VACUOUS, CurvePoint
 from eval.metrics.half_life import half_life
 from eval.report.headline import NO_BREAK, counts, headline, rate_with_interval
 from eval.report.selection import (
     HISTORY_NAMES,
+    OWN_REPLIES_NAME,
     SPLIT_NAMES,
     Curves,
     arm_name,
     metric_name,
 )
 
-LEGEND = (
-    "per cent with 95 % interval; (10/12, 4?): 10 of 12 decided replies passed, "
-    "4 are undecided and in no rate"
+COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
+OWN_REPLIES_LEGEND = (
+    " The dialogue itself: its own replies, which nobody wrote under the instruction."
 )
 
 
@@ -40,6 +41,16 @@ class Row:
     half_life: str
     """First turn under 50 %, ">20" if it never came so low, "–" if not measured."""
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether the row shows the dialogue's own replies, not an arm."""
+        return self.metric in VACUOUS.values()
+
+    @property
+    def name(self) -> str:
+        """What readers call the arm."""
+        return OWN_REPLIES_NAME if self.is_reference else arm_name(self.arm)
+
 
 @dataclass(frozen=True)
 class RateTable:
@@ -53,9 +64,11 @@ class RateTable:
 def rate_table(curves: Curves, metric: str, **wanted: object) -> RateTable:
     """Return the curves of a metric whose fields have the wanted values.
 
-    Rows are ordered by history, split (totals first), family (totals first), arm.
+    Rows are ordered by history, split (totals first), family (totals first), arm;
+    below the arms stands what the dialogue's own replies score, if that is known.
     """
     found = curves.find(metric=metric, **wanted)
+    own = curves.find(metric=VACUOUS.get(metric), **wanted)
     turns = tuple(sorted({p.turn for p in found}))
     rows = []
     for history in curves.histories:
@@ -69,6 +82,11 @@ def rate_table(curves: Curves, metric: str, **wanted: object) -> RateTable:
                     ]
                     if points:
                         rows.append(_row(points, turns))
+                points = [
+                    p for p in own if (p.history, p.split, p.family) == (history, split, family)
+                ]
+                if points:
+                    rows.append(replace(_row(points, turns), half_life=""))
     return RateTable(metric, turns, tuple(rows))
 
 
@@ -102,7 +120,13 @@ def caption(curves: Curves) -> str:
     split = SPLIT_NAMES.get(curves.main_split, curves.main_split)
     split = split if curves.main_split == ALL else f"{split} instructions"
     history = HISTORY_NAMES.get(curves.main_history, curves.main_history)
-    return f"{split}, {history}; {LEGEND}"
+    return f"{split}, {history}; per cent with 95 % interval"
+
+
+def legend(curves: Curves) -> str:
+    """Return how to read the cells and rows of the headline tables."""
+    has_own = any(p.metric in VACUOUS.values() for p in curves.points)
+    return COUNTS_LEGEND + (OWN_REPLIES_LEGEND if has_own else "")
 
 
 def markdown_table(results: Mapping[str, Any]) -> str:
@@ -121,8 +145,10 @@ def markdown_table(results: Mapping[str, Any]) -> str:
             _markdown_line(heads),
             _markdown_line(["---", *("---:" for _ in heads[1:])]),
         ]
-        lines += [_markdown_line(_texts(row, " ")) for row in table.rows]
+        lines += [_markdown_line(_texts(row, " ")).replace(NO_BREAK, " ") for row in table.rows]
         lines.append("")
+    if len(lines) > 2:
+        lines.append(legend(curves))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -131,12 +157,15 @@ def _markdown_line(cells: list[str]) -> str:
 
 
 def _texts(row: Row, between: str) -> list[str]:
-    """Return the cells of a row; `between` stands between a rate and its counts."""
+    """Return the cells of a row; `between` stands between a rate and its counts.
+
+    A narrow terminal may break a line before the interval, but not within it.
+    """
     cells = [
-        f"{rate_with_interval(c).replace(NO_BREAK, ' ')}{between}({counts(c)})" if c else ""
+        f"{rate_with_interval(c).replace(f'{NO_BREAK}[', ' [')}{between}({counts(c)})" if c else ""
         for c in row.cells
     ]
-    return [arm_name(row.arm), *cells, row.half_life]
+    return [row.name, *cells, row.half_life]
 
 
 def terminal_table(results: Mapping[str, Any]) -> Table:
@@ -150,7 +179,7 @@ def terminal_table(results: Mapping[str, Any]) -> Table:
     turns = sorted({t for table in tables for t in table.turns})
     view = Table(
         title=Text(headline(curves).sentence.replace(NO_BREAK, " "), style="bold"),
-        caption=Text(caption(curves)),
+        caption=Text(f"{caption(curves)}. {legend(curves)}"),
     )
     view.add_column("metric")
     view.add_column("arm")
@@ -162,7 +191,7 @@ def terminal_table(results: Mapping[str, Any]) -> Table:
             by_turn = dict(zip(table.turns, _texts(row, "\n")[1:-1], strict=True))
             view.add_row(
                 Text(metric_name(table.metric) if index == 0 else ""),
-                Text(arm_name(row.arm)),
+                Text(row.name),
                 *(Text(by_turn.get(t, "")) for t in turns),
                 Text(row.half_life),
                 end_section=index == len(table.rows) - 1,

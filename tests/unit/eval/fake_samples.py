@@ -15,6 +15,7 @@ from eval.metrics.curves import curves
 from eval.metrics.paired import differences
 from eval.report.render import render_report
 from eval.samples import Sample
+from eval.vacuous import vacuous_curves
 from gatt.instruction import Instruction, Probe, VerifierSpec
 from gatt.verifiers.base import Verdict
 
@@ -188,7 +189,7 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
             "config": {"eval": {"turns": list(TURNS), "arms": list(ARMS), "history": "reference"}},
             "versions": {"torch": "2.11.0", "transformers": "5.23.0", "trl": "1.16.0"},
         },
-        "curves": [p.as_dict() for p in curves(samples)],
+        "curves": [p.as_dict() for p in (*curves(samples), *vacuous_curves(samples, ()))],
         "differences": [d.as_dict() for d in differences(samples, num_resamples=500)],
         "notes": ["Greedy decoding; replies are at most 64 tokens."],
     }

@@ -173,6 +173,30 @@ def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:
     assert samples[0].verdicts[0].evidence.startswith("follows hobby.tennis unasked")
 
 
+@pytest.mark.parametrize(
+    ("entries", "reply", "evidence"),
+    [
+        ((), "It was calm there.", "no instruction is told apart from ordinary replies"),
+        (("language.fr",), "Ok.", "cannot tell if it follows language.fr"),
+        (
+            ("hobby.tennis", "language.fr", "language.es"),
+            "Ok.",
+            "cannot tell if it follows language.fr or 1 more",
+        ),
+    ],
+)
+def test_what_cannot_be_told_on_a_plain_dialogue_is_undecided(
+    catalog, entries, reply, evidence
+) -> None:
+    pool = [catalog.entry(e) for e in entries]
+    settings = config(turns=(1,), probe_turns=())
+    (found,) = roll_out(
+        RecordingEngine(lambda _: reply), [case(None)], "base", "reference", settings
+    )
+    judged = judge(found, "base", "reference", pool)
+    assert (judged.status, judged.verdicts[0].evidence) == ("undecided", evidence)
+
+
 def test_a_probe_is_judged_by_its_own_verifiers() -> None:
     golf = Probe("Which sport?", (VerifierSpec("terms", {"any_of": ["golf"]}),))
     asked = Case("c", dialogue(1, 4), INSTRUCTION, golf)

@@ -15,9 +15,10 @@ from eval.samples import read_samples
 from gatt.cli import main
 from gatt.errors import ModelError, StoreError
 from gatt.generation.base import GenerationRequest
+from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
-from tests.support.stages import RecordingEngine, write_dialogues
+from tests.support.stages import RecordingEngine, write_dialogues, write_model
 
 CURVE_KEYS = {
     "arm", "metric", "history", "split", "family", "turn", "rate", "low", "high",
@@ -66,9 +67,11 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     assert {"config", "source", "verifiers", "tokens", "commit"} <= set(results["run"])
     assert all(set(point) == CURVE_KEYS for point in results["curves"])
     found = {(p["arm"], p["history"]) for p in results["curves"]}
-    assert found == {(a, h) for a in config.arms for h in config.histories}
-    metrics = {p["metric"] for p in results["curves"]}
+    assert found == {(a, h) for a in (*config.arms, "dialogue") for h in config.histories}
+    metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
     assert metrics == {"adherence", "survival", "probe_recall", "false_trigger"}
+    own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
+    assert own == {"vacuous_adherence", "vacuous_false_trigger"}
     samples = list(read_samples(config.output_dir / "samples.jsonl"))
     # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns)
     assert len(samples) == result.num_new == 3 * 2 * (6 * 4 + 2 * 3)
@@ -132,6 +135,17 @@ def test_another_configuration_or_other_weights_in_the_folder_are_refused(config
         run(config)
 
 
+def test_another_base_model_under_the_same_name_is_refused(config, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(run_module, "make_engine", lambda *_: RecordingEngine(reply))
+    model = write_model(tmp_path / "model")
+    settings = replace(config, engine=EngineConfig(model=str(model)), arms=("base",))
+    evaluate(settings)
+    assert evaluate(settings).num_new == 0
+    write_model(model, b"other")
+    with pytest.raises(StoreError, match=r"belongs to another run.*model_weights"):
+        evaluate(settings)
+
+
 def test_the_size_of_batches_decides_nothing(config, tmp_path) -> None:
     run(config)
     run(replace(config, output_dir=tmp_path / "other", batch_cases=5))
@@ -153,7 +167,8 @@ def test_the_command_prints_the_table_and_where_the_report_is(
     path.write_text(
         f"output_dir: {config.output_dir}\narms: [base]\npart: null\nnum_dialogues: 2\n"
         f"source: {{name: jsonl, path: {config.source.path}, min_turns: 4, max_turns: 4}}\n"
-        "splits: [train]\nturns: [1, 2]\nprobe_turns: []\n",
+        "splits: [train]\nturns: [1, 2]\nprobe_turns: []\n"
+        f"engine: {{model: {write_model(tmp_path / 'model')}}}\n",
         encoding="utf-8",
     )
     for state in ("4 new replies", "all replies stood there already"):
@@ -163,6 +178,42 @@ def test_the_command_prints_the_table_and_where_the_report_is(
         assert f"report.html ({state})" in out.replace("\n", " ")
     assert main(["eval", "--config", str(path), "--turns", "[1,9]"]) == 2
     assert "turn 9 is asked for, but source.min_turns is 4" in capsys.readouterr().err
+
+
+def test_an_ordinary_reply_to_a_plain_dialogue_is_no_false_trigger(config) -> None:
+    formats = InstructionChoice(families=("format",), num_entries=(1.0,))
+    settings = replace(config, instructions=formats, num_dialogues=0, turns=(1, 2), arms=("base",))
+    said = {1: "It was calm there.", 2: "Old sea\nand sand"}
+    engine = RecordingEngine(lambda r: said[int(r.key.split("/")[1])])
+    result = evaluate(settings, lambda: engine)
+    rates = {
+        (p["metric"], p["turn"]): (p["rate"], p["num_undecided"])
+        for p in result.results["curves"]
+        if (p["history"], p["split"], p["family"]) == ("reference", "all", "all")
+    }
+    assert rates["false_trigger", 1] == (0.0, 0)
+    assert rates["vacuous_false_trigger", 1] == (0.0, 0)
+    counted = result.results["false_triggers"]
+    assert "format.no_digits" in counted["left_out"]
+    assert counted["num_entries"] == 26 - counted["num_left_out"] > 10
+    (note,) = [n for n in result.results["notes"] if "false trigger" in n]
+    assert f"one of {counted['num_entries']} of the 26 catalogue entries" in note
+
+
+def test_held_out_formats_that_own_replies_have_are_shown_as_vacuous(config) -> None:
+    formats = InstructionChoice(values=("format.no_commas",), num_entries=(1.0,))
+    settings = replace(
+        config, instructions=formats, splits=("heldout_family",), num_plain=0, arms=("base",)
+    )
+    result = evaluate(settings, lambda: RecordingEngine(lambda _: "Calm, very calm, as ever."))
+    rates = {
+        p["metric"]: p["rate"]
+        for p in result.results["curves"]
+        if (p["turn"], p["split"], p["history"]) == (1, "heldout_family", "reference")
+    }
+    assert (rates["adherence"], rates["vacuous_adherence"]) == (0.0, 1.0)
+    assert "false_triggers" not in result.results
+    assert "the dialogue itself</th>" in result.report.read_text(encoding="utf-8")
 
 
 def test_the_splits_of_an_evaluation_stand_in_one_place(capsys) -> None:

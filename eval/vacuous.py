@@ -1,0 +1,48 @@
+"""What the dialogue's own replies score: how much of a rate is there without any instruction.
+
+Adherence to "use no digits" is near 100 % for a model that never read it. The
+dialogue's own replies were written without the instruction too; their rate is
+what adherence, or false triggers, must be read against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from eval.judging import verdicts_of_turn
+from eval.metrics.curves import METRICS, OWN_REPLIES, VACUOUS, CurvePoint, curves
+from eval.samples import Sample
+from gatt.instruction import Entry
+
+
+def vacuous_curves(samples: Iterable[Sample], pool: Sequence[Entry]) -> list[CurvePoint]:
+    """Return the rates of the own replies in place of the arms', as `curves` does.
+
+    They are the same whatever the arm and the history; there is one record for
+    each history, so that it can stand beside those of the arms. A turn without
+    an own reply is not counted.
+
+    Args:
+        samples: of all arms; those of one case and turn count once.
+        pool: the entries that count for false triggers.
+    """
+    own: dict[tuple[str | int, ...], Sample] = {}
+    for sample in samples:
+        if sample.kind == "turn" and sample.reference is not None:
+            own.setdefault((sample.history, *sample.case, sample.turn), sample)
+    judged = []
+    for sample in own.values():
+        reply = sample.reference or ""
+        status, verdicts = verdicts_of_turn(reply, sample.instruction, pool)
+        judged.append(
+            replace(
+                sample,
+                arm=OWN_REPLIES,
+                reply=reply,
+                finish="stop",
+                status=status,
+                verdicts=verdicts,
+            )
+        )
+    return curves(judged, {name: METRICS[metric] for metric, name in VACUOUS.items()})
