@@ -1,17 +1,315 @@
-"""`gatt show` on a saved tokenizer folder."""
+"""`gatt show`: the rows that training makes, as text."""
 
 from __future__ import annotations
 
+import itertools
+import json
+import logging
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from gatt.cli import main
+from gatt.collator import features_to_combs
+from gatt.errors import ConfigError, TemplateError
 from gatt.sample import TurnTarget
-from gatt.show import counts_line, view_sample
+from gatt.show.rows import Piece
+from gatt.show.text import counts_line, print_sample, settings_line
+from gatt.show.view import ShownSample, view_sample
+from gatt.train_config import TrainConfig
+from gatt.train_data import build_rows, has_sampled_history, placement_of
 from tests.support.golden_templates import GEMMA, INSTRUCTION, SMOLLM2
 from tests.support.golden_templates import sample as golden_sample
-from tests.support.tiny import sample, save_tiny_model, write_samples
+from tests.support.tiny import (
+    CHATML,
+    REWRITING,
+    sample,
+    save_tiny_model,
+    tiny_tokenizer,
+    write_samples,
+)
+
+
+def make(**changes: Any) -> TrainConfig:
+    settings: dict[str, Any] = {"gradient_accumulation_steps": 1, **changes}
+    return TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), **settings)
+
+
+def joined(pieces: tuple[Piece, ...]) -> list[tuple[str, str]]:
+    """Return the texts of neighbouring pieces of one part."""
+    groups = itertools.groupby(pieces, key=lambda piece: piece.part)
+    return [(part, "".join(piece.text for piece in group)) for part, group in groups]
+
+
+def with_loss(pieces: tuple[Piece, ...]) -> list[str]:
+    groups = itertools.groupby(pieces, key=lambda piece: piece.has_loss)
+    return ["".join(piece.text for piece in group) for has_loss, group in groups if has_loss]
+
+
+def printed(one: Any, shown: ShownSample, config: TrainConfig, **settings: Any) -> str:
+    console = Console(width=200, soft_wrap=True, highlight=False, **settings)
+    with console.capture() as capture:
+        print_sample(console, one, shown, config, is_plain=not settings)
+    return capture.get()
+
+
+@pytest.mark.parametrize("template", [CHATML, REWRITING])
+@pytest.mark.parametrize("layout", ["auto", "expanded"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"supervise": "all_turns"},
+        {"supervise": "context_only"},
+        {"history": "sampled"},
+        {"history": "mixed", "placement": "mixed"},
+        {"placement": "first_user", "max_length": 150},
+        {"max_length": 200, "max_tokens_per_row": 210},
+        {"supervise": "all_turns", "max_length": 200, "max_tokens_per_row": 250},
+    ],
+)
+def test_shows_what_training_trains_on(
+    template: str, layout: str, settings: dict[str, Any]
+) -> None:
+    tokenizer = tiny_tokenizer(template)
+    config = make(layout=layout, **settings)
+    for one in (sample(1, 4), sample(2, 3, targets=["Oui.", None, "Non."]), sample(3, 2)):
+        shown = view_sample(tokenizer, one, config)
+        rows, report = build_rows([one], tokenizer, config, why_not_packable=lambda: None)
+        assert [row.comb for row in shown.rows] == [features_to_combs(row)[0] for row in rows]
+        assert shown.layout == report.layout
+        assert shown.num_exchanges_dropped == report.num_exchanges_dropped
+        for row in shown.rows:
+            parts = [(row.comb.trunk, row.comb.trunk_labels, row.trunk)]
+            parts += [
+                (b.input_ids, b.labels, shown_branch.pieces)
+                for b, shown_branch in zip(row.comb.branches, row.branches, strict=True)
+            ]
+            for ids, labels, pieces in parts:
+                assert "".join(p.text for p in pieces) == tokenizer.decode(ids)
+                has_loss = [p.has_loss for p in pieces for _ in range(p.num_tokens)]
+                assert has_loss == [label != -100 for label in labels]
+        supervised = {t for row in shown.rows for t in row.target_turns}
+        wanted = {t.turn for t in one.targets if t.reply}
+        assert supervised == (set() if config.supervise == "context_only" else wanted)
+
+
+def test_parts_of_the_trunk() -> None:
+    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(2, INSTRUCTION), make())
+    (row,) = shown.rows
+    assert row.turns == row.target_turns == (1, 2)
+    assert joined(row.trunk) == [
+        ("setup", "<|im_start|>system\nSpeak French.<|im_end|>\n<|im_start|>user\n"),
+        ("user", "Hello there<|im_end|>\n"),
+        ("prompt", "<|im_start|>assistant\n"),
+        ("reply", "Hi Bob<|im_end|>"),
+        ("user", "\n<|im_start|>user\nHow are you<|im_end|>\n"),
+        ("prompt", "<|im_start|>assistant\n"),
+    ]
+    assert joined(row.branches[1].pieces) == [("target", "Bien merci<|im_end|>")]
+
+
+def test_expanded_rows_tell_the_target_from_the_dialogues_own_replies() -> None:
+    config = make(layout="expanded", supervise="all_turns")
+    first, second, trunk = view_sample(
+        SMOLLM2.tokenizer(), golden_sample(2, INSTRUCTION), config
+    ).rows
+    assert [first.turns, second.turns, trunk.turns] == [(1,), (1, 2), (1, 2)]
+    assert [first.target_turns, second.target_turns, trunk.target_turns] == [(1,), (2,), ()]
+    assert joined(first.trunk)[-2:] == [
+        ("prompt", "<|im_start|>assistant\n"),
+        ("target", "Bonjour<|im_end|>"),
+    ]
+    assert ("reply", "Hi Bob<|im_end|>") in joined(second.trunk)
+    assert with_loss(second.trunk) == ["Bien merci<|im_end|>"]
+    assert with_loss(trunk.trunk) == ["Hi Bob<|im_end|>"]
+    assert ("reply", "Hi Bob<|im_end|>") in joined(trunk.trunk)
+
+
+def test_each_row_of_a_length_policy_has_its_own_history() -> None:
+    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(3, INSTRUCTION), make(max_length=40))
+    assert [row.turns for row in shown.rows] == [(1, 2), (1, 3)]
+    # Prompts of 17 and 32 tokens; turn 3 without the exchange before it has 30.
+    forks = [[(b.turn, b.fork) for b in row.branches] for row in shown.rows]
+    assert forks == [[(1, 17), (2, 32)], [(3, 30)]]
+    # Rows of 17 + 2, 32 + 3 and 30 + 3 tokens against 32 + 2 + 3 and 30 + 3.
+    assert counts_line(shown) == (
+        "tokens: 62 trunk + 8 branches = 70 in 2 rows; 8 supervised; 87 expanded "
+        "(1.24 times that); exchanges dropped: 1"
+    )
+
+
+def test_a_row_cut_between_turns_names_the_turns_that_it_has() -> None:
+    # The whole comb has 44 + 2 + 3 + 3 tokens.
+    config = make(max_length=47, max_tokens_per_row=50)
+    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(3, INSTRUCTION), config)
+    assert [row.turns for row in shown.rows] == [(1, 2), (1, 2, 3)]
+    assert [row.target_turns for row in shown.rows] == [(1, 2), (3,)]
+
+
+def test_sampled_history_puts_the_loss_into_the_trunk() -> None:
+    one = sample(1, 3, targets=["Oui.", None, "Non, jamais."])
+    shown = view_sample(tiny_tokenizer(), one, make(history="sampled"))
+    (row,) = shown.rows
+    assert not row.branches
+    assert with_loss(row.trunk) == ["Oui.<|im_end|>", "Non, jamais.<|im_end|>"]
+    assert row.target_turns == (1, 3)
+    # A gap keeps the dialogue's own reply, without loss.
+    assert [text for part, text in joined(row.trunk) if part in ("reply", "target")] == [
+        "Oui.<|im_end|>",
+        "It is quiet and long and long there.<|im_end|>",
+        "Non, jamais.<|im_end|>",
+    ]
+    count = row.comb.num_supervised
+    assert counts_line(shown) == (
+        f"tokens: {len(row.comb.trunk)} in 1 row; {count} supervised; exchanges dropped: 0"
+    )
+
+
+def test_rows_of_a_template_that_rewrites_turns() -> None:
+    shown = view_sample(tiny_tokenizer(REWRITING), sample(7, 2), make())
+    assert shown.layout == "expanded"
+    assert [row.turns for row in shown.rows] == [(1,), (1, 2)]
+    assert joined(shown.rows[1].trunk) == [
+        ("setup", "<|im_start|>system\nAlways answer in French.<|im_end|>\n<|im_start|>user\n"),
+        (
+            "user",
+            "What is the sea 7 like on day 1?<|im_end|>\n<|im_start|>assistant\n",
+        ),
+        # "Thinking:" no longer stands before the reply of the earlier turn.
+        ("reply", "It is quiet and long there."),
+        (
+            "user",
+            "<|im_end|>\n<|im_start|>user\nWhat is the sea 7 like on day 2?<|im_end|>\n",
+        ),
+        ("prompt", "<|im_start|>assistant\nThinking:\n"),
+        ("target", "Bonjour, jour 2 de 7.<|im_end|>"),
+    ]
+    assert with_loss(shown.rows[1].trunk) == ["Bonjour, jour 2 de 7.<|im_end|>"]
+
+
+def test_a_rewriting_template_with_all_turns_tells_whose_reply_it_is() -> None:
+    one = sample(1, 2, targets=["Oui.", "Non."])
+    shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
+    assert [joined(row.trunk)[-1] for row in shown.rows] == [
+        ("target", "Oui.<|im_end|>"),
+        ("reply", "It is quiet and long there.<|im_end|>"),
+        ("target", "Non.<|im_end|>"),
+    ]
+    assert [row.turns for row in shown.rows] == [(1,), (1,), (1, 2)]
+    assert [row.target_turns for row in shown.rows] == [(1,), (), (2,)]
+
+
+def test_a_target_that_cannot_be_encoded_is_no_reply_of_its_turn() -> None:
+    one = sample(1, 2, targets=["Oui <|im_end|>.", "Non."])
+    shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
+    assert [row.target_turns for row in shown.rows] == [(), (2,)]
+    assert "holds the control token '<|im_end|>'" in shown.left_out[0]
+
+
+@pytest.mark.parametrize("template", [CHATML, REWRITING])
+def test_the_dialogues_own_reply_is_no_target_though_it_reads_the_same(template: str) -> None:
+    one = sample(1, 2, targets=["It is quiet and long there.", "Non."])
+    shown = view_sample(tiny_tokenizer(template), one, make(supervise="context_only"))
+    assert [row.target_turns for row in shown.rows] == [()]
+    assert with_loss(shown.rows[0].trunk)[0].startswith("It is quiet and long there.")
+    assert "target" not in dict(joined(shown.rows[0].trunk))
+
+
+def test_turns_of_a_dialogue_that_repeats_itself() -> None:
+    one = sample(1, 3)
+    same = [
+        replace(m, content="What?" if m.role == "user" else "That.") for m in one.dialogue.messages
+    ]
+    one = replace(one, dialogue=replace(one.dialogue, messages=tuple(same)))
+    for template in (CHATML, REWRITING):
+        tokenizer = tiny_tokenizer(template)
+        whole = view_sample(tokenizer, one, make(layout="expanded"))
+        config = make(max_length=whole.rows[-1].comb.num_tokens - 1)
+        shown = view_sample(tokenizer, one, config)
+        assert shown.num_exchanges_dropped == 1
+        assert shown.rows[-1].turns == (1, 3)
+        assert shown.rows[-1].target_turns == (3,)
+
+
+def test_no_system_role_falls_back_and_says_so(caplog) -> None:
+    shown = view_sample(GEMMA.tokenizer(), golden_sample(1, INSTRUCTION), make())
+    assert shown.placement == "first_user"
+    assert joined(shown.rows[0].trunk)[0] == (
+        "setup",
+        "<bos><start_of_turn>user\nSpeak French.\n\n",
+    )
+    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [
+        "placement 'first_user' instead of 'system': the chat template takes no system message"
+    ]
+
+
+def test_what_is_mixed_is_drawn_as_in_training() -> None:
+    found = set()
+    for number in range(12):
+        one = sample(number, 2)
+        config = make(placement="mixed", history="mixed", seed=3)
+        shown = view_sample(tiny_tokenizer(), one, config)
+        drawn = placement_of("mixed", 3, one.id), has_sampled_history("mixed", 3, one.id)
+        assert (shown.placement, shown.has_sampled_history) == drawn
+        is_system = shown.rows[0].trunk[1].text.startswith("system")
+        assert is_system == (drawn[0] == "system")
+        assert bool(shown.rows[0].branches) != drawn[1]
+        found.add(drawn)
+        assert settings_line(shown, config) == (
+            f"placement {drawn[0]} (drawn from seed 3 and the id), "
+            f"history {'sampled' if drawn[1] else 'reference'} (drawn from seed 3 and the id), "
+            "supervise last_turn, layout comb"
+        )
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("one", "settings", "reason"),
+    [
+        (sample(1, 2, targets=[None, None]), {}, "no turn has a target reply"),
+        (sample(1, 1), {"max_length": 20}, "more than max_length 20: raise it"),
+    ],
+)
+def test_a_sample_that_training_leaves_out(one, settings, reason) -> None:
+    config = make(**settings)
+    shown = view_sample(tiny_tokenizer(), one, config)
+    assert shown.rows == ()
+    text = printed(one, shown, config)
+    assert "\nleft out: sample 's-1': " in text
+    assert reason in text
+    assert "no row: training leaves this sample out" in text
+    assert "legend" not in text
+    assert "tokens:" not in text
+
+
+def test_a_model_that_cannot_be_packed_gives_plain_rows() -> None:
+    def why() -> str:
+        return "its state goes on"
+
+    shown = view_sample(tiny_tokenizer(), sample(1, 2), make(), why_not_packable=why)
+    assert shown.layout == "expanded"
+    assert [row.branches for row in shown.rows] == [(), ()]
+    with pytest.raises(ConfigError, match="layout 'comb': the model cannot take packed rows: its"):
+        view_sample(tiny_tokenizer(), sample(1, 2), make(layout="comb"), why_not_packable=why)
+
+
+def test_no_chat_template() -> None:
+    with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
+        view_sample(tiny_tokenizer(None), sample(1), make())
+
+
+def test_colours_mark_loss_and_parts() -> None:
+    config = make()
+    one = sample(1, 1, targets=["Oui."])
+    shown = view_sample(tiny_tokenizer(), one, config)
+    text = printed(one, shown, config, force_terminal=True, color_system="standard")
+    assert "\x1b[1;32mOui.\x1b[0m" in text
+    assert "\x1b[36mWhat is the sea 1 like on day 1?\x1b[0m" in text
+    assert "«" not in text
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +324,8 @@ def folder(tmp_path_factory):
 
 
 def show(folder, capsys, *words: str) -> tuple[int, str, str]:
-    status = main(["show", str(folder / "samples.jsonl"), "--model", str(folder), *words])
+    model = [] if "--config" in words else ["--model", str(folder)]
+    status = main(["show", str(folder / "samples.jsonl"), *model, *words])
     out, err = capsys.readouterr()
     return status, out, err
 
@@ -36,6 +335,8 @@ def test_plain_marks_exactly_what_carries_loss(folder, capsys) -> None:
     assert status == 0
     assert "\x1b[" not in out
     assert "sample s-1  dialogue d-1" in out
+    assert "row 1 of 1: trunk of " in out
+    assert " tokens, turns 1-3\n" in out
     assert "«Bonjour, jour 2 de 1.»«<|im_end|>»" in out
     assert "<|im_start|>assistant⏎\nIt is quiet and long there.<|im_end|>⏎" in out
     assert out.count("«<|im_end|>»") == 3
@@ -45,6 +346,21 @@ def test_controls_mark_the_history(folder, capsys) -> None:
     _, out, _ = show(folder, capsys, "--plain", "--supervise", "context_only")
     assert "«It is quiet and long there.»«<|im_end|>»⏎" in out
     assert "«Bonjour" not in out
+    assert "sampled  no" in out
+
+
+def test_sampled_history_on_the_command_line(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain", "--history", "sampled")
+    assert "history sampled, supervise last_turn, layout comb" in out
+    assert "branch of" not in out
+    assert "<|im_start|>assistant⏎\n«Bonjour, jour 1 de 1.»«<|im_end|>»⏎" in out
+
+
+def test_expanded_layout_on_the_command_line(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain", "--layout=expanded", "--max-length", "150")
+    assert "tokens, turn 1\n" in out
+    assert "row 3 of 3: " in out
+    assert "tokens, turns 1, 3\n" in out
 
 
 def test_a_gap_shows_its_reason_and_verdict(folder, capsys) -> None:
@@ -56,6 +372,54 @@ def test_a_gap_shows_its_reason_and_verdict(folder, capsys) -> None:
     assert "branch of turn 3" in out
 
 
+def test_defaults_are_those_of_training(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain")
+    defaults = make()
+    one = sample(1)
+    shown = view_sample(tiny_tokenizer(), one, defaults)
+    assert settings_line(shown, defaults) in out
+    assert counts_line(shown) in out
+
+
+def test_a_training_configuration_and_flags_upon_it(folder, capsys, tmp_path) -> None:
+    # Neither samples nor output_dir, which a run may get on its command line.
+    path = tmp_path / "train.yaml"
+    path.write_text(
+        f"model: {json.dumps(str(folder))}\nplacement: mixed\nhistory: sampled\nseed: 5\n"
+        "max_length: 250\nmax_tokens_per_row: 260\nlearning_rate: 1.0e-4\n"
+    )
+    config = make(
+        placement="mixed", history="sampled", seed=5, max_length=250, max_tokens_per_row=260
+    )
+    shown = view_sample(tiny_tokenizer(), sample(1), config)
+    status, out, _ = show(folder, capsys, "--plain", "--config", str(path))
+    assert status == 0
+    assert settings_line(shown, config) in out
+    assert counts_line(shown) in out
+    words = ["--placement=first_user", "--history=reference", "--max_tokens_per_row", "250"]
+    _, out, _ = show(folder, capsys, "--plain", "--config", str(path), *words)
+    assert "placement first_user, history reference" in out
+    changed = replace(config, placement="first_user", history="reference", max_tokens_per_row=250)
+    assert counts_line(view_sample(tiny_tokenizer(), sample(1), changed)) in out
+
+
+def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tmp_path) -> None:
+    path = tmp_path / "train.yaml"
+    path.write_text(f"model: {json.dumps(str(folder))}\nattn_implementation: eager\n")
+    _, out, _ = show(folder, capsys, "--plain", "--config", str(path))
+    assert "layout expanded" in out
+
+
+def test_a_model_without_a_readable_configuration(folder, capsys, tmp_path) -> None:
+    tiny_tokenizer().save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "nobody-knows"}')
+    words = ["show", str(folder / "samples.jsonl"), "--model", str(tmp_path)]
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert f"gatt: {tmp_path}: cannot read its configuration: " in err
+    assert "nobody-knows" in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -63,7 +427,17 @@ def test_a_gap_shows_its_reason_and_verdict(folder, capsys) -> None:
         (["--row", "0"], "samples.jsonl: no row 0: expected 1 to 2"),
         (["--id", "nobody"], "samples.jsonl: no sample 'nobody' among 2"),
         (["--row", "1", "--id", "s-1"], "not allowed with argument"),
-        (["--max-length", "20"], "more than max_length 20: raise it"),
+        (["--max-length", "0"], "max_length is 0: expected at least 1"),
+        (
+            ["--max-length=9000"],
+            "max_tokens_per_row is 8192: expected at least max_length (9000)",
+        ),
+        (["--history", "own"], "invalid choice: 'own'"),
+        (
+            ["--history", "sampled", "--supervise", "all_turns"],
+            "supervise is 'all_turns' with history 'sampled'",
+        ),
+        (["--config", "nowhere.yaml"], "nowhere.yaml: "),
     ],
 )
 def test_mistakes_are_one_line(folder, capsys, words, message) -> None:
@@ -78,44 +452,3 @@ def test_empty_file(folder, capsys, tmp_path) -> None:
     status = main(["show", str(tmp_path / "empty.jsonl"), "--model", str(folder)])
     assert status == 2
     assert "empty.jsonl: no sample in it: run `gatt synth` first" in capsys.readouterr().err
-
-
-def parts(pieces) -> list[tuple[str, str]]:
-    joined: list[tuple[str, str]] = []
-    for piece in pieces:
-        if joined and joined[-1][0] == piece.part:
-            joined[-1] = (piece.part, joined[-1][1] + piece.text)
-        else:
-            joined.append((piece.part, piece.text))
-    return joined
-
-
-def test_parts_of_the_trunk() -> None:
-    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(2, INSTRUCTION))
-    assert parts(shown.trunk) == [
-        ("setup", "<|im_start|>system\nSpeak French.<|im_end|>\n<|im_start|>user\n"),
-        ("user", "Hello there<|im_end|>\n"),
-        ("prompt", "<|im_start|>assistant\n"),
-        ("reply", "Hi Bob<|im_end|>"),
-        ("user", "\n<|im_start|>user\nHow are you<|im_end|>\n"),
-        ("prompt", "<|im_start|>assistant\n"),
-    ]
-    assert parts(shown.branches[1].pieces) == [("target", "Bien merci<|im_end|>")]
-
-
-def test_no_system_role_falls_back_and_says_so() -> None:
-    shown = view_sample(GEMMA.tokenizer(), golden_sample(1, INSTRUCTION))
-    assert shown.placement == "first_user"
-    assert shown.note == ("the template takes no system message: shown with placement first_user")
-    assert parts(shown.trunk)[0] == ("setup", "<bos><start_of_turn>user\nSpeak French.\n\n")
-
-
-def test_kept_turns_and_counts_with_a_dropped_exchange() -> None:
-    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(3, INSTRUCTION), max_length=46)
-    assert shown.kept_turns == (1, 3)
-    assert [(b.turn, b.fork) for b in shown.branches] == [(1, 17), (3, 30)]
-    # Rows of 17 + 2 and 30 + 3 tokens against 30 + 2 + 3 in the comb.
-    assert counts_line(shown.built) == (
-        "tokens: 30 trunk + 5 branches = 35 comb; 5 supervised; 52 expanded "
-        "(1.49 times the comb); exchanges dropped: 1"
-    )

@@ -1,0 +1,141 @@
+"""What each token of a rendered dialogue is: setup, user, reply or generation prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gatt.chat_template import Tokenizer, encode, encode_view, shared_length
+from gatt.dialogue import Dialogue, Message
+from gatt.sample import GattSample
+from gatt.supervision import keep_turns
+from gatt.views import Placement, prompt_of_turn, training_view
+
+Part = Literal["setup", "user", "reply", "prompt", "target"]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The prompt of a view's last turn."""
+
+    input_ids: tuple[int, ...]
+    parts: tuple[Part, ...]
+    """One a token; none is `target`."""
+    turn_of_fork: Mapping[int, int]
+    """Turns of the whole dialogue, by the length of their prompts, ascending."""
+
+
+def view_of_turns(sample: GattSample, turns: tuple[int, ...], placement: Placement) -> Dialogue:
+    """Return the training view of the given turns of a sample (from 1, ascending)."""
+    return training_view(keep_turns(sample.dialogue, turns), _instruction(sample), placement)
+
+
+def shared_outline(
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+) -> Outline:
+    """Return the outline of turns that share a trunk.
+
+    Raises:
+        DataError: the template does not keep prefixes.
+    """
+    view = view_of_turns(sample, turns, placement)
+    encoded = encode_view(tokenizer, view)
+    parts: list[Part] = ["user"] * len(encoded.input_ids)
+    setup = _num_setup_tokens(tokenizer, sample, turns, placement)
+    parts[:setup] = ["setup"] * setup
+    for start, end in encoded.reply_spans:
+        parts[start:end] = ["reply"] * (end - start)
+    for index, length in enumerate(encoded.prompt_lengths, start=1):
+        bare = encode(tokenizer, prompt_of_turn(view, index), add_generation_prompt=False)
+        begin = shared_length(bare, encoded.input_ids[:length])
+        parts[begin:length] = ["prompt"] * (length - begin)
+    forks = dict(zip(encoded.prompt_lengths, turns, strict=True))
+    return Outline(encoded.input_ids, tuple(parts), forks)
+
+
+def single_outline(
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+) -> Outline:
+    """Return the outline of the prompt of the last of the given turns, rendered on its own.
+
+    For templates that rewrite earlier turns, where `shared_outline` has no spans:
+    a reply is what changes with its text.
+    """
+    view = view_of_turns(sample, turns, placement)
+    messages = prompt_of_turn(view, len(turns))
+    ids = encode(tokenizer, messages, add_generation_prompt=True)
+    parts: list[Part] = ["user"] * len(ids)
+    setup = _num_setup_tokens(tokenizer, sample, turns, placement)
+    parts[:setup] = ["setup"] * setup
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            others = [
+                encode(
+                    tokenizer,
+                    (*messages[:index], replace(message, content=word), *messages[index + 1 :]),
+                    add_generation_prompt=True,
+                )
+                for word in ("a", "b")
+            ]
+            start = min(shared_length(ids, other) for other in others)
+            end = len(ids) - min(shared_length(ids[::-1], other[::-1]) for other in others)
+            parts[start:end] = ["reply"] * (end - start)
+    begin = shared_length(encode(tokenizer, messages, add_generation_prompt=False), ids)
+    parts[begin:] = ["prompt"] * (len(ids) - begin)
+    return Outline(ids, tuple(parts), {len(ids): turns[-1]})
+
+
+def turns_of_prompt(
+    tokenizer: Tokenizer,
+    sample: GattSample,
+    prompt: tuple[int, ...],
+    placement: Placement,
+    first_turn: int,
+) -> tuple[int, ...]:
+    """Return the turns that a prompt rendered on its own shows.
+
+    Args:
+        tokenizer: with a chat template.
+        sample: whose turn it is.
+        prompt: its token ids; the length policy may have removed exchanges.
+        placement: where the instruction stands.
+        first_turn: the earliest turn that it may be of, for dialogues that repeat themselves.
+    """
+    histories = (
+        (1, *range(2 + num_dropped, turn + 1))
+        for turn in range(first_turn, sample.dialogue.num_turns + 1)
+        for num_dropped in range(max(turn - 1, 1))
+    )
+    return next(t for t in histories if _prompt(tokenizer, sample, t, placement) == prompt)
+
+
+def _prompt(
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+) -> tuple[int, ...]:
+    messages = prompt_of_turn(view_of_turns(sample, turns, placement), len(turns))
+    return encode(tokenizer, messages, add_generation_prompt=True)
+
+
+def _num_setup_tokens(
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+) -> int:
+    """Return how many tokens stand before the user's first own word.
+
+    Found as what two dialogues share that differ in that word, so that a default
+    system message of the template counts too.
+    """
+    dialogue = keep_turns(sample.dialogue, turns)
+    first = int(dialogue.has_system)
+    prompts = []
+    for word in ("a", "b"):
+        messages = (*dialogue.messages[:first], Message("user", word))
+        view = training_view(Dialogue(dialogue.id, messages), _instruction(sample), placement)
+        prompts.append(encode(tokenizer, view.messages, add_generation_prompt=True))
+    view = training_view(dialogue, _instruction(sample), placement)
+    prompts.append(encode(tokenizer, prompt_of_turn(view, 1), add_generation_prompt=True))
+    return min(shared_length(prompts[0], other) for other in prompts[1:])
+
+
+def _instruction(sample: GattSample) -> str | None:
+    return sample.instruction.text if sample.instruction else None
