@@ -25,6 +25,7 @@ from gatt.records import RecordStore, atomic_write_json
 from gatt.sample import read_samples
 from gatt.sources import SourceReport
 from gatt.verifiers import verifier_versions
+from gatt.weights import adapter_digest, model_digest
 
 log = logging.getLogger(__name__)
 
@@ -49,16 +50,20 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     Args:
         config: the whole of it.
         engine: makes the teacher when it is needed; default: the configured one.
+            Another one is not looked into: that its model stays the same is up to
+            the caller.
 
     Raises:
         ConfigError: a source that cannot be had.
         CatalogError: no instruction can be drawn.
         DataError: no dialogue, or no target in any sample.
+        ModelError: the teacher or its adapter cannot be had.
         StoreError: the folder belongs to another configuration or is in use.
     """
+    weights = "" if engine else model_digest(config.teacher.engine.model)
     catalog = config.instructions.load()
     engine = engine or _once(lambda: _teacher(config))
-    dialogues, report = load_source(config, engine)
+    dialogues, report = load_source(config, engine, weights)
     if num_removed := report.changed[SYSTEM_REMOVED]:
         log.warning(
             "source %s: %d dialogues had a system message of their own, which was removed: the "
@@ -75,7 +80,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         seed=config.seed,
     )
     path = config.output_dir / SAMPLES_FILE
-    settings = fingerprinted(config)
+    settings = fingerprinted(config) | {"teacher_weights": weights}
     mark = fingerprint({"settings": settings, "plan": _digest(plan)})
     num_new = 0
     with RecordStore(path, fingerprint=mark, kind="sample", describe=settings) as store:
@@ -109,9 +114,12 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
 
 
 def load_source(
-    config: SynthConfig, engine: Callable[[], Engine]
+    config: SynthConfig, engine: Callable[[], Engine], teacher_weights: str = ""
 ) -> tuple[list[Dialogue], SourceReport]:
-    """Return the dialogues of the configured source; `questions` are answered and kept first."""
+    """Return the dialogues of the configured source; `questions` are answered and kept first.
+
+    Answers that are kept belong to a teacher: to its name and the digest of its weights.
+    """
     if config.source.name != "questions":
         return config.source.load(config.part)
     from gatt.sources.answered import answered_questions
@@ -123,7 +131,7 @@ def load_source(
         engine,
         config.teacher.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",
-        config.teacher.engine.model,
+        f"{config.teacher.engine.model} {teacher_weights}",
     )
 
 
@@ -134,7 +142,9 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
         del settings[key]
     for key in ("device", "max_rows", "max_cache_tokens"):
         del settings["teacher"]["engine"][key]
-    return settings | {"verifiers": verifier_versions()}
+    adapter = config.teacher.adapter
+    weights = adapter_digest(Path(adapter)) if adapter else ""
+    return settings | {"verifiers": verifier_versions(), "adapter_weights": weights}
 
 
 def _close(config: SynthConfig, path: Path, report: SourceReport, num_new: int) -> SynthResult:

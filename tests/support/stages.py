@@ -29,6 +29,14 @@ def write_dialogues(path: Path, num: int = 6, num_turns: int = 3) -> Path:
     return path
 
 
+def write_model(folder: Path, weights: bytes = b"weights") -> Path:
+    """Write what passes for the folder of a model until somebody loads it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text("{}", encoding="utf-8")
+    (folder / "model.safetensors").write_bytes(weights)
+    return folder
+
+
 class RecordingEngine:
     """Answers `reply(request)`, a text or a whole generation, and records what it was asked.
 

@@ -17,10 +17,11 @@ from data_synth.pipeline import SynthResult, load_source, run_synth
 from gatt.cli import main
 from gatt.errors import CatalogError, DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
 from gatt.sample import read_samples
 from gatt.source_config import SourceConfig
-from tests.support.stages import RecordingEngine, write_dialogues
+from tests.support.stages import RecordingEngine, write_dialogues, write_model
 
 FILES = ("samples.jsonl", "README.md", "source.json", "config.yaml")
 
@@ -112,6 +113,25 @@ def test_another_configuration_in_the_same_folder_is_refused(config) -> None:
         make(replace(config, seed=1))
     assert first.samples.read_bytes() == before
     assert yaml.safe_load((config.output_dir / "config.yaml").read_text())["seed"] == 0
+
+
+def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(reply))
+    model = write_model(tmp_path / "model")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    teacher = replace(config.teacher, engine=EngineConfig(model=str(model)), adapter=str(adapter))
+    settings = replace(config, teacher=teacher)
+    first = run_synth(settings)
+    assert run_synth(settings) == replace(first, num_new=0)
+    write_model(model, b"other")
+    with pytest.raises(StoreError, match=r"belongs to another run.*teacher_weights"):
+        run_synth(settings)
+    write_model(model)
+    (adapter / "adapter_model.safetensors").write_bytes(b"other")
+    with pytest.raises(StoreError, match=r"belongs to another run.*adapter_weights"):
+        run_synth(settings)
 
 
 def test_changed_dialogues_in_the_same_file_are_another_run(config) -> None:
@@ -216,7 +236,8 @@ def test_the_command_runs_the_configuration_and_says_what_is_there(
     path.write_text(
         f"output_dir: {config.output_dir}\nnum_samples: 4\npart: null\n"
         f"source: {{name: jsonl, path: {config.source.path}, min_turns: 3, max_turns: 3}}\n"
-        "instructions: {values: [tennis], num_entries: [1.0]}\n",
+        "instructions: {values: [tennis], num_entries: [1.0]}\n"
+        f"teacher: {{engine: {{model: {write_model(tmp_path / 'model')}}}}}\n",
         encoding="utf-8",
     )
     for state in ("4 new", "all of them stood there already"):
@@ -233,3 +254,5 @@ def test_questions_are_answered_under_the_seed_of_the_run(config) -> None:
     source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
     load_source(replace(config, seed=5, source=source), lambda: engine)
     assert {params.seed for _, params, _ in engine.calls} == {5}
+    with pytest.raises(StoreError, match=r"dialogues.jsonl: belongs to another run"):
+        load_source(replace(config, seed=5, source=source), lambda: engine, "other weights")
