@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal, get_args
 from gatt.errors import CatalogError, DataError
 from gatt.instruction import SPLITS, Instruction
 from gatt.nearest import did_you_mean
+from gatt.records import numbered_records
 from gatt.verifiers.base import Status, Verdict
 
 History = Literal["reference", "own"]
@@ -131,38 +131,26 @@ class Sample:
 
 
 def read_samples(path: Path) -> Iterator[Sample]:
-    """Yield the samples of a JSONL file; blank lines are passed over.
+    """Yield the samples of a JSONL file; blank lines and a torn last line are passed over.
 
     Raises:
         DataError: with file and line, for a missing file, broken JSON, a sample
             that breaks its contract, or one that stands there twice.
     """
-    try:
-        stream = path.open(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot read samples: {error.strerror}") from None
     seen: dict[tuple[str, ...], int] = {}
-    with stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                sample = Sample.from_dict(json.loads(line))
-            except json.JSONDecodeError as error:
-                raise DataError(
-                    f"{path} line {number}: broken JSON ({error.msg}, column {error.colno}): "
-                    "expected one object a line"
-                ) from None
-            except DataError as error:
-                raise DataError(f"{path} line {number}: {error}") from None
-            # A resumed run that wrote a reply twice would count it twice.
-            if sample.key in seen:
-                raise DataError(
-                    f"{path} line {number}: the same {sample.kind} already stands in line "
-                    f"{seen[sample.key]}: expected each once, remove one of them"
-                )
-            seen[sample.key] = number
-            yield sample
+    for number, record in numbered_records(path, is_whole=False):
+        try:
+            sample = Sample.from_dict(record)
+        except DataError as error:
+            raise DataError(f"{path} line {number}: {error}") from None
+        # A resumed run that wrote a reply twice would count it twice.
+        if sample.key in seen:
+            raise DataError(
+                f"{path} line {number}: the same {sample.kind} already stands in line "
+                f"{seen[sample.key]}: expected each once, remove one of them"
+            )
+        seen[sample.key] = number
+        yield sample
 
 
 def _parse_instruction(raw: object) -> Instruction | None:

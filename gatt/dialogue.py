@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gatt.errors import DataError
+from gatt.records import numbered_records
 
 Role = Literal["system", "user", "assistant"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -164,31 +165,19 @@ def read_dialogues(
         DataError: with file and line, for a missing or empty file, broken
             JSON, a dialogue that breaks its contract, or a repeated id.
     """
-    try:
-        stream = path.open(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot read dialogues: {error.strerror}") from None
     seen: dict[str, int] = {}
-    with stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                dialogue = parse(json.loads(line), f"{path.stem}-{number}")
-            except json.JSONDecodeError as error:
-                raise DataError(
-                    f"{path} line {number}: broken JSON ({error.msg}, column {error.colno}): "
-                    "expected one object a line"
-                ) from None
-            except DataError as error:
-                raise DataError(f"{path} line {number}: {error}") from None
-            if dialogue.id in seen:
-                raise DataError(
-                    f"{path} line {number}: id {dialogue.id!r} already stands in line "
-                    f"{seen[dialogue.id]}: expected unique ids"
-                )
-            seen[dialogue.id] = number
-            yield dialogue
+    for number, record in numbered_records(path, is_whole=True):
+        try:
+            dialogue = parse(record, f"{path.stem}-{number}")
+        except DataError as error:
+            raise DataError(f"{path} line {number}: {error}") from None
+        if dialogue.id in seen:
+            raise DataError(
+                f"{path} line {number}: id {dialogue.id!r} already stands in line "
+                f"{seen[dialogue.id]}: expected unique ids"
+            )
+        seen[dialogue.id] = number
+        yield dialogue
     if not seen:
         raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from gatt.errors import StoreError
+from gatt.errors import DataError, StoreError
 from gatt.file_lock import take_lock
 
 SCHEMA: Final = 1
@@ -226,6 +226,26 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
         raise StoreError(f"{path}: cannot read: {error.strerror}") from error
 
 
+def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line number, from 1, and object of each row of a JSONL file; blank lines count.
+
+    Args:
+        path: the file.
+        is_whole: whether somebody wrote it as a whole, so that a broken last
+            line is a mistake, and not what a killed run left.
+
+    Raises:
+        DataError: with the line, for a file that cannot be read or a broken line.
+    """
+    try:
+        for line in _scan(path, allow_broken_end=False, allow_torn_end=not is_whole):
+            yield line.number, line.record
+    except OSError as error:
+        raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
+    except StoreError as error:
+        raise DataError(str(error)) from None
+
+
 def atomic_write_text(path: Path, text: str) -> None:
     """Write a whole file or leave the old one: no reader ever sees half of it.
 
@@ -267,11 +287,14 @@ class _Line:
     record: dict[str, Any]
 
 
-def _scan(path: Path, *, allow_broken_end: bool = True) -> Iterator[_Line]:
+def _scan(
+    path: Path, *, allow_broken_end: bool = True, allow_torn_end: bool = True
+) -> Iterator[_Line]:
     """Yield the complete rows; blank lines and a torn last line are passed over.
 
     With `allow_broken_end` a broken last line counts as torn even with its
-    newline: a power cut can leave a page of the file unwritten.
+    newline: a power cut can leave a page of the file unwritten. Without
+    `allow_torn_end` no line is passed over.
     """
     end = 0
     with path.open("rb") as stream:
@@ -282,10 +305,13 @@ def _scan(path: Path, *, allow_broken_end: bool = True) -> Iterator[_Line]:
             try:
                 record = json.loads(data.decode("utf-8"))
                 problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
+            except json.JSONDecodeError as error:
+                problem = f"broken JSON ({error.msg}, column {error.colno})"
             except ValueError as error:
                 problem = f"broken JSON ({error})"
             is_terminated = data.endswith(b"\n")
-            if problem and not stream.peek(1) and (allow_broken_end or not is_terminated):
+            can_be_torn = allow_broken_end or (allow_torn_end and not is_terminated)
+            if problem and can_be_torn and not stream.peek(1):
                 return
             if problem:
                 raise StoreError(

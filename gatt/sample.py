@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from gatt.dialogue import Dialogue, parse_dialogue
 from gatt.errors import CatalogError, DataError
 from gatt.instruction import Instruction
-from gatt.records import read_records
+from gatt.records import numbered_records
 
 TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
 TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
@@ -165,7 +165,7 @@ def read_samples(path: Path) -> Iterator[GattSample]:
         DataError: with file and line, for broken JSON, a broken sample, or none at all.
     """
     number = 0
-    for number, raw in enumerate(read_records(path), start=1):
+    for number, raw in numbered_records(path, is_whole=False):
         try:
             yield GattSample.from_dict(raw)
         except DataError as error:

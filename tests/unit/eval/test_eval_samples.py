@@ -100,11 +100,22 @@ def test_read_samples_names_file_and_line(tmp_path: Path) -> None:
     good = json.dumps(sample().as_dict())
     other = json.dumps(sample(turn=2).as_dict())
     assert len(list(read_samples(write(tmp_path / "a.jsonl", good, "", other)))) == 2
-    with pytest.raises(DataError, match=r"none\.jsonl: cannot read samples: No such file"):
+    with pytest.raises(DataError, match=r"none\.jsonl: cannot read: No such file"):
         list(read_samples(tmp_path / "none.jsonl"))
-    with pytest.raises(DataError, match=r"b\.jsonl line 2: broken JSON \(.*column 2\)"):
-        list(read_samples(write(tmp_path / "b.jsonl", good, "{oops")))
+    with pytest.raises(
+        DataError, match=r"b\.jsonl line 3: broken JSON \(.*column 2\), expected one"
+    ):
+        list(read_samples(write(tmp_path / "b.jsonl", good, "", "{oops", other)))
     with pytest.raises(DataError, match=r"c\.jsonl line 1: no 'arm'"):
         list(read_samples(write(tmp_path / "c.jsonl", "{}")))
     with pytest.raises(DataError, match=r"d\.jsonl line 2: the same turn already stands in line 1"):
         list(read_samples(write(tmp_path / "d.jsonl", good, good)))
+
+
+def test_what_a_killed_run_left_of_its_last_line_is_passed_over(tmp_path: Path) -> None:
+    good = json.dumps(sample().as_dict())
+    path = write(tmp_path / "a.jsonl", good, good[:50])
+    assert list(read_samples(path)) == [sample()]
+    path.write_text(f"{good}\n{good[:50]}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.jsonl line 2: broken JSON"):
+        list(read_samples(path))

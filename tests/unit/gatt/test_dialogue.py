@@ -82,7 +82,15 @@ GOOD = '{"id": "a", "messages": [{"role": "user", "content": "hi"}]}\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD + "{oops\n", r"x.jsonl line 2: broken JSON \(.*column 2\)"),
+        (
+            GOOD + "{oops\n",
+            r"x.jsonl line 2: broken JSON \(.*column 2\), expected one JSON object a",
+        ),
+        (
+            GOOD + "\n{oops",
+            r"x.jsonl line 3: broken JSON \(.*column 2\), expected one JSON object a",
+        ),
+        (GOOD + "[1]\n", r"x.jsonl line 2: found list, expected one JSON object a line"),
         (GOOD + '{"id": "b", "messages": []}\n', "x.jsonl line 2: dialogue 'b': no user message"),
         (GOOD + "\n" + GOOD, "x.jsonl line 3: id 'a' already stands in line 1"),
         ("\n", "x.jsonl: no dialogue in it"),
@@ -96,5 +104,5 @@ def test_broken_files(tmp_path, text, message) -> None:
 
 
 def test_missing_file(tmp_path) -> None:
-    with pytest.raises(DataError, match=r"none.jsonl: cannot read dialogues: No such file"):
+    with pytest.raises(DataError, match=r"none.jsonl: cannot read: No such file"):
         list(read_dialogues(tmp_path / "none.jsonl"))

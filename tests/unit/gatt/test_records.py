@@ -18,8 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatt.errors import StoreError
-from gatt.records import RecordStore, atomic_write_json, atomic_write_text, read_records
+from gatt.errors import DataError, StoreError
+from gatt.records import (
+    RecordStore,
+    atomic_write_json,
+    atomic_write_text,
+    numbered_records,
+    read_records,
+)
 
 OsWrite = Callable[[int, Any], int]
 
@@ -151,6 +157,35 @@ def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one
     assert list(read_records(path)) == [{"id": 1}, {"id": 2}]
     path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
     assert list(read_records(path)) == [{"id": 1}]
+
+
+def test_rows_keep_the_numbers_of_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('\n{"id": 1}\n\n{"id": 2}', encoding="utf-8")
+    for is_whole in (False, True):
+        found = list(numbered_records(path, is_whole=is_whole))
+        assert found == [(2, {"id": 1}), (4, {"id": 2})]
+
+
+def test_a_broken_end_is_a_mistake_in_a_file_that_was_written_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
+    assert list(numbered_records(path, is_whole=False)) == [(1, {"id": 1})]
+    with pytest.raises(
+        DataError,
+        match=r"x\.jsonl line 2: broken JSON \(.*, column \d+\), expected one JSON object",
+    ):
+        list(numbered_records(path, is_whole=True))
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_rows_of_data_are_refused_as_data(tmp_path: Path, is_whole: bool) -> None:
+    path = tmp_path / "x.jsonl"
+    with pytest.raises(DataError, match=r"x\.jsonl: cannot read: No such file.*: check the path"):
+        list(numbered_records(path, is_whole=is_whole))
+    path.write_bytes(b'{"id": "\xe9"}\n{}\n')
+    with pytest.raises(DataError, match=r"x\.jsonl line 1: broken JSON \('utf-8' codec"):
+        list(numbered_records(path, is_whole=is_whole))
 
 
 def test_reading_a_missing_file_names_it(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatt.errors import DataError, GattError
+from gatt.errors import DataError
 from gatt.sample import GattSample, TurnTarget, read_samples
 from tests.support.golden_templates import dialogue, sample
 from tests.support.tiny import write_samples
@@ -70,9 +70,11 @@ def broken(**changes) -> str:
 )
 def test_broken_line(tmp_path, line, message) -> None:
     path = tmp_path / "samples.jsonl"
-    path.write_text(json.dumps(sample(1, None).as_dict()) + "\n" + (line + "\n") * 2)
-    with pytest.raises(GattError, match=message):
-        list(read_samples(path))
+    good = json.dumps(sample(1, None).as_dict())
+    for before in (f"{good}\n", "\n"):
+        path.write_text(before + (line + "\n") * 2)
+        with pytest.raises(DataError, match=message):
+            list(read_samples(path))
 
 
 def test_no_sample(tmp_path) -> None:
