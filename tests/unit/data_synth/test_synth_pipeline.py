@@ -44,6 +44,12 @@ def config(tmp_path: Path) -> SynthConfig:
     )
 
 
+@pytest.fixture(autouse=True)
+def one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold the commit still: runs are compared byte for byte, and somebody may commit meanwhile."""
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": {"id": "c" * 40}})
+
+
 def reply(request: GenerationRequest) -> str | Generation:
     """Accepted, rejected, blank or cut: fixed by the key, so equal whenever it is asked."""
     kind = sum(request.key.encode()) % 5
