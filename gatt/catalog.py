@@ -170,6 +170,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CatalogError(f"cannot read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"no UTF-8 text at byte {error.start}: expected YAML") from None
     except yaml.YAMLError as error:
         raise CatalogError(f"broken YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict):

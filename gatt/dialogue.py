@@ -26,7 +26,7 @@ class Message:
 
     Raises:
         DataError: the role is none of `ROLES`, or the content is not a
-            non-blank string.
+            non-blank string of whole characters.
     """
 
     role: Role
@@ -41,6 +41,13 @@ class Message:
             raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
         if not content.strip():
             raise DataError(f"empty content in a {self.role!r} message: expected some text")
+        # JSON may hold half of an escaped pair, which no file could be written with.
+        half = next((c for c in content if "\ud800" <= c <= "\udfff"), None)
+        if half is not None:
+            raise DataError(
+                f"half a character ({half!r}) in a {self.role!r} message: expected whole ones, "
+                "such as both escapes of an emoji"
+            )
 
     def as_dict(self) -> dict[str, str]:
         """Return the message as chat templates and servers take it."""

@@ -303,7 +303,8 @@ def _scan(
             if not data.strip():
                 continue
             try:
-                record = json.loads(data.decode("utf-8"))
+                # Some editors begin a file with a byte-order mark.
+                record = json.loads(data.decode("utf-8-sig" if number == 1 else "utf-8"))
                 problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
             except json.JSONDecodeError as error:
                 problem = f"broken JSON ({error.msg}, column {error.colno})"

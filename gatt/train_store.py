@@ -19,9 +19,9 @@ from typing import Any, Final
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, lock_path, take_lock
-from gatt.models import resolve
 from gatt.records import atomic_write_json
 from gatt.train_config import TrainConfig
+from gatt.weights import adapter_digest, model_digest
 
 FILE: Final = "train.json"
 ADAPTER: Final = "adapter"
@@ -46,20 +46,19 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
         template: the chat template.
 
     Raises:
-        StoreError: a file of samples, or the first adapter, cannot be read.
+        StoreError: a file of samples cannot be read.
+        ModelError: the model or the first adapter cannot be read.
     """
     settings = {k: v for k, v in config_dict(config).items() if k not in WITHOUT_EFFECT}
     settings["samples"] = [digest(path) for path in config.samples]
     if config.init_adapter is not None:
-        settings["init_adapter"] = digest(config.init_adapter / "adapter_model.safetensors")
-    weights = Path(resolve(config.model)) / "model.safetensors"
+        settings["init_adapter"] = adapter_digest(config.init_adapter)
     return {
         **settings,
         "bf16": bf16,
         "world_size": world_size,
         "template": hashlib.sha256(template.encode()).hexdigest()[:16],
-        # A folder may come to hold another model under the same name.
-        "weights_bytes": weights.stat().st_size if weights.is_file() else None,
+        "model_digest": model_digest(config.model),
     }
 
 

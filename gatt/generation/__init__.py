@@ -1,4 +1,4 @@
-"""Generation: one protocol; engines for local models, OpenAI-compatible servers, scripts."""
+"""Generation: one protocol; engines for local models and for scripts."""
 
 from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams
 

@@ -105,8 +105,8 @@ class TransformersEngine:
         layer_types = set(getattr(self.config, "layer_types", None) or ()) - {"full_attention"}
         if layer_types:
             raise ModelError(
-                f"{loaded.name}: layers of type {', '.join(sorted(layer_types))} have no plain KV cache: "
-                "serve this model and use an OpenAI-compatible engine"
+                f"{loaded.name}: layers of type {', '.join(sorted(layer_types))} have no plain KV cache, "
+                "and no engine here samples from such a model: choose one with full attention"
             )
         # Mistral and Phi-3 name no layer types: their window holds for every layer.
         window = getattr(self.config, "sliding_window", None)
@@ -117,7 +117,8 @@ class TransformersEngine:
         ):
             raise ModelError(
                 f"{loaded.name}: sliding_window {window} is shorter than its context of "
-                f"{self.context_tokens} tokens: serve this model and use an OpenAI-compatible engine"
+                f"{self.context_tokens} tokens, and no engine here samples from such a model: "
+                "choose one with full attention"
             )
 
     @property

@@ -33,6 +33,10 @@ def test_counts_and_cuts() -> None:
         (lambda: Message("tool", "x"), "unknown role 'tool': expected one of system, user"),  # type: ignore[arg-type]
         (lambda: Message("user", 3), "content of the 'user' message is int: expected a string"),  # type: ignore[arg-type]
         (lambda: Message("user", " \n"), "empty content in a 'user' message"),
+        (
+            lambda: Message("user", "so \ud83d"),
+            r"half a character \('\\ud83d'\) in a 'user' message",
+        ),
         (lambda: Dialogue(" ", (U,)), "dialogue id is ' ': expected a non-empty string"),
         (
             lambda: Dialogue("d", (U, U)),

@@ -178,6 +178,12 @@ def test_a_broken_end_is_a_mistake_in_a_file_that_was_written_as_a_whole(tmp_pat
         list(numbered_records(path, is_whole=True))
 
 
+def test_a_byte_order_mark_in_front_is_no_part_of_the_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n{"id": 2}\n')
+    assert list(numbered_records(path, is_whole=True)) == [(1, {"id": 1}), (2, {"id": 2})]
+
+
 @pytest.mark.parametrize("is_whole", [False, True])
 def test_rows_of_data_are_refused_as_data(tmp_path: Path, is_whole: bool) -> None:
     path = tmp_path / "x.jsonl"

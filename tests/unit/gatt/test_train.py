@@ -105,6 +105,16 @@ def test_other_samples_under_the_same_name_are_another_run(make: Any) -> None:
         train(config)
 
 
+def test_another_model_under_the_same_name_is_another_run(make: Any, tmp_path: Path) -> None:
+    folder = save_tiny_model(tmp_path / "moved")
+    config = make(model=str(folder))
+    train(config)
+    # The same shapes: the files have the same size.
+    tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
+    with pytest.raises(StoreError, match=r"belongs to another configuration \(model_digest"):
+        train(config)
+
+
 def test_checkpoints_of_something_else_are_refused(make: Any) -> None:
     (make().output_dir / "checkpoint-3").mkdir(parents=True)
     with pytest.raises(

@@ -288,7 +288,7 @@ def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, to
 def test_sliding_layers_are_refused(tokenizer, changes, named):
     loaded = make_loaded(tokenizer)
     vars(loaded.model.config).update(changes)
-    with pytest.raises(ModelError, match=rf"tiny: .*{named}.*OpenAI-compatible"):
+    with pytest.raises(ModelError, match=rf"tiny: .*{named}.*choose one with full attention"):
         TransformersEngine(loaded)
 
 
