@@ -1,0 +1,52 @@
+"""The arithmetic of a step, by hand and against the mask and a counter of torch."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given, settings
+from peft import LoraConfig, get_peft_model
+from torch.utils.flop_counter import FlopCounterMode
+
+from gatt.comb import IGNORE, Branch, Comb, expand, pack
+from gatt.flops import ModelShape, Work, work_of
+from tests.support.random_combs import combs
+from tests.support.tiny import tiny_llama, tiny_tokenizer
+from tests.unit.gatt.attention.test_geometry import geometry_of
+
+
+def lora_model() -> torch.nn.Module:
+    base = tiny_llama(tiny_tokenizer(), tie_word_embeddings=False)
+    return get_peft_model(base, LoraConfig(r=4, target_modules="all-linear"))
+
+
+def test_work_by_hand() -> None:
+    comb = Comb((1, 2, 3, 4), (IGNORE,) * 4, (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (7,))))
+    assert work_of([comb]) == Work(num_tokens=7, num_pairs=10 + (2 * 2 + 3) + (4 + 1), num_scored=3)
+    rows = expand(comb)  # 4 and 5 tokens
+    assert work_of(rows) == Work(num_tokens=9, num_pairs=10 + 15, num_scored=3)
+    assert work_of(rows, scores_everywhere=True).num_scored == 9
+
+
+@given(comb=combs())
+@settings(deadline=None)
+def test_pairs_and_scored_positions_are_those_of_the_packed_row(comb) -> None:
+    row, work = pack([comb]), work_of([comb])
+    assert work.num_tokens == len(row.input_ids)
+    assert work.num_pairs == int(geometry_of([comb]).mask().sum())
+    sources = {s for s, label in zip(row.source, row.labels, strict=True) if label != IGNORE}
+    assert work.num_scored == len(sources)
+
+
+def test_operations_are_those_that_torch_counts() -> None:
+    """Of forward and backward, but for attention, which torch counts as a full square."""
+    model = lora_model()
+    shape = ModelShape.of(model)
+    ids = torch.arange(24)[None] % 50
+    with FlopCounterMode(display=False) as counter:
+        model(input_ids=ids, use_cache=False).logits.sum().backward()
+    counts = counter.get_flop_counts()["Global"]
+    products = sum(n for op, n in counts.items() if "attention" not in str(op))
+    expected = Work(num_tokens=24, num_pairs=0, num_scored=24).flops(shape)
+    # The first layer's input needs no gradient: of seven matrices, three take it there.
+    assert 0.85 * expected < products <= expected
+    assert shape.attention == 2 * 4 * 8
