@@ -410,6 +410,9 @@ def summary(
         "peak_memory_vs_trl": (peaks["comb"] / tokens["comb"]) / (peaks["TRL, batch 1"] / longest),
         "flop_bound": bound,
         "fraction_of_flop_bound": gain / bound,
+        "utilisation": (
+            flops["comb"] / median["comb"] / args.peak_tflops / 1e12 if args.peak_tflops else None
+        ),
         "tokens_expanded": tokens[expanded],
         "tokens_comb": tokens["comb"],
         "contenders": [
@@ -477,6 +480,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gradient-checkpointing", action="store_true")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--peak-tflops", type=float, help="of the device: prints the share of it that the comb used"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument(
         "--only", metavar="CONTENDER", help="time this one alone, print one JSON line"

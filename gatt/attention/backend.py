@@ -66,6 +66,11 @@ class CombAttention:
         Raises:
             ValueError: dropout, which FlexAttention does not have.
         """
+        device = query.device.type
+        if torch.is_autocast_enabled(device):
+            # As autocast does for SDPA: rotated queries and keys come in float32.
+            dtype = torch.get_autocast_dtype(device)
+            query, key, value = (t.to(dtype) for t in (query, key, value))
         at = (window, query.dtype)
         if self._backend == "flex":
             if dropout:

@@ -13,13 +13,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from peft import LoraConfig, get_peft_model
+from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from gatt.attention.backend import enable_comb_attention
 from gatt.attention.packable import packing_problem
 from gatt.collator import GattCollator, combs_to_features
-from gatt.comb import Comb, expand
+from gatt.comb import IGNORE, Branch, Comb, expand
 from gatt.loss import summed_loss, supervised_logits
 from tests.support.random_combs import VOCABULARY, combs
 
@@ -67,7 +67,7 @@ def _eager_attention_in_its_own_precision():
 
 @functools.cache
 def lora_model(name: str, dtype: torch.dtype, **more: Any) -> Any:
-    settings = {"model_type": name, **SIZES, **ARCHITECTURES[name]}
+    settings = {"model_type": name, **SIZES, **ARCHITECTURES[name], **more}
     attention = settings.pop("attn_implementation", "sdpa")
     config = AutoConfig.for_model(settings.pop("model_type"), **settings)
     torch.manual_seed(1)
@@ -117,3 +117,39 @@ def test_comb_equals_expanded(name, dtype, packed, num_rows) -> None:
         assert (gradients[key] - gradient).norm() <= TOLERANCES[dtype] * gradient.norm() + floor, (
             key
         )
+
+
+DIALOGUE = Comb(
+    tuple(range(2, 42)), (IGNORE,) * 40, tuple(Branch(f, (f, 1), (f, 1)) for f in (5, 19, 30, 40))
+)
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma2", "gemma3_text"])
+def test_autocast_to_bfloat16(name) -> None:
+    """Rounding only: bfloat16 keeps 8 bits, so a hundredth of the loss."""
+    model = lora_model(name, torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, gradients = outcome(model, [[DIALOGUE]], "comb")
+        expected, expected_gradients = outcome(model, [expand(DIALOGUE)], "expanded")
+    assert loss == pytest.approx(expected, rel=0.01)
+    for key, gradient in expected_gradients.items():
+        assert torch.nn.functional.cosine_similarity(
+            gradients[key].flatten(), gradient.flatten(), dim=0
+        ) > 0.98, key  # fmt: skip
+
+
+def test_a_model_prepared_for_quantised_training() -> None:
+    """As QLoRA prepares it: the base in bfloat16 with norms in float32, checkpointing on."""
+    base = lora_model.__wrapped__("llama", torch.float32).unload().to(torch.bfloat16)
+    base.is_loaded_in_4bit = True
+    prepared = prepare_model_for_kbit_training(base, use_gradient_checkpointing=True)
+    assert {p.dtype for p in prepared.parameters()} == {torch.float32}
+    model = get_peft_model(prepared, LoraConfig(r=4, target_modules="all-linear")).train()
+    for key, parameter in model.named_parameters():
+        if "lora_B" in key:
+            torch.nn.init.normal_(parameter, std=0.1)
+    loss, gradients = outcome(model, [[DIALOGUE]], "comb")
+    expected, expected_gradients = outcome(model, [expand(DIALOGUE)], "expanded")
+    assert loss == pytest.approx(expected, rel=1e-4)
+    for key, gradient in expected_gradients.items():
+        assert (gradients[key] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-6, key

@@ -91,6 +91,25 @@ def test_comb_equals_expanded(make_config: Any, supervise: str) -> None:
     assert_same(first_step(comb), first_step(expanded))
 
 
+@pytest.mark.parametrize("history", ["sampled", "mixed"])
+def test_sampled_history_equals_its_expanded_rows(make_config: Any, history: str) -> None:
+    """The fast path, one plain sequence a dialogue, against one row a target."""
+    comb = make_config("comb", layout="comb", history=history, gradient_accumulation_steps=4)
+    expanded = make_config(
+        "expanded", layout="expanded", history=history, gradient_accumulation_steps=9
+    )
+    assert_same(first_step(comb), first_step(expanded))
+
+
+def test_filled_and_cut_rows_equal_one_row_a_dialogue(make_config: Any) -> None:
+    single = first_step(make_config("single", gradient_accumulation_steps=4))
+    sizes = {"max_length": 300, "max_tokens_per_row": 320}
+    filled = make_config("filled", pack_rows=True, gradient_accumulation_steps=4, **sizes)
+    cut = make_config("cut", gradient_accumulation_steps=8, **sizes)
+    assert_same(first_step(filled), single)
+    assert_same(first_step(cut), single)
+
+
 def test_gradient_checkpointing_changes_nothing(make_config: Any) -> None:
     plain = make_config("plain", gradient_accumulation_steps=4)
     recomputed = make_config("again", gradient_accumulation_steps=4, gradient_checkpointing=True)
