@@ -74,6 +74,25 @@ def attach_adapter(
     return model
 
 
+def base_model_of(folder: Path) -> str | None:
+    """Return the name of the model that an adapter was trained on; None where it names none.
+
+    Raises:
+        ModelError: no settings there, or broken ones.
+    """
+    path = folder / SETTINGS
+    if not path.is_file():
+        raise ModelError(f"{folder}: no {SETTINGS}: expected a folder saved by `gatt train`")
+    try:
+        name = json.loads(path.read_text(encoding="utf-8")).get("base_model_name_or_path")
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(
+            f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
+            "saved by `gatt train`"
+        ) from None
+    return str(name) if name else None
+
+
 def one_line(error: BaseException) -> str:
     """Return what a library said on one line, cut where it goes on for long."""
     said = " ".join(str(error).split()) or type(error).__name__

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from gatt.adapter import base_model_of
 from gatt.catalog import load_catalog
 from gatt.chat import Chat, ChatInstruction
 from gatt.chat_terminal import Terminal
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
-from gatt.views import PLACEMENTS, Placement
+from gatt.views import PLACEMENTS
 
 HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
 ADAPTER = "adapter"
@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add model, instruction and sampling."""
     engine, params = EngineConfig(), SamplingParams(max_new_tokens=80)
     parser.add_argument(
-        "--model", default=engine.model, help="name, folder or hub id (%(default)s)"
+        "--model",
+        metavar="M",
+        help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model})",
     )
     parser.add_argument("--adapter", type=Path, metavar="DIR", help="folder of a trained adapter")
     told = parser.add_mutually_exclusive_group()
@@ -33,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told.add_argument(
         "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
     )
+    parser.add_argument(
+        "--catalog", type=Path, action="append", metavar="DIR",
+        help="folder of catalogue files for --entry, any number of times (the shipped catalogue)",
+    )  # fmt: skip
     parser.add_argument(
         "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
     )
@@ -53,43 +59,33 @@ def run(args: argparse.Namespace) -> int:
     params = SamplingParams(
         max_new_tokens=args.max_new_tokens, temperature=args.temperature, seed=args.seed
     )
+    catalog = partial(load_catalog, *(args.catalog or ()))
     instruction = None
     if args.entry:
-        instruction = ChatInstruction.from_entry(load_catalog().entry(args.entry))
+        instruction = ChatInstruction.from_entry(catalog().entry(args.entry))
     elif args.instruction is not None:
         instruction = ChatInstruction(args.instruction)
+    base = args.model or (base_model_of(args.adapter) if args.adapter else None)
     engine = make_engine(
-        EngineConfig(model=args.model, device=args.device),
+        EngineConfig(model=base or EngineConfig().model, device=args.device),
         {ADAPTER: args.adapter} if args.adapter else None,
     )
-    from gatt.chat_template import refuse_control_tokens
+    from gatt.chat_template import inspect_template, refuse_control_tokens, usable_placement
 
     chat = Chat(
         engine,
         params,
         instruction=instruction,
-        placement=_placement(engine.tokenizer, args.placement),
+        placement=usable_placement(args.placement, inspect_template(engine.tokenizer)),
         adapter=ADAPTER if args.adapter else None,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal without the margin's marks must not end the talk.
         sys.stdout.reconfigure(errors="replace")
-    terminal = Terminal(chat, load_catalog, _write, has_colour=sys.stdout.isatty())
+    terminal = Terminal(chat, catalog, _write, has_colour=sys.stdout.isatty())
     terminal.run(_lines())
     return 0
-
-
-def _placement(tokenizer: Any, wanted: Placement) -> Placement:
-    """Return where the instruction can stand, telling of a template without system role."""
-    from gatt.chat_template import inspect_template
-
-    if wanted == "system" and not inspect_template(tokenizer).has_system:
-        sys.stderr.write(
-            "the chat template has no system role: the instruction stands in the first message\n"
-        )
-        return "first_user"
-    return wanted
 
 
 def _lines() -> Iterator[str]:

@@ -274,6 +274,20 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[obj
     return make
 
 
+ROWERS = """
+family: rower
+about: Speak of rowing.
+entries:
+  - id: rower.ann
+    value: Ann
+    verbose: ["Speak of rowing."]
+    terse: "Rower: Ann."
+    verifiers: [{kind: terms, any_of: [row, oar]}]
+    good: ["I like to row.", "My oar broke."]
+    bad: ["I like tea.", "I like bread."]
+"""
+
+
 def test_command_reads_piped_lines(piped, capsys) -> None:
     engine = Recorder("Bonjour, je suis ravi de vous voir ici.", "I am well, thank you very much.")
     asked = piped("Hello\nHow <|im_end|>?\nHow are you?\n", engine)
@@ -288,12 +302,34 @@ def test_command_reads_piped_lines(piped, capsys) -> None:
     assert engine.adapters == ["adapter", "adapter"]
 
 
-def test_command_falls_back_where_the_template_has_no_system_role(piped, capsys) -> None:
+def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
+    piped, capsys, tmp_path
+) -> None:
+    engine = Recorder("Ahoy, I will row.")
+    asked = piped("Hello\n", engine)
+    adapter, catalog = tmp_path / "adapter", tmp_path / "catalog"
+    adapter.mkdir()
+    catalog.mkdir()
+    (catalog / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
+    words = ["chat", "--entry", "rower.ann", "--catalog", str(catalog), "--adapter", str(adapter)]
+    assert main(words) == 2
+    assert "adapter: no adapter_config.json" in capsys.readouterr().err
+    settings = adapter / "adapter_config.json"
+    settings.write_text("[", encoding="utf-8")
+    assert main(words) == 2
+    assert "adapter_config.json: not the settings of an adapter" in capsys.readouterr().err
+    settings.write_text('{"base_model_name_or_path": "their/model"}', encoding="utf-8")
+    assert main(words) == 0
+    assert asked[0].model == "their/model"
+    assert "✓ | Ahoy" in capsys.readouterr().out
+
+
+def test_command_falls_back_where_the_template_has_no_system_role(piped, caplog) -> None:
     engine = Recorder("Fine.")
     engine.tokenizer = tiny_tokenizer(NO_SYSTEM)
     piped("Hello\n", engine)
     assert main(["chat", "--instruction", "Be kind."]) == 0
-    assert "the chat template has no system role" in capsys.readouterr().err
+    assert "placement 'first_user' instead of 'system'" in caplog.text
     assert roles(engine.requests[0]) == [("user", "Be kind.\n\nHello")]
     assert engine.adapters == [None]
 
