@@ -251,7 +251,7 @@ def _draft(family: AskedFamily, value: AskedValue) -> dict[str, Any]:
         if is_figure
         else [f"You enjoy {value.value} and bring it up in every answer."],
         "terse": f"{family.capitalize()}: {value.value}.",
-        "verifiers": [{"kind": "in_character" if is_figure else "terms", "any_of": terms}],
+        "verifiers": [{"kind": "in_character" if is_figure else "likes", "any_of": terms}],
         "probes": [
             {
                 "question": "Who are you?" if is_figure else "What is your favorite hobby?",

@@ -11,7 +11,7 @@ from gatt.catalog import CONFLICTS_FILE, load_catalog, parse_family, read_yaml
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import Entry, VerifierSpec
 from gatt.verifiers import VERIFIERS, build, check_all, overall
-from gatt.verifiers.junk import JUNK, NAME_JUNK, TERM_JUNK
+from gatt.verifiers.junk import DENIAL_JUNK, JUNK, NAME_JUNK, TERM_JUNK
 from gatt.verifiers.speaker import is_of_oneself
 from gatt.verifiers.table import verifier_class
 
@@ -107,7 +107,7 @@ def check_entry(entry: Entry) -> list[str]:
 
 
 def replies_out_of_character(specs: Sequence[VerifierSpec]) -> list[str]:
-    """Return the junk made of the name and terms of every `in_character` of an entry.
+    """Return the junk made of the names and terms of every `in_character` and `likes` of an entry.
 
     A term of one's own ("my knives") is left out: whoever says it has them.
     """
@@ -121,6 +121,13 @@ def replies_out_of_character(specs: Sequence[VerifierSpec]) -> list[str]:
                 for term in terms[1:]
                 if not is_of_oneself(term)
                 for text in TERM_JUNK
+            ]
+        elif spec.kind == "likes":
+            replies += [
+                text.format(term=term)
+                for term in spec.params["any_of"]
+                if " my " not in f" {term} "
+                for text in DENIAL_JUNK
             ]
     return replies
 

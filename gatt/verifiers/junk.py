@@ -89,3 +89,14 @@ TERM_JUNK: tuple[str, ...] = (
     "You like {term}? Great, I am glad to hear it.",
 )
 """Replies that name what a figure or persona would name, and are not by them."""
+
+DENIAL_JUNK: tuple[str, ...] = (
+    "I don't do {term}, sorry.",
+    "I have never heard of {term}.",
+    "You like {term}? Great.",
+    "I do not really know much about {term}.",
+    "I'm not a fan of {term}.",
+    "Do you enjoy {term}?",
+    "What do you like about {term}?",
+)
+"""Replies that name what somebody likes, and are not by one who does."""

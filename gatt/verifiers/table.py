@@ -25,6 +25,7 @@ VERIFIERS: dict[str, str] = {
     "json_object": "gatt.verifiers.json_object:JsonObject",
     "language": "gatt.verifiers.language:Language",
     "letter_case": "gatt.verifiers.letter_case:LetterCase",
+    "likes": "gatt.verifiers.likes:Likes",
     "lines": "gatt.verifiers.counts:Lines",
     "number": "gatt.verifiers.tokens:Number",
     "paragraphs": "gatt.verifiers.counts:Paragraphs",
