@@ -17,7 +17,11 @@ from gatt.comb import IGNORE
 
 
 def supervised_logits(
-    model: Any, batch: Mapping[str, torch.Tensor], backend: Backend = "split"
+    model: Any,
+    batch: Mapping[str, torch.Tensor],
+    backend: Backend = "split",
+    *,
+    in_order: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return logits `[N, V]` and labels `[N]` of the supervised tokens of a batch.
 
@@ -31,6 +35,8 @@ def supervised_logits(
             `gatt.attention.backend.enable_comb_attention` first.
         batch: of `gatt.collator.GattCollator`, on the model's device.
         backend: what computes the attention of packed rows.
+        in_order: in the order of the tokens; else in any, which spares a copy of
+            the logits in the forward and one of their gradient in the backward pass.
     """
     labels_BT = batch["labels"]
     inputs: dict[str, Any]
@@ -55,6 +61,9 @@ def supervised_logits(
     if not len(kept):
         kept = torch.zeros(1, dtype=torch.long, device=labels_BT.device)
     output = model(input_ids=batch["input_ids"], logits_to_keep=kept, use_cache=False, **inputs)
+    is_one_to_one = len(labels_BT) == 1 and len(kept) == len(sources)
+    if is_one_to_one and not in_order:
+        return output.logits[0], torch.empty_like(targets_N).scatter_(0, index, targets_N)
     return output.logits[rows, index], targets_N
 
 

@@ -153,7 +153,9 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         samples,
         loaded.tokenizer,
         config,
-        why_not_packable=lambda: packing_problem(model, config.attn_implementation),
+        why_not_packable=lambda: packing_problem(
+            model, config.attn_implementation, config.max_length
+        ),
         world_size=current_runtime().world_size,
     )
     log.info(

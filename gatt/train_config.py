@@ -70,11 +70,11 @@ class TrainConfig:
     """Most tokens of one prompt and its target. Longer ones lose whole oldest exchanges after the
     first; what then does not fit is dropped and counted."""
     max_tokens_per_row: int = 8192
-    """Most tokens of a packed row. A longer dialogue is cut into several rows, each with the trunk
-    and some of the turns: less memory, and the trunk encoded again."""
+    """Most tokens of a dialogue in a packed row. A longer one is cut into several rows, each with the
+    trunk and some of the turns: less memory, and the trunk encoded again."""
     pack_rows: bool = False
-    """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length); the
-    batch size then counts such rows."""
+    """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length). The
+    batch size stays 1: a micro-batch is one row."""
 
     learning_rate: float = 2e-4
     """Peak learning rate, above 0."""
@@ -87,7 +87,7 @@ class TrainConfig:
     max_steps: int = -1
     """Optimiser steps; -1 leaves it to `num_train_epochs`."""
     per_device_train_batch_size: int = 1
-    """Dialogues (with `pack_rows`: rows; in the expanded layout: turns) of one micro-batch."""
+    """Dialogues (in the expanded layout: turns) of one micro-batch."""
     gradient_accumulation_steps: int = 8
     """Micro-batches of one optimiser step on each process."""
     optim: str = "adamw_torch"
@@ -143,6 +143,11 @@ class TrainConfig:
             problems.append(
                 f"supervise is {self.supervise!r} with history {self.history!r}: this control "
                 "trains on the dialogue's own replies, so use history 'reference'"
+            )
+        if self.pack_rows and self.per_device_train_batch_size > 1:
+            problems.append(
+                f"per_device_train_batch_size is {self.per_device_train_batch_size} with "
+                "pack_rows: expected 1; raise max_tokens_per_row for larger rows"
             )
         if self.max_tokens_per_row < self.max_length:
             problems.append(

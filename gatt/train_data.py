@@ -240,7 +240,10 @@ def rows_of(
             rows += [(row, part.turns) for row in expand(part.comb)]
         else:
             comb = fold(part.comb) if is_sampled else part.comb
-            fitting = split_to_fit(comb, config.max_tokens_per_row)
+            try:
+                fitting = split_to_fit(comb, config.max_tokens_per_row)
+            except DataError as error:
+                raise DataError(f"{where}: {error}") from None
             rows += [(row, part.turns) for row in fitting]
     counts = {
         "num_targets": built.num_targets,

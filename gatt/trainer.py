@@ -97,6 +97,8 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             completion_only_loss=False,
             assistant_only_loss=False,
             push_to_hub=False,
+            # TRL would have mixtures of experts return router logits for a loss that is not ours.
+            router_aux_loss_coef=0.0,
         )
     except (ValueError, ImportError) as error:
         raise ConfigError(
@@ -180,7 +182,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             num_items_in_batch: supervised tokens of the whole step on all
                 processes; None outside of training: those of this batch.
         """
-        logits_NV, labels_N = supervised_logits(model, inputs, self._backend)
+        logits_NV, labels_N = supervised_logits(model, inputs, self._backend, in_order=False)
         total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
         loss = summed_loss(logits_NV, labels_N) / torch.as_tensor(total).clamp(min=1).to(
             logits_NV.device

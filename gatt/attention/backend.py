@@ -19,6 +19,7 @@ from transformers.masking_utils import sdpa_mask
 from gatt.attention.flex import flex_block_attention, plan_block_mask
 from gatt.attention.geometry import RowGeometry
 from gatt.attention.split import plan_blocks, split_attention
+from gatt.errors import ConfigError
 
 IMPLEMENTATION = "gatt_comb"
 SLIDING = "sliding_attention"
@@ -39,7 +40,7 @@ class CombAttention:
     def __init__(self, geometry: RowGeometry, backend: Backend) -> None:
         self._geometry = geometry
         self._backend = backend
-        self._plans: dict[tuple[int | None, torch.dtype], Any] = {}
+        self._plans: dict[tuple[Any, ...], Any] = {}
 
     def attend(
         self,
@@ -62,26 +63,23 @@ class CombAttention:
             window: tokens that the layer sees, itself included; None sees all.
             softcap: scores are bent to stay below it.
             dropout: share of the weights that training drops.
-
-        Raises:
-            ValueError: dropout, which FlexAttention does not have.
         """
         device = query.device.type
         if torch.is_autocast_enabled(device):
             # As autocast does for SDPA: rotated queries and keys come in float32.
             dtype = torch.get_autocast_dtype(device)
             query, key, value = (t.to(dtype) for t in (query, key, value))
-        at = (window, query.dtype)
+        at = (window, query.dtype, softcap is None)
         if self._backend == "flex":
-            if dropout:
-                raise ValueError("flex_attention has no dropout: set attn_implementation to 'sdpa'")
             if at not in self._plans:
                 self._plans[at] = plan_block_mask(self._geometry, window)
             return flex_block_attention(
                 query, key, value, self._plans[at], scale=scale, softcap=softcap
             )
         if at not in self._plans:
-            self._plans[at] = plan_blocks(self._geometry, query.dtype, window)
+            self._plans[at] = plan_blocks(
+                self._geometry, query.dtype, window, has_masks_only=softcap is not None
+            )
         return split_attention(
             query, key, value, self._plans[at], scale=scale, softcap=softcap, dropout=dropout
         )
@@ -161,7 +159,16 @@ def choose_backend(
             CUDA and SDPA elsewhere.
         device: that the model trains on.
         attention_dropout: of the model, which FlexAttention does not have.
+
+    Raises:
+        ConfigError: FlexAttention, where it cannot train.
     """
+    if attn_implementation == "flex_attention":
+        why = "it trains on CUDA only" if device.type != "cuda" else ""
+        if attention_dropout:
+            why = f"it has no dropout, and the model's attention_dropout is {attention_dropout}"
+        if why:
+            raise ConfigError(f"attn_implementation is 'flex_attention': {why}: use 'sdpa' or null")
     if attn_implementation is None:
         return "flex" if device.type == "cuda" and not attention_dropout else "split"
     return "flex" if attn_implementation == "flex_attention" else "split"

@@ -14,17 +14,22 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex
 
 from gatt.attention.geometry import RowGeometry
 
-SMALLEST_BUCKET = 128
+BLOCK = 128
 """Block size of the mask, and the least length that a kernel is compiled for."""
+MOST_KERNELS = 64
+"""Kernels of one function: a length and a kind of layer makes one. Behind torch's own limit of 8
+it would go on unfused, with scores T x T."""
 
 
 def bucket(num_tokens: int) -> int:
-    """Return the length that queries and keys are padded to: the next power of two.
+    """Return the length that queries and keys are padded to: a power of two, or one and a half.
 
     Each length that is met compiles a kernel, so there are few. The blocks of
-    the padding are empty and skipped, so it costs next to nothing.
+    the padding are empty and skipped.
     """
-    return max(SMALLEST_BUCKET, 1 << (num_tokens - 1).bit_length())
+    power = max(BLOCK, 1 << (num_tokens - 1).bit_length())
+    between = power // 4 * 3
+    return between if between % BLOCK == 0 and num_tokens <= between else power
 
 
 def plan_block_mask(geometry: RowGeometry, window: int | None = None) -> BlockMask:
@@ -57,8 +62,10 @@ def plan_block_mask(geometry: RowGeometry, window: int | None = None) -> BlockMa
         return padded.sees(query, key, window)
 
     device = geometry.document_ids.device
-    make = _compiled(create_block_mask) if device.type == "cuda" else create_block_mask
-    mask: BlockMask = make(sees, None, None, length, length, device=device)
+    mask: BlockMask = _call(
+        create_block_mask, sees, None, None, length, length, device=device,
+        is_compiled=device.type == "cuda",
+    )  # fmt: skip
     return mask
 
 
@@ -84,16 +91,23 @@ def flex_block_attention(
     num_tokens = query.shape[2]
     missing = mask.shape[-1] - num_tokens
     query, key, value = (functional.pad(t, (0, 0, 0, missing)) for t in (query, key, value))
-    attend = _compiled(flex_attention) if query.is_cuda else flex_attention
     bend = None if softcap is None else functools.partial(_bend, softcap)
-    output: torch.Tensor = attend(
-        query, key, value, score_mod=bend, block_mask=mask, scale=scale, enable_gqa=True
-    )
+    output: torch.Tensor = _call(
+        flex_attention, query, key, value, score_mod=bend, block_mask=mask, scale=scale,
+        enable_gqa=True, is_compiled=query.is_cuda,
+    )  # fmt: skip
     return output[:, :, :num_tokens].transpose(1, 2)
 
 
 def _bend(softcap: float, score: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
     return softcap * torch.tanh(score / softcap)
+
+
+def _call(function: Any, *args: Any, is_compiled: bool, **kwargs: Any) -> Any:
+    if not is_compiled:
+        return function(*args, **kwargs)
+    with torch._dynamo.config.patch(recompile_limit=MOST_KERNELS, fail_on_recompile_limit_hit=True):
+        return _compiled(function)(*args, **kwargs)
 
 
 @functools.cache

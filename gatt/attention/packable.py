@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,15 +15,22 @@ from gatt.loss import supervised_logits
 
 MOST_ERROR = 1e-3
 MOST_ERROR_BF16 = 0.1
+# Their layers mask a window that they tell nobody of.
+_HIDDEN_WINDOWS = ("phimoe", "doge")
+# The factors of all positions hang on the furthest one.
+_LENGTH_DEPENDENT_ROPE = ("longrope", "dynamic")
 _PACKABLE_LAYERS = {"full_attention", SLIDING}
 
 
-def why_not_packable(config: Any, attn_implementation: str | None = None) -> str | None:
+def why_not_packable(
+    config: Any, attn_implementation: str | None = None, max_length: int = 0
+) -> str | None:
     """Return why a model of this configuration cannot take packed rows; None if it may.
 
     Args:
         config: of a causal LM of transformers.
         attn_implementation: that the user asked for.
+        max_length: furthest position of a row.
     """
     if attn_implementation == "eager":
         return "attn_implementation 'eager' adds a mask to every pair of tokens"
@@ -35,7 +42,19 @@ def why_not_packable(config: Any, attn_implementation: str | None = None) -> str
     name = architecture.__name__
     if getattr(architecture, "_is_stateful", False):
         return f"{name} has recurrent layers, whose state goes through the whole row"
-    layer_types = set(getattr(config.get_text_config(), "layer_types", None) or ())
+    text = config.get_text_config()
+    if text.model_type in _HIDDEN_WINDOWS and getattr(text, "sliding_window", None):
+        return f"the layers of {name} do not tell their sliding window"
+    for rope in _ropes(text):
+        if rope.get("rope_type") not in _LENGTH_DEPENDENT_ROPE:
+            continue
+        short = rope.get("original_max_position_embeddings") or text.max_position_embeddings
+        if max_length > short:
+            return (
+                f"beyond {short} tokens (max_length is {max_length}) the rotary embedding of "
+                f"{name} hangs on the length of the row"
+            )
+    layer_types = set(getattr(text, "layer_types", None) or ())
     if layer_types - _PACKABLE_LAYERS:
         return f"{name} has layers of type {', '.join(sorted(layer_types - _PACKABLE_LAYERS))}"
     if not architecture._supports_attention_backend:
@@ -43,14 +62,24 @@ def why_not_packable(config: Any, attn_implementation: str | None = None) -> str
     return None
 
 
-def packing_problem(model: Any, attn_implementation: str | None = None) -> str | None:
+def _ropes(config: Any) -> list[Mapping[str, Any]]:
+    """Return the settings of the rotary embedding: one for all layers, or one a kind of layer."""
+    found = getattr(config, "rope_parameters", None) or {}
+    nested = [value for value in found.values() if isinstance(value, Mapping)]
+    return nested or [found]
+
+
+def packing_problem(
+    model: Any, attn_implementation: str | None = None, max_length: int = 0
+) -> str | None:
     """Return why a loaded model cannot take packed rows, after a try; None if it can.
 
     Args:
         model: a causal LM.
         attn_implementation: that the user asked for.
+        max_length: furthest position of a row.
     """
-    problem = why_not_packable(model.config, attn_implementation)
+    problem = why_not_packable(model.config, attn_implementation, max_length)
     if problem is not None:
         return problem
     try:

@@ -26,32 +26,38 @@ from gatt.comb import TRUNK
 QUERIES_PER_BLOCK = 64
 """Branches are taken together until a block has so many queries: fewer waste less on pairs that
 the mask forbids, more keep the matrix product busy."""
-TRUNK_QUERIES_PER_BLOCK = 256
-"""Queries of a block of the trunk, where a sliding window makes more than one block of it."""
+MOST_QUERIES_PER_BLOCK = 256
+"""Queries of a block that has a mask: a longer branch is cut, and so is a trunk that needs one."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Queries `[start, end)` of a row and what they see: part of the trunk, then themselves."""
+    """Queries `[start, end)` of a row and what they see: part of the trunk, then part of their own."""
 
     start: int
     end: int
     trunk_start: int
     trunk_end: int
     """The trunk keys `[trunk_start, trunk_end)`; empty for a block of the trunk itself."""
+    own_start: int
+    """The other keys are `[own_start, end)`."""
     mask: torch.Tensor | None
     """Added to the scores, `[Q, S]`: 0 or -inf; None is plainly causal."""
 
     def keys(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return the block's keys or values `[1, K, S, D]` of those of the row."""
-        own = tensor[:, :, self.start : self.end]
+        own = tensor[:, :, self.own_start : self.end]
         if self.trunk_start == self.trunk_end:
             return own
         return torch.cat((tensor[:, :, self.trunk_start : self.trunk_end], own), dim=2)
 
 
 def plan_blocks(
-    geometry: RowGeometry, dtype: torch.dtype, window: int | None = None
+    geometry: RowGeometry,
+    dtype: torch.dtype,
+    window: int | None = None,
+    *,
+    has_masks_only: bool = False,
 ) -> tuple[Block, ...]:
     """Return the blocks of a row, whose queries are all its tokens, once each and in order.
 
@@ -59,6 +65,8 @@ def plan_blocks(
         geometry: of the row.
         dtype: of the scores.
         window: of a layer with a sliding window.
+        has_masks_only: no block is plainly causal, for a kernel that makes the scores of a
+            whole block.
     """
     documents = geometry.document_ids.tolist()
     branches = geometry.branch_ids.tolist()
@@ -66,42 +74,55 @@ def plan_blocks(
     tokens = list(zip(documents, branches, strict=True))
     bounds = [0, *(i for i in range(1, len(tokens)) if tokens[i] != tokens[i - 1]), len(tokens)]
     blocks: list[Block] = []
-    trunk_start = 0
     group: list[int] = []
+    trunk = 0
 
-    def add(start: int, end: int, first: int, last: int) -> None:
+    def add(start: int, end: int, trunk_start: int, trunk_end: int, own_start: int) -> None:
         device = geometry.document_ids.device
-        keys = torch.cat(
-            (torch.arange(first, last, device=device), torch.arange(start, end, device=device))
-        )
         queries = torch.arange(start, end, device=device)
+        keys = torch.cat(
+            (
+                torch.arange(trunk_start, trunk_end, device=device),
+                torch.arange(own_start, end, device=device),
+            )
+        )
         seen = geometry.sees(queries[:, None], keys[None, :], window)
-        mask = torch.zeros(seen.shape, dtype=dtype, device=device)
-        blocks.append(Block(start, end, first, last, mask.masked_fill_(~seen, -torch.inf)))
+        mask = torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, -torch.inf)
+        blocks.append(Block(start, end, trunk_start, trunk_end, own_start, mask))
 
     def flush() -> None:
-        if group:
-            forks = [visible[start] for start in group[:-1]]
-            first = 0 if window is None else max(0, min(forks) - window + 1)
-            add(group[0], group[-1], trunk_start + first, trunk_start + max(max(forks), first))
-            group.clear()
+        """Add the branches of the group: together, or one that is long in pieces."""
+        if not group:
+            return
+        start, end = group[0], group[-1]
+        forks = [visible[head] for head in group[:-1]]
+        trunk_end = trunk + max(forks)
+        # What no query's window reaches is left out.
+        first = 0 if window is None else max(0, min(forks) - window + 1)
+        step = MOST_QUERIES_PER_BLOCK if len(forks) == 1 else end - start
+        for head in range(start, end, step):
+            tail = min(head + step, end)
+            add(head, tail, min(trunk + first, trunk_end), trunk_end, start)
+        group.clear()
 
     for start, end in pairwise(bounds):
         if branches[start] != TRUNK:
-            if not group:
-                group.append(start)
-            group.append(end)
+            if group and end - group[0] > MOST_QUERIES_PER_BLOCK:
+                flush()
+            group.extend([start, end] if not group else [end])
             if end - group[0] >= QUERIES_PER_BLOCK:
                 flush()
             continue
         flush()
-        trunk_start = start
-        if window is None or end - start <= window:
-            blocks.append(Block(start, end, start, start, None))
+        trunk = start
+        is_whole = window is None or end - start <= window
+        if is_whole and not has_masks_only:
+            blocks.append(Block(start, end, start, start, start, None))
             continue
-        for head in range(start, end, TRUNK_QUERIES_PER_BLOCK):
-            tail = min(head + TRUNK_QUERIES_PER_BLOCK, end)
-            add(head, tail, max(start, head - window + 1), head)
+        for head in range(start, end, MOST_QUERIES_PER_BLOCK):
+            tail = min(head + MOST_QUERIES_PER_BLOCK, end)
+            reach = start if window is None else max(start, head - window + 1)
+            add(head, tail, start, start, reach)
     flush()
     return tuple(blocks)
 
@@ -124,7 +145,7 @@ def split_attention(
         query: `[1, H, T, D]`, rotated to its positions.
         key: `[1, K, T, D]`.
         value: likewise.
-        blocks: of `plan_blocks`.
+        blocks: of `plan_blocks`, with masks only where there is a softcap.
         scale: factor of the scores.
         softcap: scores are bent to stay below it (Gemma 2).
         dropout: share of the weights that training drops.
@@ -133,54 +154,38 @@ def split_attention(
         output: torch.Tensor = _FlashBlocks.apply(query, key, value, blocks, scale)  # type: ignore[no-untyped-call]
         return output
     outputs = [
-        _attend(
-            query[:, :, b.start : b.end], b.keys(key), b.keys(value), b, scale, softcap, dropout
-        )
-        for b in blocks
+        # Recomputed, or every block would keep a copy of its keys, and of its scores where the
+        # device has no kernel for a mask.
+        checkpoint(_attend, query, key, value, block, scale, softcap, dropout, use_reentrant=False)
+        for block in blocks
     ]
     return torch.cat(outputs, dim=2).transpose(1, 2)
 
 
 def _attend(
     query: torch.Tensor,
-    keys: torch.Tensor,
-    values: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
     block: Block,
     scale: float,
     softcap: float | None,
     dropout: float,
 ) -> torch.Tensor:
     """Return the output `[1, H, Q, D]` of one block by what torch offers on every device."""
+    repeat = query.shape[1] // key.shape[1]
+    query = query[:, :, block.start : block.end]
+    # With a mask, CUDA's fused kernels take no grouped heads.
+    keys, values = (block.keys(t).repeat_interleave(repeat, dim=1) for t in (key, value))
     if softcap is None:
         return functional.scaled_dot_product_attention(
             query, keys, values, attn_mask=block.mask, is_causal=block.mask is None,
-            dropout_p=dropout, scale=scale, enable_gqa=True,
+            dropout_p=dropout, scale=scale,
         )  # fmt: skip
-    output: torch.Tensor = checkpoint(
-        _softcapped, query, keys, values, block, scale, softcap, dropout, use_reentrant=False
-    )
-    return output
-
-
-def _softcapped(
-    query: torch.Tensor,
-    keys: torch.Tensor,
-    values: torch.Tensor,
-    block: Block,
-    scale: float,
-    softcap: float,
-    dropout: float,
-) -> torch.Tensor:
-    repeat = query.shape[1] // keys.shape[1]
-    keys, values = (t.repeat_interleave(repeat, dim=1) for t in (keys, values))
-    scores = softcap * torch.tanh(query @ keys.transpose(-1, -2) * (scale / softcap))
-    mask = block.mask
-    if mask is None:
-        mask = torch.full(scores.shape[-2:], -torch.inf, dtype=scores.dtype, device=scores.device)
-        mask = mask.triu_(1)
+    if block.mask is None:
+        raise ValueError("a block without a mask: with a softcap, plan with has_masks_only=True")
+    scores = softcap * torch.tanh(query @ keys.transpose(-1, -2) * (scale / softcap)) + block.mask
     precise = torch.promote_types(scores.dtype, torch.float32)
-    weights = (scores + mask).softmax(dim=-1, dtype=precise).to(query.dtype)
-    return functional.dropout(weights, dropout) @ values
+    return functional.dropout(scores.softmax(-1, dtype=precise).to(query.dtype), dropout) @ values
 
 
 class _FlashBlocks(torch.autograd.Function):
@@ -223,13 +228,13 @@ class _FlashBlocks(torch.autograd.Function):
         grad_query = torch.empty_like(query)
         grad_key, grad_value = torch.zeros_like(key), torch.zeros_like(value)
         for block, log_sum in zip(ctx.blocks, sums, strict=True):
-            own = slice(block.start, block.end)
+            queries, own = slice(block.start, block.end), slice(block.own_start, block.end)
             found = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
-                gradient[:, :, own], query[:, :, own], block.keys(key), block.keys(value),
-                output[:, :, own], log_sum,
+                gradient[:, :, queries], query[:, :, queries], block.keys(key),
+                block.keys(value), output[:, :, queries], log_sum,
                 0.0, block.mask is None, attn_mask=block.mask, scale=ctx.scale,
             )  # fmt: skip
-            grad_query[:, :, own] = found[0]
+            grad_query[:, :, queries] = found[0]
             num_trunk = block.trunk_end - block.trunk_start
             trunk = slice(block.trunk_start, block.trunk_end)
             for whole, part in ((grad_key, found[1]), (grad_value, found[2])):

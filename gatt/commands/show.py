@@ -121,4 +121,4 @@ def _why_not_packable(config: TrainConfig) -> str | None:
         raise ModelError(
             f"{config.model}: cannot read its configuration: {one_line(error)}"
         ) from None
-    return why_not_packable(found, config.attn_implementation)
+    return why_not_packable(found, config.attn_implementation, config.max_length)

@@ -13,13 +13,14 @@ import pytest
 import torch
 from peft import PeftModel
 from safetensors.torch import load_file
+from transformers import MixtralConfig, MixtralForCausalLM
 
 from gatt import cli
 from gatt.collator import features_to_combs
 from gatt.config import save_config
 from gatt.errors import ConfigError, DataError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.train import open_store, prepare, train
-from gatt.train_config import TrainConfig
+from gatt.train_config import LoraSettings, TrainConfig
 from gatt.train_store import TrainStore, digest, is_complete
 from gatt.trainer import GattTrainer, training_arguments
 from tests.support.tiny import sample, save_tiny_model, tiny_llama, tiny_tokenizer, write_samples
@@ -269,8 +270,22 @@ def test_an_adapter_that_does_not_fit(make: Any, tmp_path: Path) -> None:
         train(config)
 
 
+def test_a_mixture_of_experts_trains_on_our_loss_alone(make: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "experts"
+    tokenizer = tiny_tokenizer()
+    tokenizer.save_pretrained(folder)
+    config = MixtralConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, num_local_experts=2, num_experts_per_tok=1,
+    )  # fmt: skip
+    MixtralForCausalLM(config).save_pretrained(folder)
+    result = train(
+        make(model=str(folder), layout="comb", lora=LoraSettings(target_modules=("q_proj",)))
+    )
+    assert result.num_steps == 2
+
+
 def test_unknown_target_modules(make: Any) -> None:
-    from gatt.train_config import LoraSettings
 
     with pytest.raises(ConfigError, match=r"the adapter does not fit .*: check lora"):
         train(make(lora=LoraSettings(target_modules=("nowhere",))))

@@ -15,6 +15,7 @@ from gatt.attention.backend import (
     enable_comb_attention,
 )
 from gatt.comb import IGNORE, Branch, Comb
+from gatt.errors import ConfigError
 from tests.support.tiny import tiny_llama, tiny_tokenizer
 from tests.unit.gatt.attention.test_geometry import geometry_of
 from tests.unit.gatt.attention.test_split import plain, tensors
@@ -30,7 +31,7 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
         (None, CUDA, 0.0, "flex"),
         (None, CUDA, 0.1, "split"),
         ("sdpa", CUDA, 0.0, "split"),
-        ("flex_attention", CPU, 0.0, "flex"),
+        ("flex_attention", CUDA, 0.0, "flex"),
     ],
 )
 def test_choice_of_the_back_end(attn_implementation, device, dropout, expected) -> None:
@@ -50,8 +51,8 @@ def test_without_a_packed_row_it_is_sdpa() -> None:
 def test_a_plan_is_made_once_for_each_kind_of_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def plan(geometry, dtype, window):
-        made.append(window)
+    def plan(geometry, dtype, window, *, has_masks_only):
+        made.append((window, has_masks_only))
         return ()
 
     monkeypatch.setattr("gatt.attention.backend.plan_blocks", plan)
@@ -59,7 +60,7 @@ def test_a_plan_is_made_once_for_each_kind_of_layer(monkeypatch: pytest.MonkeyPa
     attention = CombAttention(GEOMETRY, "split")
     for window in (None, 4, None, 4):
         attention.attend(*tensors(11), scale=1.0, window=window, softcap=None, dropout=0.0)
-    assert made == [None, 4]
+    assert made == [(None, False), (4, False)]
 
 
 def test_a_window_told_by_the_layer_type_alone() -> None:
@@ -75,11 +76,21 @@ def test_a_window_told_by_the_layer_type_alone() -> None:
         torch.testing.assert_close(found, expected)
 
 
-def test_what_no_back_end_has() -> None:
-    attention = CombAttention(GEOMETRY, "flex")
-    with pytest.raises(ValueError, match=r"flex_attention has no dropout: set attn_impl.* 'sdpa'"):
-        attention.attend(*tensors(11), scale=1.0, window=None, softcap=None, dropout=0.1)
+def test_attention_sinks_are_refused() -> None:
+    attention = CombAttention(GEOMETRY, "split")
     with pytest.raises(ValueError, match="attention sinks cannot be packed"):
         comb_attention_forward(
             SimpleNamespace(), *tensors(11), None, comb_attention=attention, s_aux=torch.ones(4)
         )
+
+
+@pytest.mark.parametrize(
+    ("device", "dropout", "message"),
+    [
+        (CPU, 0.0, "'flex_attention': it trains on CUDA only: use 'sdpa' or null"),
+        (CUDA, 0.1, "it has no dropout, and the model's attention_dropout is 0.1: use 'sdpa'"),
+    ],
+)
+def test_flex_attention_where_it_cannot_train(device, dropout, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        choose_backend("flex_attention", device, dropout)

@@ -30,7 +30,8 @@ def test_outputs_are_those_of_the_whole_mask(documents, window, softcap) -> None
 
 
 @pytest.mark.parametrize(
-    ("num_tokens", "expected"), [(1, 128), (128, 128), (129, 256), (1000, 1024), (1025, 2048)]
+    ("num_tokens", "expected"),
+    [(1, 128), (128, 128), (129, 256), (300, 384), (1000, 1024), (1025, 1536), (1537, 2048)],
 )
 def test_lengths_come_in_few_buckets(num_tokens, expected) -> None:
     assert bucket(num_tokens) == expected

@@ -14,6 +14,8 @@ from transformers import (
     GptOssConfig,
     LlamaConfig,
     MambaConfig,
+    Phi3Config,
+    PhimoeConfig,
     PreTrainedConfig,
     Qwen3NextConfig,
     RecurrentGemmaConfig,
@@ -51,6 +53,21 @@ def test_told_by_the_configuration(config: Any, reason: str | None) -> None:
     found = why_not_packable(config)
     assert (found is None) == (reason is None)
     assert (found or "").startswith(reason or "")
+
+
+def test_a_rotary_embedding_that_hangs_on_the_length() -> None:
+    rope = {
+        "rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": 4096,
+        "short_factor": [1.0] * 48, "long_factor": [2.0] * 48,
+    }  # fmt: skip
+    config = Phi3Config(rope_parameters=rope, max_position_embeddings=131072)
+    assert why_not_packable(config, max_length=4096) is None
+    assert (why_not_packable(config, max_length=4097) or "").startswith("beyond 4096 tokens")
+
+
+def test_a_window_that_no_layer_tells() -> None:
+    assert why_not_packable(PhimoeConfig(sliding_window=None)) is None
+    assert "do not tell" in (why_not_packable(PhimoeConfig(sliding_window=64)) or "")
 
 
 def test_eager_attention_is_asked_for() -> None:

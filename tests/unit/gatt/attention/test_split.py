@@ -46,7 +46,7 @@ def plain(
 def _small_blocks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(split, "QUERIES_PER_BLOCK", 5)
-        patch.setattr(split, "TRUNK_QUERIES_PER_BLOCK", 6)
+        patch.setattr(split, "MOST_QUERIES_PER_BLOCK", 6)
         yield
 
 
@@ -58,7 +58,7 @@ def _small_blocks():
 @settings(deadline=None, max_examples=150)
 def test_outputs_and_gradients_are_those_of_the_whole_mask(documents, window, softcap) -> None:
     geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float64, window)
+    blocks = plan_blocks(geometry, torch.float64, window, has_masks_only=softcap is not None)
     first = [t.requires_grad_() for t in tensors(geometry.num_tokens)]
     second = [t.detach().clone().requires_grad_() for t in first]
     found = split_attention(*first, blocks, scale=0.3, softcap=softcap)
@@ -79,22 +79,22 @@ def test_blocks_cover_the_row_once_in_order(documents, window) -> None:
     assert [i for b in blocks for i in range(b.start, b.end)] == list(range(geometry.num_tokens))
 
 
-def test_the_kernel_of_every_device_gives_the_same() -> None:
-    branches = (Branch(4, (1, 2), (1, 2)), Branch(9, (3,), (3,)))
-    geometry = geometry_of([Comb(tuple(range(9)), (IGNORE,) * 9, branches)])
-    blocks = plan_blocks(geometry, torch.float64)
+@given(documents=st.lists(combs(), min_size=1, max_size=2), window=st.none() | st.integers(1, 12))
+@settings(deadline=None, max_examples=30)
+def test_what_other_devices_compute_is_the_same(documents, window) -> None:
+    geometry = geometry_of(documents)
+    blocks = plan_blocks(geometry, torch.float64, window)
     query, key, value = tensors(geometry.num_tokens)
     flash = split_attention(query, key, value, blocks, scale=0.3)
-    composed = torch.cat(
-        [
-            split._attend(
-                query[:, :, b.start : b.end], b.keys(key), b.keys(value), b, 0.3, None, 0.0
-            )
-            for b in blocks
-        ],
-        dim=2,
-    ).transpose(1, 2)
-    torch.testing.assert_close(flash, composed)
+    composed = [split._attend(query, key, value, b, 0.3, None, 0.0) for b in blocks]
+    torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
+
+
+def test_a_softcap_wants_masks() -> None:
+    geometry = geometry_of([Comb((1, 2), (IGNORE,) * 2)])
+    blocks = plan_blocks(geometry, torch.float64)
+    with pytest.raises(ValueError, match="a block without a mask: with a softcap, plan with"):
+        split_attention(*tensors(2), blocks, scale=0.3, softcap=2.0)
 
 
 def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
@@ -115,6 +115,16 @@ def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
         computed, allowed, causal = pairs(num_turns)
         assert allowed < computed < 1.25 * allowed
         assert computed < causal
+
+
+def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
+    branch = Branch(50, (1,) * 100, (1,) * 100)
+    geometry = geometry_of([Comb((1,) * 50, (IGNORE,) * 50, (branch,))])
+    for more in ({}, {"window": 20}, {"has_masks_only": True}):
+        blocks = plan_blocks(geometry, torch.float32, **more)
+        assert max(b.mask.shape[0] for b in blocks if b.mask is not None) == 6
+    # Six queries see at most their window and themselves, whatever the row's length.
+    assert max(b.mask.shape[1] for b in plan_blocks(geometry, torch.float32, 20)[:9]) <= 25
 
 
 def test_the_fast_path_is_one_causal_block() -> None:
