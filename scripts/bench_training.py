@@ -23,6 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from transformers.utils.logging import set_verbosity_error
 from trl import SFTConfig, SFTTrainer
 
 from gatt.collator import combs_to_features
-from gatt.comb import IGNORE, Comb, expand
+from gatt.comb import IGNORE, Comb, expand, split_to_fit
 from gatt.dialogue import Dialogue, Message
 from gatt.flops import ModelShape, work_of
 from gatt.instruction import Instruction
@@ -208,8 +209,13 @@ def trl_trainer(
     steps: int,
     sample: GattSample,
     batch: int,
+    packed_tokens: int | None = None,
 ) -> Callable[[Any], Any]:
-    """Return what makes TRL's own trainer on conversational prompt-completion rows."""
+    """Return what makes TRL's own trainer on conversational prompt-completion rows.
+
+    With `packed_tokens` all rows of the step are packed into one of so many tokens, which its
+    variable-length attention keeps apart.
+    """
     view = training_view(
         sample.dialogue, sample.instruction.text if sample.instruction else None, "system"
     )
@@ -221,8 +227,10 @@ def trl_trainer(
         for target in sample.targets
     ]
     config = SFTConfig(
-        output_dir=str(folder / "trl"), per_device_train_batch_size=batch, max_length=None,
-        gradient_accumulation_steps=math.ceil(len(rows) / batch), max_steps=steps, seed=0,
+        output_dir=str(folder / "trl"), per_device_train_batch_size=batch,
+        max_length=packed_tokens, packing=packed_tokens is not None, max_steps=steps, seed=0,
+        gradient_accumulation_steps=1 if packed_tokens else math.ceil(len(rows) / batch),
+        train_sampling_strategy="group_by_length" if batch > 1 else "random",
         learning_rate=2e-4, lr_scheduler_type="cosine", save_strategy="no", report_to="none",
         disable_tqdm=True, logging_steps=1, bf16=args.device == "cuda",
         gradient_checkpointing=args.gradient_checkpointing,
@@ -231,6 +239,8 @@ def trl_trainer(
     )  # fmt: skip
 
     def make(model: Any) -> Any:
+        if packed_tokens:
+            model.set_attn_implementation("flash_attention_2")
         trainer = SFTTrainer(
             model=model, args=config, train_dataset=Dataset.from_list(rows), peft_config=lora(),
             processing_class=tokenizer,
@@ -249,10 +259,10 @@ def contenders(
     (part,) = build_combs(tokenizer, sample).parts
     written = expand(part.comb)
 
-    def dataset(layout: str, max_tokens_per_row: int = 10**6) -> Any:
+    def dataset(layout: str) -> Any:
         config = TrainConfig(
             samples=(folder / "none.jsonl",), output_dir=folder / "out", layout=layout,  # type: ignore[arg-type]
-            max_length=min(10**6, max_tokens_per_row), max_tokens_per_row=max_tokens_per_row,
+            max_length=10**6, max_tokens_per_row=10**6,
             gradient_accumulation_steps=1,
         )  # fmt: skip
         return build_rows([sample], tokenizer, config, why_not_packable=lambda: None)[0]
@@ -262,8 +272,9 @@ def contenders(
 
     yield Contender("comb", own("comb", 1, dataset("comb")), [part.comb])
     for most in args.max_tokens_per_row:
-        rows = dataset("comb", most)
-        yield Contender(f"comb cut at {most}", own("comb", 1, rows), [part.comb])
+        cut = split_to_fit(part.comb, most)
+        rows = Dataset.from_list([combs_to_features([comb]) for comb in cut])
+        yield Contender(f"comb cut at {most}", own("comb", 1, rows), cut)
     length = part.comb.num_tokens
     ids = tuple(random.Random(1).choices(range(1000, 40000), k=length))
     first = length - part.comb.num_supervised
@@ -275,13 +286,23 @@ def contenders(
         yield Contender(f"expanded, batch {batch}", own("expanded", batch, rows), written)
     for batch in args.batch_sizes:
         make = trl_trainer(args, tokenizer, folder, steps, sample, batch)
-        yield Contender(f"TRL, batch {batch}", make, written, scores_everywhere=True)
+        # Its fused head skips unsupervised positions where it has Triton, on CPU it scores them all.
+        everywhere = args.device == "cpu"
+        yield Contender(f"TRL, batch {batch}", make, written, scores_everywhere=everywhere)
+    if args.device == "cuda" and find_spec("flash_attn"):
+        make = trl_trainer(
+            args, tokenizer, folder, steps, sample, 1, sum(c.num_tokens for c in written)
+        )
+        yield Contender("TRL, batch packed", make, written)
 
 
 def measure(contender: Contender, args: argparse.Namespace) -> dict[str, Any]:
     """Train some steps on a fresh model: seconds, the first loss and the peak of memory in bytes."""
     # Fresh, since TRL's trainer leaves its own forward in the model.
     model = base_model(args)
+    for weight in model.parameters():
+        # Copied from the mapped file, or the first step would seem to take their memory.
+        weight.data = weight.data.clone()
     trainer = contender.make_trainer(model)
     timer = StepTimer()
     trainer.add_callback(timer)
@@ -331,6 +352,8 @@ def peak_of(name: str, args: argparse.Namespace) -> int:
     ]  # fmt: skip
     if args.gradient_checkpointing:
         words.append("--gradient-checkpointing")
+    if args.tokenizer:
+        words += ["--tokenizer", args.tokenizer]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr.strip().splitlines()[-1])
@@ -354,19 +377,27 @@ def main() -> None:
             print(json.dumps({"seconds": result["seconds"], "peak_bytes": result["peak_bytes"]}))
             return
         seconds: dict[str, list[float]] = {c.name: [] for c in found}
-        losses, shape = {}, None
+        losses: dict[str, float] = {}
+        peaks: dict[str, int] = {}
+        shape = None
         for number in range(args.rounds):
             for contender in found:
-                # After the first round the best batch size of each stands for it.
-                if number and contender.name not in {best(seconds, c.name) for c in found}:
+                # After two rounds the best batch size of each stands for it.
+                if number >= 2 and contender.name not in {best(seconds, c.name) for c in found}:
                     continue
                 result = measure(contender, args)
                 seconds[contender.name] += result["seconds"]
                 losses[contender.name], shape = result["loss"], result["shape"]
+                peaks[contender.name] = result["peak_bytes"]
                 console.print(f"round {number + 1} of {args.rounds}: {contender.name}: "
                               f"{result['seconds'][-1]:.2f} s")  # fmt: skip
     shown = [c for c in found if c.name == best(seconds, c.name)]
-    peaks = {c.name: peak_of(c.name, args) for c in [*shown, *found] if is_wanted(c.name, shown)}
+    wanted = [c.name for c in found if is_wanted(c.name, shown)]
+    # On CPU a process keeps what it once took, so each is measured in one of its own.
+    peaks = {n: peaks[n] if args.device == "cuda" else peak_of(n, args) for n in wanted}
+    own = [loss for name, loss in losses.items() if name != "floor" and not name.startswith("TRL")]
+    if max(own) - min(own) > 1e-3 * max(own) * (1 if args.device == "cpu" else 20):
+        raise SystemExit(f"the layouts disagree on the loss: {losses}")
     report = summary(args, found, shown, seconds, losses, peaks, shape)
     print_table(report)
     if args.json:

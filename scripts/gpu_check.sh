@@ -22,15 +22,17 @@ step() { # step NAME SECONDS COMMAND…: run with a limit, keep the log, go on a
 }
 : >"$out/summary.txt"
 
-bench() { # bench NAME SIZE TURNS: the comb against TRL on a random Llama
-  step "$1" 150 "$python" scripts/bench_training.py --model "random-llama:$2" --turns "$3" --rounds 3 \
-    --exchange-tokens 200 --reply-tokens 150 --batch-sizes 1 4 8 --gradient-checkpointing \
-    --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" --peak-tflops "${PEAK_TFLOPS:-989}" \
-    --json "$out/$1.json"
+bench() { # bench NAME SIZE SECONDS ROUNDS BATCH…: the comb against TRL on a random Llama, 20 turns
+  local name=$1 size=$2 limit=$3 rounds=$4
+  shift 4
+  step "$name" "$limit" "$python" scripts/bench_training.py --model "random-llama:$size" --turns 20 \
+    --rounds "$rounds" --exchange-tokens 200 --reply-tokens 150 --batch-sizes "$@" \
+    --gradient-checkpointing --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" \
+    --peak-tflops "${PEAK_TFLOPS:-989}" --json "$out/$name.json"
 }
-step flex_equals_split 150 "$python" -m pytest -q tests/numerics/test_cuda.py
-bench bench_1b 1b 20
-bench bench_8b 8b 20
+step flex_equals_split 140 "$python" -m pytest -q tests/numerics/test_cuda.py
+bench bench_1b 1b 120 3 1 4 8
+bench bench_8b 8b 210 2 1 4
 
 cat "$out/summary.txt"
 for table in "$out"/bench_*.log; do sed -n '/┏/,$p' "$table"; done

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from gatt.attention.backend import Backend, enable_comb_attention
+from gatt.attention.flex import bucket
 from gatt.collator import GattCollator, combs_to_features
-from gatt.comb import IGNORE, Branch, Comb
+from gatt.comb import IGNORE, Branch, Comb, expand
 from gatt.loss import summed_loss, supervised_logits
 from tests.numerics.test_architectures import ARCHITECTURES, VOCABULARY, lora_model
 
@@ -39,13 +40,27 @@ def long_comb(seed: int, num_turns: int) -> Comb:
     return Comb(trunk, (IGNORE,) * len(trunk), tuple(branches))
 
 
-def outcome(model: Any, combs: list[Comb], backend: Backend) -> tuple[float, dict[str, Any]]:
+@pytest.fixture(autouse=True)
+def _fresh_kernels():
+    torch._dynamo.reset()
+
+
+def outcome(
+    model: Any, combs: list[Comb], backend: Backend, layout: Any = "comb"
+) -> tuple[float, dict[str, Any]]:
     model.zero_grad()
-    rows = GattCollator(0)([combs_to_features([c]) for c in combs])
+    rows = GattCollator(0, layout)([combs_to_features([c]) for c in combs])
     batch = {name: value.cuda() for name, value in rows.items()}
     loss = summed_loss(*supervised_logits(model, batch, backend))
     loss.backward()
     return loss.item(), {n: p.grad.clone() for n, p in model.named_parameters() if p.requires_grad}
+
+
+def assert_same(found: Any, expected: Any, tolerance: float) -> None:
+    assert found[0] == pytest.approx(expected[0], rel=tolerance)
+    for key, gradient in expected[1].items():
+        error = (found[1][key] - gradient).float().norm() / gradient.float().norm()
+        assert error < tolerance, key
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
@@ -54,21 +69,31 @@ def test_flex_equals_split(name, dtype, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", False)
     model = lora_model(name, dtype, head_dim=16, hidden_size=64).cuda()
     enable_comb_attention(model)
-    for number, combs in enumerate(([long_comb(0, 3)], [long_comb(1, 5), long_comb(2, 1)])):
-        loss, gradients = outcome(model, combs, "flex")
-        expected, expected_gradients = outcome(model, combs, "split")
-        assert loss == pytest.approx(expected, rel=TOLERANCES[dtype])
-        for key, gradient in expected_gradients.items():
-            error = (gradients[key] - gradient).float().norm() / gradient.float().norm()
-            assert error < TOLERANCES[dtype], (number, key)
+    combs = [long_comb(1, 5), long_comb(2, 1)]
+    assert_same(outcome(model, combs, "flex"), outcome(model, combs, "split"), TOLERANCES[dtype])
 
 
-def test_no_more_kernels_than_buckets() -> None:
-    """Trap 10: 30 lengths in three buckets compile for three of them, forward and backward."""
-    model = lora_model("llama", torch.bfloat16, head_dim=16, hidden_size=64).cuda()
+@pytest.mark.parametrize("name", ["llama", "gemma3_text"])
+def test_flex_equals_expanded_rows(name, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against transformers' own attention on plain rows."""
+    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", False)
+    model = lora_model(name, torch.float32, head_dim=16, hidden_size=64).cuda()
+    comb = long_comb(3, 4)
+    model.get_base_model().set_attn_implementation("sdpa")
+    expected = outcome(model, expand(comb), "split", "expanded")
     enable_comb_attention(model)
-    torch._dynamo.reset()
+    assert_same(outcome(model, [comb], "flex"), expected, 1e-4)
+
+
+def test_no_more_kernels_than_buckets_and_kinds_of_layer() -> None:
+    """Trap 10: 40 lengths in two kinds of layer stay fused, beyond torch's own limit of 8."""
+    model = lora_model("gemma3_text", torch.bfloat16, head_dim=16, hidden_size=64).cuda()
+    enable_comb_attention(model)
     torch._dynamo.utils.counters.clear()
-    for seed in range(30):
-        outcome(model, [long_comb(seed, 1 + seed % 6)], "flex")
-    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2 * 4
+    lengths = set()
+    for seed in range(40):
+        comb = long_comb(seed, 1 + seed % 12)
+        lengths.add(bucket(comb.num_tokens))
+        outcome(model, [comb], "flex")
+    assert len(lengths) > 4  # more than 8 keys
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2 * 2 * len(lengths)
