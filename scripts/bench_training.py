@@ -10,335 +10,31 @@ causal step on one ordinary sequence of the comb's length with as many scored po
 from __future__ import annotations
 
 import argparse
-import gc
 import json
-import math
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import torch
-from datasets import Dataset, disable_progress_bars
-from peft import LoraConfig
+from datasets import disable_progress_bars
 from rich.console import Console
 from rich.table import Table
-from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.trainer_callback import PrinterCallback, TrainerCallback
 from transformers.utils.logging import set_verbosity_error
-from trl import SFTConfig, SFTTrainer
 
-from gatt.collator import combs_to_features
-from gatt.comb import IGNORE, Comb, expand, split_to_fit
-from gatt.dialogue import Dialogue, Message
-from gatt.flops import ModelShape, work_of
-from gatt.instruction import Instruction
-from gatt.models import EMBEDDED, load_model, load_tokenizer
+from gatt.benchmark.contenders import Contender, Setting, contenders
+from gatt.benchmark.measure import measure
+from gatt.flops import work_of
+from gatt.models import EMBEDDED, load_tokenizer
 from gatt.provenance import provenance
-from gatt.sample import GattSample, TurnTarget
-from gatt.supervision import build_combs
-from gatt.train_config import TrainConfig
-from gatt.train_data import build_rows
-from gatt.trainer import GattTrainer, training_arguments
-from gatt.views import prompt_of_turn, training_view
-
-RANDOM_LLAMAS = {
-    "tiny": (64, 2, 4, 2, 128),
-    "135m": (576, 30, 9, 3, 1536),
-    "1b": (2048, 16, 32, 8, 8192),
-    "8b": (4096, 32, 32, 8, 14336),
-}
-"""Hidden size, layers, heads, key/value heads, intermediate size."""
-WORDS = [
-    "the",
-    "a",
-    "of",
-    "to",
-    "and",
-    "in",
-    "is",
-    "it",
-    "you",
-    "that",
-    "he",
-    "was",
-    "for",
-    "on",
-    "are",
-    "with",
-    "as",
-    "his",
-    "they",
-    "at",
-    "be",
-    "this",
-    "from",
-]
-
-
-@dataclass
-class Contender:
-    """One way to train all turns of a dialogue in a step."""
-
-    name: str
-    make_trainer: Callable[[Any], Any]
-    """From a bare model to a trainer whose step covers all targets."""
-    rows: list[Comb]
-    """What it puts through the model; the work of a step."""
-    scores_everywhere: bool = False
-
-
-class StepTimer(TrainerCallback):  # type: ignore[misc]
-    """Seconds of each optimiser step."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-
-    def on_step_begin(self, *_: Any, **__: Any) -> None:
-        """Start the clock."""
-        synchronise()
-        self._start = time.perf_counter()
-
-    def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Stop it."""
-        synchronise()
-        self.seconds.append(time.perf_counter() - self._start)
-
-
-def synchronise() -> None:
-    """Wait for the device, so that the clock sees its work."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
-def make_sample(tokenizer: Any, args: argparse.Namespace) -> GattSample:
-    """Return a dialogue of random short words, with a target for every turn."""
-    rng = random.Random(args.seed)
-
-    def text(num_tokens: int) -> str:
-        # Words of one token each behind a space; what the template adds is measured below.
-        return " ".join(rng.choice(WORDS) for _ in range(num_tokens))
-
-    empty = [Message("user", "a"), Message("assistant", "a")] * 2
-    lengths = [
-        len(tokenizer.apply_chat_template([m.as_dict() for m in empty[:n]], return_dict=False))
-        for n in (2, 4)
-    ]
-    room = args.exchange_tokens - (lengths[1] - lengths[0]) + 2
-    if room < 2:
-        raise SystemExit(f"--exchange-tokens {args.exchange_tokens}: the template takes more")
-    messages: list[Message] = []
-    for turn in range(args.turns):
-        messages.append(Message("user", text(math.ceil(room / 2))))
-        if turn < args.turns - 1:
-            messages.append(Message("assistant", text(room // 2)))
-    instruction = Instruction(
-        id="bench", text="You enjoy tennis.", wording="verbose", entries=("bench",),
-        families=("hobby",), split="train", verifiers=(),
-    )  # fmt: skip
-    targets = [
-        TurnTarget(turn, text(args.reply_tokens - 1), kind="sampled")
-        for turn in range(1, args.turns + 1)
-    ]
-    return GattSample("s-1", Dialogue("d-1", tuple(messages)), instruction, tuple(targets))
-
-
-def base_model(args: argparse.Namespace) -> Any:
-    """Return the model in float32 on CPU, in bfloat16 on CUDA."""
-    dtype = torch.bfloat16 if args.device == "cuda" else torch.float32
-    if not args.model.startswith("random-llama:"):
-        return load_model(
-            args.model, dtype=str(dtype).removeprefix("torch."), device=args.device
-        ).model
-    size = args.model.removeprefix("random-llama:")
-    if size not in RANDOM_LLAMAS:
-        raise SystemExit(f"--model random-llama:{size}: expected one of {', '.join(RANDOM_LLAMAS)}")
-    hidden, layers, heads, kv_heads, intermediate = RANDOM_LLAMAS[size]
-    config = LlamaConfig(
-        vocab_size=49152 if size in ("tiny", "135m") else 128256, hidden_size=hidden,
-        num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=kv_heads,
-        intermediate_size=intermediate, max_position_embeddings=131072, dtype=dtype,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    with torch.device(args.device):
-        return LlamaForCausalLM(config).to(dtype)
-
-
-def lora() -> LoraConfig:
-    """Return the adapter of all contenders."""
-    return LoraConfig(task_type="CAUSAL_LM", r=16, lora_alpha=32, target_modules="all-linear")
-
-
-def own_trainer(
-    args: argparse.Namespace, tokenizer: Any, folder: Path, steps: int, layout: str, batch: int, rows: Any,
-    num_rows: int,
-) -> Callable[[Any], Any]:  # fmt: skip
-    """Return what makes this project's trainer for given rows."""
-    config = TrainConfig(
-        samples=(folder / "none.jsonl",), output_dir=folder / "out", layout=layout,  # type: ignore[arg-type]
-        per_device_train_batch_size=batch, gradient_accumulation_steps=math.ceil(num_rows / batch),
-        max_steps=steps, save_steps=10**6, report_to="none", disable_tqdm=True, logging_steps=1,
-        bf16=args.device == "cuda", gradient_checkpointing=args.gradient_checkpointing,
-        max_length=10**6, max_tokens_per_row=10**6,
-    )  # fmt: skip
-
-    def make(model: Any) -> Any:
-        return GattTrainer(
-            model, config, training_arguments(config), rows,
-            tokenizer=tokenizer, layout=layout, peft_config=lora(),  # type: ignore[arg-type]
-        )  # fmt: skip
-
-    return make
-
-
-def trl_trainer(
-    args: argparse.Namespace,
-    tokenizer: Any,
-    folder: Path,
-    steps: int,
-    sample: GattSample,
-    batch: int,
-    packed_tokens: int | None = None,
-) -> Callable[[Any], Any]:
-    """Return what makes TRL's own trainer on conversational prompt-completion rows.
-
-    With `packed_tokens` all rows of the step are packed into one of so many tokens, which its
-    variable-length attention keeps apart.
-    """
-    view = training_view(
-        sample.dialogue, sample.instruction.text if sample.instruction else None, "system"
-    )
-    rows = [
-        {
-            "prompt": [m.as_dict() for m in prompt_of_turn(view, target.turn)],
-            "completion": [{"role": "assistant", "content": target.reply}],
-        }
-        for target in sample.targets
-    ]
-    config = SFTConfig(
-        output_dir=str(folder / "trl"), per_device_train_batch_size=batch,
-        max_length=packed_tokens, packing=packed_tokens is not None, max_steps=steps, seed=0,
-        gradient_accumulation_steps=1 if packed_tokens else math.ceil(len(rows) / batch),
-        train_sampling_strategy="group_by_length" if batch > 1 else "random",
-        learning_rate=2e-4, lr_scheduler_type="cosine", save_strategy="no", report_to="none",
-        disable_tqdm=True, logging_steps=1, bf16=args.device == "cuda",
-        gradient_checkpointing=args.gradient_checkpointing,
-        activation_checkpointing=args.gradient_checkpointing,
-        dataloader_pin_memory=args.device == "cuda",
-    )  # fmt: skip
-
-    def make(model: Any) -> Any:
-        if packed_tokens:
-            model.set_attn_implementation("flash_attention_2")
-        trainer = SFTTrainer(
-            model=model, args=config, train_dataset=Dataset.from_list(rows), peft_config=lora(),
-            processing_class=tokenizer,
-        )  # fmt: skip
-        trainer.remove_callback(PrinterCallback)
-        return trainer
-
-    return make
-
-
-def contenders(
-    args: argparse.Namespace, tokenizer: Any, folder: Path, steps: int
-) -> Iterator[Contender]:
-    """Yield all contenders; those with a batch size once for each."""
-    sample = make_sample(tokenizer, args)
-    (part,) = build_combs(tokenizer, sample).parts
-    written = expand(part.comb)
-
-    def dataset(layout: str) -> Any:
-        config = TrainConfig(
-            samples=(folder / "none.jsonl",), output_dir=folder / "out", layout=layout,  # type: ignore[arg-type]
-            max_length=10**6, max_tokens_per_row=10**6,
-            gradient_accumulation_steps=1,
-        )  # fmt: skip
-        return build_rows([sample], tokenizer, config, why_not_packable=lambda: None)[0]
-
-    def own(layout: str, batch: int, rows: Any) -> Callable[[Any], Any]:
-        return own_trainer(args, tokenizer, folder, steps, layout, batch, rows, len(rows))
-
-    yield Contender("comb", own("comb", 1, dataset("comb")), [part.comb])
-    for most in args.max_tokens_per_row:
-        cut = split_to_fit(part.comb, most)
-        rows = Dataset.from_list([combs_to_features([comb]) for comb in cut])
-        yield Contender(f"comb cut at {most}", own("comb", 1, rows), cut)
-    length = part.comb.num_tokens
-    ids = tuple(random.Random(1).choices(range(1000, 40000), k=length))
-    first = length - part.comb.num_supervised
-    plain = Comb(ids, (IGNORE,) * first + ids[first:])
-    floor = Dataset.from_list([combs_to_features([plain])])
-    yield Contender("floor", own("expanded", 1, floor), [plain])
-    for batch in args.batch_sizes:
-        rows = dataset("expanded")
-        yield Contender(f"expanded, batch {batch}", own("expanded", batch, rows), written)
-    for batch in args.batch_sizes:
-        make = trl_trainer(args, tokenizer, folder, steps, sample, batch)
-        # Its fused head skips unsupervised positions where it has Triton, on CPU it scores them all.
-        everywhere = args.device == "cpu"
-        yield Contender(f"TRL, batch {batch}", make, written, scores_everywhere=everywhere)
-    if args.device == "cuda" and find_spec("flash_attn"):
-        make = trl_trainer(
-            args, tokenizer, folder, steps, sample, 1, sum(c.num_tokens for c in written)
-        )
-        yield Contender("TRL, batch packed", make, written)
-
-
-def measure(contender: Contender, args: argparse.Namespace) -> dict[str, Any]:
-    """Train some steps on a fresh model: seconds, the first loss and the peak of memory in bytes."""
-    # Fresh, since TRL's trainer leaves its own forward in the model.
-    model = base_model(args)
-    for weight in model.parameters():
-        # Copied from the mapped file, or the first step would seem to take their memory.
-        weight.data = weight.data.clone()
-    trainer = contender.make_trainer(model)
-    timer = StepTimer()
-    trainer.add_callback(timer)
-    held = start_of_peak()
-    trainer.train()
-    result = {
-        "seconds": timer.seconds[args.warm_up :],
-        "loss": next(entry["loss"] for entry in trainer.state.log_history if "loss" in entry),
-        "peak_bytes": peak_bytes() - held,
-        "shape": ModelShape.of(trainer.model),
-    }
-    del trainer, model
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    return result
-
-
-def start_of_peak() -> int:
-    """Forget the peak of memory so far and return what is held now, in bytes."""
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
-        return torch.cuda.memory_allocated()
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak starts anew
-    return status_bytes("VmRSS")
-
-
-def peak_bytes() -> int:
-    """Return the peak of memory since then."""
-    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else status_bytes("VmHWM")
-
-
-def status_bytes(name: str) -> int:
-    """Return a figure of `/proc/self/status`."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1024
 
 
 def peak_of(name: str, args: argparse.Namespace) -> int:
@@ -368,12 +64,20 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     torch.manual_seed(0)
     console = Console(stderr=True)
+    setting = Setting(
+        steps=1 + args.warm_up,
+        **{
+            field.name: tuple(value) if isinstance(value, list) else value
+            for field in fields(Setting)
+            if (value := vars(args).get(field.name)) is not None
+        },
+    )
     tokenizer = load_tokenizer(args.tokenizer or (EMBEDDED if ":" in args.model else args.model))
     with tempfile.TemporaryDirectory() as name:
-        found = list(contenders(args, tokenizer, Path(name), 1 + args.warm_up))
+        found = list(contenders(setting, tokenizer, Path(name)))
         if args.only:
             (one,) = [c for c in found if c.name == args.only]
-            result = measure(one, args)
+            result = measure(one, setting, args.warm_up)
             print(json.dumps({"seconds": result["seconds"], "peak_bytes": result["peak_bytes"]}))
             return
         seconds: dict[str, list[float]] = {c.name: [] for c in found}
@@ -385,7 +89,7 @@ def main() -> None:
                 # After two rounds the best batch size of each stands for it.
                 if number >= 2 and contender.name not in {best(seconds, c.name) for c in found}:
                     continue
-                result = measure(contender, args)
+                result = measure(contender, setting, args.warm_up)
                 seconds[contender.name] += result["seconds"]
                 losses[contender.name], shape = result["loss"], result["shape"]
                 peaks[contender.name] = result["peak_bytes"]
