@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from gatt.attention.backend import Backend, CombAttention
+from gatt.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.attention.geometry import RowGeometry
 from gatt.comb import IGNORE
 
@@ -37,10 +37,20 @@ def supervised_logits(
         backend: what computes the attention of packed rows.
         in_order: in the order of the tokens; else in any, which spares a copy of
             the logits in the forward and one of their gradient in the backward pass.
+
+    Raises:
+        ValueError: a packed row for a model without that attention.
     """
     labels_BT = batch["labels"]
     inputs: dict[str, Any]
     if "source" in batch:
+        # DistributedDataParallel hides the attributes of what it wraps.
+        implementation = getattr(model, "module", model).config._attn_implementation
+        if implementation != IMPLEMENTATION:
+            raise ValueError(
+                f"a packed row for a model with attention {implementation!r}, which would mix its "
+                "tokens: call enable_comb_attention on the model first"
+            )
         supervised = (labels_BT[0] != IGNORE).nonzero()[:, 0]
         sources = batch["source"][0][supervised]
         inputs = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gatt.attention.backend import enable_comb_attention
 from gatt.chat_template import encode, inspect_template
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import expand
@@ -73,7 +74,9 @@ def test_comb_loss_equals_that_of_the_rows_written_out(loaded: LoadedModel) -> N
     with torch.no_grad():
         packed = GattCollator(pad)([combs_to_features([comb])])
         padded = GattCollator(pad, "expanded")([combs_to_features([row]) for row in rows])
-        ours = summed_loss(*supervised_logits(loaded.model, packed)).item()
         written_out = summed_loss(*supervised_logits(loaded.model, padded)).item()
+        enable_comb_attention(loaded.model)
+        ours = summed_loss(*supervised_logits(loaded.model, packed)).item()
+    loaded.model.set_attn_implementation("sdpa")
     assert len(rows) == 3
     assert ours == pytest.approx(written_out, rel=1e-5)

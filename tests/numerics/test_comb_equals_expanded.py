@@ -209,3 +209,10 @@ def test_a_batch_without_target_stays_in_the_graph_and_adds_nothing() -> None:
         loss, gradients = outcome(model(), [[Comb((1, 2, 3), (IGNORE,) * 3)]], layout)
         assert loss == 0
         assert all(not g.any() for g in gradients.values())
+
+
+def test_a_packed_row_for_a_model_without_its_attention_is_refused() -> None:
+    batch = GattCollator(pad_token_id=0)([combs_to_features([Comb((1, 2), (IGNORE, 2))])])
+    plain = tiny_llama(Sized(eos_token_id=0, pad_token_id=0))
+    with pytest.raises(ValueError, match="a packed row for a model with attention 'sdpa'"):
+        supervised_logits(plain, batch)
