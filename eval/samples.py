@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from gatt.errors import CatalogError, DataError
 from gatt.instruction import SPLITS, Instruction
 from gatt.nearest import did_you_mean
-from gatt.records import numbered_records
+from gatt.records import parsed_records
 from gatt.verifiers.base import Status, Verdict
 
 History = Literal["reference", "own"]
@@ -138,11 +138,9 @@ def read_samples(path: Path) -> Iterator[Sample]:
             that breaks its contract, or one that stands there twice.
     """
     seen: dict[tuple[str, ...], int] = {}
-    for number, record in numbered_records(path, is_whole=False):
-        try:
-            sample = Sample.from_dict(record)
-        except DataError as error:
-            raise DataError(f"{path} line {number}: {error}") from None
+    for number, sample in parsed_records(
+        path, lambda _, record: Sample.from_dict(record), is_whole=False
+    ):
         # A resumed run that wrote a reply twice would count it twice.
         if sample.key in seen:
             raise DataError(

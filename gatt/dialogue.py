@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gatt.errors import DataError
-from gatt.records import numbered_records
+from gatt.records import parsed_records
 
 Role = Literal["system", "user", "assistant"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -173,11 +173,9 @@ def read_dialogues(
             JSON, a dialogue that breaks its contract, or a repeated id.
     """
     seen: dict[str, int] = {}
-    for number, record in numbered_records(path, is_whole=True):
-        try:
-            dialogue = parse(record, f"{path.stem}-{number}")
-        except DataError as error:
-            raise DataError(f"{path} line {number}: {error}") from None
+    for number, dialogue in parsed_records(
+        path, lambda number, record: parse(record, f"{path.stem}-{number}"), is_whole=True
+    ):
         if dialogue.id in seen:
             raise DataError(
                 f"{path} line {number}: id {dialogue.id!r} already stands in line "

@@ -14,14 +14,16 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gatt.errors import DataError, StoreError
 from gatt.file_lock import take_lock
+
+T = TypeVar("T")
 
 SCHEMA: Final = 1
 
@@ -244,6 +246,27 @@ def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
     except StoreError as error:
         raise DataError(str(error)) from None
+
+
+def parsed_records(
+    path: Path, parse: Callable[[int, dict[str, Any]], T], *, is_whole: bool
+) -> Iterator[tuple[int, T]]:
+    """Yield line number and what `parse` makes of number and object of each row.
+
+    Args:
+        path: the file.
+        parse: raises `DataError` for an object that breaks its contract.
+        is_whole: see `numbered_records`.
+
+    Raises:
+        DataError: as `numbered_records`, or what `parse` raised, with file and line.
+    """
+    for number, record in numbered_records(path, is_whole=is_whole):
+        try:
+            found = parse(number, record)
+        except DataError as error:
+            raise DataError(f"{path} line {number}: {error}") from None
+        yield number, found
 
 
 def atomic_write_text(path: Path, text: str) -> None:

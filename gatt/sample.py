@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from gatt.dialogue import Dialogue, parse_dialogue
 from gatt.errors import CatalogError, DataError
 from gatt.instruction import Instruction
-from gatt.records import numbered_records
+from gatt.records import parsed_records
 
 TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
 TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
@@ -164,11 +164,11 @@ def read_samples(path: Path) -> Iterator[GattSample]:
     Raises:
         DataError: with file and line, for broken JSON, a broken sample, or none at all.
     """
-    number = 0
-    for number, raw in numbered_records(path, is_whole=False):
-        try:
-            yield GattSample.from_dict(raw)
-        except DataError as error:
-            raise DataError(f"{path} line {number}: {error}") from None
-    if not number:
+    is_empty = True
+    for _, sample in parsed_records(
+        path, lambda _, record: GattSample.from_dict(record), is_whole=False
+    ):
+        is_empty = False
+        yield sample
+    if is_empty:
         raise DataError(f"{path}: no sample in it: run `gatt synth` first, or loosen its filters")
