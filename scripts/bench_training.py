@@ -3,7 +3,8 @@
     python scripts/bench_training.py --turns 20 --json results/bench.json
 
 One step trains every turn of one dialogue: the same model, LoRA and targets for all. The contenders
-take turns, so that a noisy machine is noisy for all of them; quoted are medians. The floor is a plain
+take turns, so that a noisy machine is noisy for all of them; quoted are medians, of each kind those
+of the best batch size (the first round tries all, the others those that came near). The floor is a plain
 causal step on one ordinary sequence of the comb's length with as many scored positions.
 """
 
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +33,22 @@ from transformers.utils.logging import set_verbosity_error
 
 from gatt.benchmark.contenders import Contender, Setting, contenders
 from gatt.benchmark.measure import measure
-from gatt.flops import work_of
+from gatt.errors import GattError
+from gatt.flops import ModelShape, work_of
 from gatt.models import EMBEDDED, load_tokenizer
 from gatt.provenance import provenance
 
+WITHIN = 1.15
+"""A batch size stays in the running while its step takes at most so many times the best one's."""
 
-def peak_of(name: str, args: argparse.Namespace) -> int:
-    """Return the peak of a contender's step over the loaded model, in a process of its own."""
+
+def measure_apart(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Measure a contender in a process of its own: on CPU one keeps the memory that it once took."""
     words = [
-        sys.executable, __file__, "--only", name, "--rounds", "1", "--model", args.model,
+        sys.executable, __file__, "--only", name, "--model", args.model,
         "--turns", str(args.turns), "--exchange-tokens", str(args.exchange_tokens),
         "--reply-tokens", str(args.reply_tokens), "--seed", str(args.seed), "--device", args.device,
-        "--batch-sizes", *map(str, args.batch_sizes),
+        "--batch-sizes", *map(str, args.batch_sizes), "--warm-up", str(args.warm_up),
         "--max-tokens-per-row", *map(str, args.max_tokens_per_row),
     ]  # fmt: skip
     if args.gradient_checkpointing:
@@ -52,8 +57,9 @@ def peak_of(name: str, args: argparse.Namespace) -> int:
         words += ["--tokenizer", args.tokenizer]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(done.stderr.strip().splitlines()[-1])
-    return int(json.loads(done.stdout.strip().splitlines()[-1])["peak_bytes"])
+        raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return {**found, "shape": ModelShape(**found["shape"])}
 
 
 def main() -> None:
@@ -78,60 +84,66 @@ def main() -> None:
         if args.only:
             (one,) = [c for c in found if c.name == args.only]
             result = measure(one, setting, args.warm_up)
-            print(json.dumps({"seconds": result["seconds"], "peak_bytes": result["peak_bytes"]}))
+            print(json.dumps({**result, "shape": asdict(result["shape"])}))
             return
-        seconds: dict[str, list[float]] = {c.name: [] for c in found}
-        losses: dict[str, float] = {}
-        peaks: dict[str, int] = {}
-        shape = None
+        results: dict[str, list[dict[str, Any]]] = {c.name: [] for c in found}
         for number in range(args.rounds):
             for contender in found:
-                # After two rounds the best batch size of each stands for it.
-                if number >= 2 and contender.name not in {best(seconds, c.name) for c in found}:
+                if number and not is_in_the_running(contender.name, results):
                     continue
-                result = measure(contender, setting, args.warm_up)
-                seconds[contender.name] += result["seconds"]
-                losses[contender.name], shape = result["loss"], result["shape"]
-                peaks[contender.name] = result["peak_bytes"]
+                if args.device == "cpu":
+                    result = measure_apart(contender.name, args)
+                else:
+                    result = measure(contender, setting, args.warm_up)
+                results[contender.name].append(result)
                 console.print(f"round {number + 1} of {args.rounds}: {contender.name}: "
                               f"{result['seconds'][-1]:.2f} s")  # fmt: skip
-    shown = [c for c in found if c.name == best(seconds, c.name)]
-    wanted = [c.name for c in found if is_wanted(c.name, shown)]
-    # On CPU a process keeps what it once took, so each is measured in one of its own.
-    peaks = {n: peaks[n] if args.device == "cuda" else peak_of(n, args) for n in wanted}
+    losses = {name: runs[0]["loss"] for name, runs in results.items()}
     own = [loss for name, loss in losses.items() if name != "floor" and not name.startswith("TRL")]
     if max(own) - min(own) > 1e-3 * max(own) * (1 if args.device == "cpu" else 20):
         raise SystemExit(f"the layouts disagree on the loss: {losses}")
-    report = summary(args, found, shown, seconds, losses, peaks, shape)
+    report = summary(args, found, results)
     print_table(report)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
-def is_wanted(name: str, shown: Sequence[Contender]) -> bool:
-    """Whether the memory of a contender is quoted: of the best ones, and of TRL at batch 1."""
-    return name in {c.name for c in shown} or name == "TRL, batch 1"
+def median_seconds(runs: Sequence[dict[str, Any]]) -> float:
+    """Return the median over all timed steps of a contender."""
+    return float(statistics.median(second for run in runs for second in run["seconds"]))
 
 
-def best(seconds: dict[str, list[float]], name: str) -> str:
-    """Return the fastest batch size of a contender's kind by its median so far."""
-    kind = name.split(", batch")[0]
-    rivals = {n: s for n, s in seconds.items() if n.split(", batch")[0] == kind and s}
-    return min(rivals, key=lambda n: statistics.median(rivals[n])) if rivals else name
+def kind_of(name: str) -> str:
+    """Return a contender's name without its batch size."""
+    return name.split(", batch")[0]
+
+
+def best(kind: str, results: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the contender of a kind whose batch size is fastest so far."""
+    rivals = [name for name, runs in results.items() if kind_of(name) == kind and runs]
+    return min(rivals, key=lambda name: median_seconds(results[name]))
+
+
+def is_in_the_running(name: str, results: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether a batch size may still be the best of its kind, and so is timed again."""
+    fastest = median_seconds(results[best(kind_of(name), results)])
+    return median_seconds(results[name]) <= WITHIN * fastest
 
 
 def summary(
-    args: argparse.Namespace, found: Sequence[Contender], shown: Sequence[Contender],
-    seconds: dict[str, list[float]], losses: dict[str, float], peaks: dict[str, int], shape: Any,
-) -> dict[str, Any]:  # fmt: skip
+    args: argparse.Namespace,
+    found: Sequence[Contender],
+    results: dict[str, list[dict[str, Any]]],
+) -> dict[str, Any]:
     """Return all figures as JSON takes them."""
     by_name = {c.name: c for c in found}
-    kind = {c.name.split(", batch")[0]: c.name for c in shown}
-    median = {n: statistics.median(s) for n, s in seconds.items() if s}
+    median = {n: median_seconds(runs) for n, runs in results.items()}
+    peaks = {n: statistics.median(run["peak_bytes"] for run in r) for n, r in results.items()}
+    shape = results["comb"][0]["shape"]
     work = {n: work_of(c.rows, scores_everywhere=c.scores_everywhere) for n, c in by_name.items()}
     flops = {n: w.flops(shape) for n, w in work.items()}
-    trl, expanded = kind["TRL"], kind["expanded"]
+    trl, expanded = best("TRL", results), best("expanded", results)
     longest = max(c.num_tokens for c in by_name["TRL, batch 1"].rows)
     tokens = {n: w.num_tokens for n, w in work.items()}
     gain, bound = median[trl] / median["comb"], flops[trl] / flops["comb"]
@@ -152,11 +164,12 @@ def summary(
         "tokens_comb": tokens["comb"],
         "contenders": [
             {
-                "name": n, "seconds": seconds[n], "targets_per_second": args.turns / median[n],
-                "tokens": tokens[n], "tflop": flops[n] / 1e12, "gflops": flops[n] / median[n] / 1e9,
-                "loss": losses[n], "peak_bytes": peaks.get(n),
+                "name": n, "seconds": [second for run in runs for second in run["seconds"]],
+                "targets_per_second": args.turns / median[n], "tokens": tokens[n],
+                "tflop": flops[n] / 1e12, "gflops": flops[n] / median[n] / 1e9,
+                "loss": runs[0]["loss"], "peak_bytes": peaks[n],
             }
-            for n in median
+            for n, runs in results.items()
         ],
         "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
         "provenance": provenance(),
@@ -179,11 +192,10 @@ def print_table(report: dict[str, Any]) -> None:
     ):
         table.add_column(title, justify="left" if title == "contender" else "right")
     for row in report["contenders"]:
-        peak = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**20:.0f}"
         table.add_row(
             row["name"], f"{statistics.median(row['seconds']):.2f}", str(len(row["seconds"])),
             f"{row['targets_per_second']:.2f}", str(row["tokens"]), f"{row['tflop']:.2f}",
-            f"{row['gflops']:.0f}", f"{row['loss']:.4f}", peak,
+            f"{row['gflops']:.0f}", f"{row['loss']:.4f}", f"{row['peak_bytes'] / 2**20:.0f}",
         )  # fmt: skip
     console = Console(width=132)
     console.print(table)
@@ -229,4 +241,7 @@ def arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except GattError as error:
+        raise SystemExit(f"error: {error}") from None

@@ -38,7 +38,11 @@ def synchronise() -> None:
 
 
 def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, Any]:
-    """Train some steps on a fresh model: seconds, the first loss and the peak of memory in bytes."""
+    """Train some steps on a fresh model: seconds, the first loss and the peak of memory in bytes.
+
+    The first step would pay for what torch loads and the system maps on first
+    use: a pass forward and back over one plain row comes before the clock.
+    """
     # Fresh, since TRL's trainer leaves its own forward in the model.
     model = base_model(setting)
     for weight in model.parameters():
@@ -48,6 +52,10 @@ def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, A
     timer = StepTimer()
     trainer.add_callback(timer)
     held = start_of_peak()
+    row = torch.ones(1, max(r.num_tokens for r in contender.rows), dtype=torch.long)
+    output = trainer.model(input_ids=row.to(setting.device), use_cache=False, logits_to_keep=1)
+    output.logits.sum().backward()
+    trainer.model.zero_grad()
     trainer.train()
     result = {
         "seconds": timer.seconds[warm_up:],

@@ -1,0 +1,136 @@
+"""How the time of one training step grows with the turns of its dialogue: comb against rows.
+
+    python scripts/bench_scaling.py --turns 10 20 40 80 --json results/scaling.json --plot scaling.png
+
+A step trains every turn of one dialogue: as one comb, and as one expanded row a turn. Each is timed by
+`bench_training.py --only`, in a process of its own; several rounds give medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from gatt.models import EMBEDDED
+from gatt.provenance import provenance
+
+CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
+INK = {"comb": "#0b6e4f", "expanded": "#b3541e"}
+
+
+def measure(turns: int, name: str, args: argparse.Namespace) -> float:
+    """Return the seconds of one step."""
+    words = [
+        sys.executable, str(Path(__file__).with_name("bench_training.py")), "--only", name,
+        "--turns", str(turns), "--model", args.model, "--batch-sizes", "1", "--seed", str(args.seed),
+        "--exchange-tokens", str(args.exchange_tokens), "--reply-tokens", str(args.reply_tokens),
+    ]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise SystemExit(f"{name}, {turns} turns: {last[0]}")
+    return float(json.loads(done.stdout.splitlines()[-1])["seconds"][-1])
+
+
+def main() -> None:
+    """Time all lengths, smallest first, and print, write and draw them."""
+    args = arguments()
+    console = Console(stderr=True)
+    seconds: dict[str, dict[int, list[float]]] = {
+        kind: {n: [] for n in args.turns} for kind in CONTENDERS
+    }
+    for number in range(args.rounds):
+        for turns in sorted(args.turns):
+            for kind, name in CONTENDERS.items():
+                seconds[kind][turns].append(measure(turns, name, args))
+                console.print(f"round {number + 1} of {args.rounds}: {turns} turns, {kind}: "
+                              f"{seconds[kind][turns][-1]:.2f} s")  # fmt: skip
+    rows = [
+        {
+            "turns": turns,
+            **{
+                f"{kind}_seconds": statistics.median(found[turns])
+                for kind, found in seconds.items()
+            },
+        }
+        for turns in sorted(args.turns)
+    ]
+    print_table(rows, args)
+    if args.json:
+        report = {
+            "rows": rows, "seconds": seconds, "provenance": provenance(),
+            "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
+        }  # fmt: skip
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if args.plot:
+        plot(rows, args.plot)
+
+
+def print_table(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
+    """Print seconds a dialogue and a target."""
+    table = Table(title=f"{args.model}: one dialogue a step, a target for every turn")
+    for title in ("turns", "comb s", "expanded s", "times", "comb s/target", "expanded s/target"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        comb, expanded = row["comb_seconds"], row["expanded_seconds"]
+        table.add_row(
+            str(row["turns"]), f"{comb:.2f}", f"{expanded:.2f}", f"{expanded / comb:.1f}",
+            f"{comb / row['turns']:.2f}", f"{expanded / row['turns']:.2f}",
+        )  # fmt: skip
+    Console(width=100).print(table)
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw seconds a dialogue and seconds a target over the turns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    turns = [row["turns"] for row in rows]
+    for kind, ink in INK.items():
+        whole = [row[f"{kind}_seconds"] for row in rows]
+        left.plot(turns, whole, "o-", color=ink, label=kind)
+        right.plot(turns, [s / n for s, n in zip(whole, turns, strict=True)], "o-", color=ink)
+    left.set_ylabel("seconds a dialogue")
+    right.set_ylabel("seconds a target")
+    left.legend(frameon=False)
+    for axes in (left, right):
+        axes.set_xlabel("turns, each with a target")
+        axes.set_xticks(turns)
+        axes.set_ylim(bottom=0)
+        axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=160)
+
+
+def arguments() -> argparse.Namespace:
+    """Return the words of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--model", default=EMBEDDED, help="embedded, a folder, or random-llama:SIZE"
+    )
+    parser.add_argument("--turns", type=int, nargs="+", default=[10, 20, 40, 80], metavar="N")
+    parser.add_argument(
+        "--exchange-tokens", type=int, default=46, help="user and reply (default: 46)"
+    )
+    parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
+    parser.add_argument("--rounds", type=int, default=1, help="of all lengths (default: 1)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there (.png or .svg)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
