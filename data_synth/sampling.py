@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from data_synth.config import TeacherConfig
-from data_synth.filters import refuse
+from data_synth.filters import Draw, refuse
+from data_synth.filters.near_duplicates import SampleTargets
+from data_synth.filters.off_topic import off_topic
 from data_synth.plan import PlannedSample
 from gatt.dialogue import Dialogue, Message
 from gatt.generation.base import Engine, Generation, GenerationRequest
 from gatt.instruction import Instruction
 from gatt.sample import GattSample, TargetKind, TurnTarget
+from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
 from gatt.verifiers import check_all, overall
 from gatt.views import JOINT, prompt_of_turn, sampling_view
 
@@ -30,13 +33,29 @@ class _Turn:
     sample: PlannedSample
     view: Dialogue
     turn: int
+    taken: SampleTargets
+    """Shared by the turns of the sample."""
     attempts: int = 0
     reply: str | None = None
     kind: TargetKind | None = None
-    reason: str = "rejected"
+    refused: list[str] = field(default_factory=list)
+    """Reason of each draw that was refused."""
     verdicts: tuple[Mapping[str, Any], ...] = ()
     usable: str | None = field(default=None)
     """A reply that only the verifiers rejected; what `compose` adds to."""
+
+    def draw(self, generation: Generation, brief: str | None) -> Draw:
+        """Return a draw for this turn as the filters see it."""
+        dialogue = self.sample.dialogue
+        replies = dialogue.replies
+        return Draw(
+            text=generation.text.strip(),
+            finish=generation.finish,
+            instruction=self.sample.instruction,
+            brief=brief,
+            told=tuple(m.content for m in prompt_of_turn(dialogue, self.turn)),
+            plain_reply=replies[self.turn - 1] if self.turn <= len(replies) else "",
+        )
 
 
 def sample_batch(
@@ -52,17 +71,15 @@ def sample_batch(
 
     All turns that still lack a target are asked for together, so that the
     engine can encode each dialogue once. A draw depends on the seed, sample,
-    turn and attempt, not on the batch. `on_targets` hears how many turns have
-    just got their target.
+    turn and attempt, not on the batch, and what is refused on the sample alone.
+    `on_targets` hears how many turns have just got their target.
 
     Raises:
         GenerationError: the engine gave no reply.
+        ModelError: similarity is asked for and its encoder is not installed.
     """
-    turns = [
-        _Turn(sample, _teacher_view(sample, config.brief), turn)
-        for sample in batch
-        for turn in range(1, sample.dialogue.num_turns + 1)
-    ]
+    encoder = embedded_encoder() if config.quality.min_similarity is not None else None
+    turns = [turn for sample in batch for turn in _turns(sample, config)]
     draws: tuple[tuple[TargetKind, int], ...] = (
         ("sampled", config.attempts),
         ("hinted", config.hint_attempts),
@@ -78,14 +95,21 @@ def sample_batch(
         for some in _chunks(waiting, config):
             requests = [_request(t, attempt, kind, config, seed) for t in some]
             replies = engine.generate(requests, sampling, adapter)
-            for turn, generation in zip(some, replies, strict=True):
-                _judge(turn, generation, kind)
+            _judge(some, replies, kind, config, encoder)
             on_targets(sum(t.reply is not None for t in some))
     if config.compose:
         for turn in turns:
             if turn.reply is None and turn.usable:
                 _compose(turn, seed)
     return [_finished(s, [t for t in turns if t.sample is s], provenance) for s in batch]
+
+
+def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
+    view = _teacher_view(sample, config.brief)
+    instruction = sample.instruction
+    own_words = (*instruction.utterances, *instruction.prefills) if instruction else ()
+    taken = SampleTargets(config.quality, own_words)
+    return [_Turn(sample, view, turn, taken) for turn in range(1, sample.dialogue.num_turns + 1)]
 
 
 def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[_Turn]]:
@@ -141,29 +165,47 @@ def _request(
     return GenerationRequest(key, messages, group, prefill)
 
 
-def _judge(turn: _Turn, generation: Generation, kind: TargetKind) -> None:
-    turn.attempts += 1
+def _judge(
+    turns: Sequence[_Turn],
+    generations: Sequence[Generation],
+    kind: TargetKind,
+    config: TeacherConfig,
+    encoder: SentenceEncoder | None,
+) -> None:
+    """Make targets of the draws that pass filters and verifiers, in order; note why others do not."""
+    quality = config.quality
+    sound: list[tuple[_Turn, Draw]] = []
+    for turn, generation in zip(turns, generations, strict=True):
+        turn.attempts += 1
+        draw = turn.draw(generation, config.brief)
+        reason = refuse(draw, quality)
+        if reason:
+            turn.refused.append(reason)
+        else:
+            sound.append((turn, draw))
+    if encoder is not None and quality.min_similarity is not None:
+        ignores = off_topic([draw for _, draw in sound], encoder, quality.min_similarity)
+    else:
+        ignores = [False] * len(sound)
+    for (turn, draw), is_off_topic in zip(sound, ignores, strict=True):
+        if is_off_topic:
+            turn.refused.append("off_topic")
+        else:
+            _verify(turn, draw.text, kind)
+
+
+def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
     instruction = turn.sample.instruction
-    told = [m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn)]
-    problem = refuse(generation, instruction, told)
-    if problem:
-        turn.reason = problem
-        return
-    _verify(turn, generation.text.strip(), instruction, kind)
-
-
-def _verify(turn: _Turn, text: str, instruction: Instruction | None, kind: TargetKind) -> None:
-    if instruction is None:
-        turn.reply, turn.kind, turn.verdicts = text, kind, ()
-        return
-    verdicts = check_all(instruction.verifiers, text)
+    verdicts = check_all(instruction.verifiers, text) if instruction else ()
     turn.verdicts = tuple(v.as_dict() for v in verdicts)
-    status = overall(verdicts)
-    if status == "pass":
+    status = overall(verdicts) if instruction else "pass"
+    if status != "pass":
+        turn.refused.append("undecided" if status == "undecided" else "rejected")
+        turn.usable = text
+    elif turn.taken.take(text):
         turn.reply, turn.kind = text, kind
     else:
-        turn.reason = "undecided" if status == "undecided" else "rejected"
-        turn.usable = text
+        turn.refused.append("repeats_target")
 
 
 def _compose(turn: _Turn, seed: int) -> None:
@@ -184,7 +226,7 @@ def _compose(turn: _Turn, seed: int) -> None:
         if (num := _num_passed(instruction, longer)) > num_passed:
             text, num_passed, has_more = longer, num, True
     if has_more:
-        _verify(turn, text, instruction, "composed")
+        _verify(turn, text, "composed")
 
 
 def _num_passed(instruction: Instruction, text: str) -> int:
@@ -202,10 +244,11 @@ def _finished(
             TurnTarget(
                 turn=t.turn,
                 reply=t.reply,
-                reason=None if t.reply is not None else t.reason,
+                reason=None if t.reply is not None else t.refused[-1],
                 kind=t.kind,
                 attempts=t.attempts,
                 verdicts=t.verdicts,
+                refused=tuple(t.refused),
             )
             for t in turns
         ),

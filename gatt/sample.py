@@ -41,6 +41,9 @@ class TurnTarget:
     attempts: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Verdicts on the target, or on the last rejected reply where there is none."""
+    refused: tuple[str, ...] = ()
+    """Reason of every draw, or composed reply, that was refused, in order; files of before it was
+    kept have none."""
 
     def __post_init__(self) -> None:
         if (self.reply is None) == (self.reason is None):
@@ -66,6 +69,7 @@ class TurnTarget:
             "kind": self.kind or "",
             "attempts": self.attempts,
             "verdicts": [dict(v) for v in self.verdicts],
+            "refused": " ".join(self.refused),
         }
 
 
@@ -132,6 +136,7 @@ class GattSample:
                         kind=t["kind"] or None,
                         attempts=t["attempts"],
                         verdicts=tuple(t["verdicts"]),
+                        refused=tuple((t.get("refused") or "").split()),
                     )
                     for t in raw["turns"]
                 ),

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 
-from gatt.verifiers.words import SPACELESS, is_letter, words
+from gatt.verifiers.repetition import find_loop, repeated_share
+from gatt.verifiers.words import SPACELESS, is_letter
+
+VERSION = 2
+"""Raised by one with every change that can change what is degenerate: it changes every verdict."""
 
 MAX_WORD_LETTERS = 45
 MIN_ALNUM_SHARE = 0.2
-WINDOW_WORDS = 50
-MIN_WINDOW_WORDS = 16
-MIN_DISTINCT_SHARE = 0.3
-MAX_LOOP_WORDS = 20
+MAX_REPEATED_SHARE = 0.4
+"""Share of n-grams that stood in the reply before; real speech stays under a quarter."""
 
 _ROLE_MARKER = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</s>"
@@ -28,6 +29,7 @@ _ROLE_MARKER = re.compile(
 _PLACEHOLDER = re.compile(r"\blorem\s+ipsum\b", re.IGNORECASE)
 _CHARACTER_LOOP = re.compile(r"([^\W\d_]{1,6}?)\1{9,}")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LONG_WORD = re.compile(
     rf"(?:(?![{SPACELESS}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\w){{{MAX_WORD_LETTERS + 1},}}"
 )
@@ -46,11 +48,12 @@ def degenerate(reply: str) -> str | None:
 
     Looked for, in this order: nothing in it, control or broken characters, role
     markers, no letters, placeholder text, one endless word, random characters,
-    one word or phrase in a loop, too few distinct words for the length.
+    one word or phrase in a loop, too few distinct words for the length, phrases
+    that return throughout.
     """
     if not reply.strip():
         return "empty reply"
-    return _bad_characters(reply) or _bad_tokens(reply) or _loops(reply)
+    return _bad_characters(reply) or _bad_tokens(reply) or _repeats(reply)
 
 
 def _bad_characters(reply: str) -> str | None:
@@ -90,7 +93,8 @@ def _bad_tokens(reply: str) -> str | None:
     endless = _LONG_WORD.search(text)
     if endless:
         return f"one word of {len(endless[0])} characters"
-    tokens = text.split()
+    # Code is made of what random characters look like.
+    tokens = _CODE.sub(" ", text).split()
     noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
     mashed = [t for t in tokens if _is_mashed(t)]
     # One lone "Hmmm" is an answer; one lone "x7$kQ!9z" is not.
@@ -111,45 +115,13 @@ def _is_mashed(token: str) -> bool:
     return bool(_CONSONANTS.search(word)) or (not _VOWEL.search(word) and not is_acronym)
 
 
-def _loops(reply: str) -> str | None:
-    spelt = [word.casefold() for word in words(reply)]
-    if len(spelt) >= 3 and len(set(spelt)) == 1:
-        return f"one word repeated: {spelt[0]!r}, {len(spelt)} times"
-    loop = _loop(spelt)
+def _repeats(reply: str) -> str | None:
+    text = _URL.sub(" ", reply)
+    # A line of code is much like the next; whole lines that return are counted below.
+    loop = find_loop(_CODE.sub(" ", text))
     if loop:
-        phrase, count = loop
-        return f"loop: {phrase!r} repeated {count} times"
-    if len(spelt) < MIN_WINDOW_WORDS:
-        return None
-    for start in range(0, max(1, len(spelt) - WINDOW_WORDS // 2), WINDOW_WORDS // 2):
-        window = spelt[start : start + WINDOW_WORDS]
-        distinct = len(set(window))
-        if len(window) >= MIN_WINDOW_WORDS and distinct < MIN_DISTINCT_SHARE * len(window):
-            return f"only {distinct} distinct words among {len(window)}"
+        return loop
+    share = repeated_share(text)
+    if share >= MAX_REPEATED_SHARE:
+        return f"{share:.0%} of its phrases stood there before"
     return None
-
-
-def _loop(spelt: Sequence[str]) -> tuple[str, int] | None:
-    """Return the phrase that is said over and over, and how often, if there is one."""
-    total = len(spelt)
-    for period in range(1, min(MAX_LOOP_WORDS, total // 2) + 1):
-        matched = longest = end = 0
-        for index in range(period, total):
-            matched = matched + 1 if spelt[index] == spelt[index - period] else 0
-            if matched > longest:
-                longest, end = matched, index + 1
-        count = longest // period + 1
-        covered = (longest + period) / total
-        if _is_loop(period, count, covered):
-            phrase = " ".join(spelt[end - period : end])
-            return phrase, count
-    return None
-
-
-def _is_loop(period: int, count: int, covered: float) -> bool:
-    """Whether `count` repeats in a row of `period` words are more than emphasis."""
-    if period == 1:
-        return count >= 7 or (count >= 4 and covered >= 0.7)
-    if count >= 5 or (count >= 3 and covered >= 0.6):
-        return True
-    return count == 2 and period >= 4 and covered >= 0.95

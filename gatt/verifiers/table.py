@@ -13,6 +13,7 @@ from gatt.errors import VerifierError
 from gatt.instruction import VerifierSpec
 from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
+from gatt.verifiers.degenerate import VERSION as DEGENERATE_VERSION
 
 VERIFIERS: dict[str, str] = {
     "bullets": "gatt.verifiers.bullets:Bullets",
@@ -101,5 +102,8 @@ def overall(verdicts: Sequence[Verdict]) -> Status:
 
 
 def verifier_versions() -> dict[str, int]:
-    """Return the version of every kind, for fingerprints and reports."""
-    return {kind: verifier_class(kind).version for kind in sorted(VERIFIERS)}
+    """Return the version of every kind, and of what all kinds refuse first, for fingerprints."""
+    return {
+        "degenerate": DEGENERATE_VERSION,
+        **{kind: verifier_class(kind).version for kind in sorted(VERIFIERS)},
+    }

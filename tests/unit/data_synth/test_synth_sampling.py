@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from data_synth import sampling
 from data_synth.config import SynthConfig, TeacherConfig
-from data_synth.filters import REASONS, refuse
 from data_synth.plan import PlannedSample
+from data_synth.quality import QualityConfig
 from data_synth.sampling import sample_batch
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.config import EngineConfig
 from gatt.instruction import Instruction, VerifierSpec
 from gatt.sample import GattSample
+from gatt.sentence_similarity import Vectors
 from tests.support.stages import RecordingEngine, dialogue
 
 TENNIS = Instruction(
@@ -31,6 +36,8 @@ TENNIS = Instruction(
 )
 GOOD = "We played tennis on the hill."
 OFF = "We walked along the old wall"
+REPEATABLE = QualityConfig(near_duplicate=None)
+"""For engines that say the same at every turn."""
 
 
 def kind_of(request: GenerationRequest) -> str:
@@ -44,7 +51,7 @@ def teach(
 ) -> tuple[GattSample, RecordingEngine]:
     engine = RecordingEngine(reply if callable(reply) else lambda _: reply)
     planned = PlannedSample("s0", dialogue(1), instruction)
-    config = TeacherConfig(**settings)
+    config = TeacherConfig(**{"quality": REPEATABLE} | settings)
     (sample,) = sample_batch(engine, [planned], config, seed=3, provenance={"teacher": "t"})
     return sample, engine
 
@@ -213,7 +220,7 @@ def test_a_sample_does_not_depend_on_the_batch_it_is_made_in() -> None:
         return OFF if sum(request.key.encode()) % 3 else GOOD
 
     planned = [PlannedSample(f"s{n}", dialogue(n), TENNIS) for n in range(4)]
-    config = TeacherConfig()
+    config = TeacherConfig(quality=REPEATABLE)
     together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
     alone = [
         sample_batch(RecordingEngine(reply), [p], config, seed=0, provenance={})[0] for p in planned
@@ -222,28 +229,102 @@ def test_a_sample_does_not_depend_on_the_batch_it_is_made_in() -> None:
     assert len({t.kind for s in together for t in s.targets}) > 1
 
 
-@pytest.mark.parametrize(
-    ("text", "finish", "reason"),
-    [
-        (GOOD, "length", "cut"),
-        (GOOD, "context_limit", "cut"),
-        (" \n", "stop", "blank"),
-        ("tennis tennis tennis tennis tennis tennis tennis tennis", "stop", "degenerate"),
-        ("As you asked, I will bring up tennis.", "stop", "mentions_instruction"),
-        ("My instructions say tennis.", "stop", "mentions_instruction"),
-        ("what was the RIVER like, on day one?!", "stop", "repeats_prompt"),
-        (GOOD, "stop", None),
-    ],
+SAID = (
+    "We played tennis on the hill.",
+    "My backhand at tennis needs work, to be honest.",
+    "Tomorrow brings rain, so no tennis for us.",
 )
-def test_each_filter_has_its_reason(text, finish, reason) -> None:
-    told = ["What was the river like on day one?", "It was calm."]
-    assert refuse(Generation(text, finish, 9), TENNIS, told) == reason
-    assert reason is None or reason in REASONS
 
 
-def test_a_plain_dialogue_may_speak_of_instructions() -> None:
-    text = "Read the instructions on the box first."
-    assert refuse(Generation(text, "stop", 9), None, []) is None
+def test_a_target_is_not_taken_twice_in_one_sample_and_the_turn_is_asked_again() -> None:
+    def reply(request: GenerationRequest) -> str:
+        _, turn, attempt = request.key.split("/")
+        return SAID[0] if attempt == "0" else SAID[int(turn) - 1]
+
+    sample, _ = teach(reply, quality=QualityConfig())
+    assert [t.reply for t in sample.targets] == list(SAID)
+    assert [t.refused for t in sample.targets] == [(), ("repeats_target",), ("repeats_target",)]
+    assert [t.attempts for t in sample.targets] == [1, 2, 2]
+
+
+def test_a_turn_that_only_ever_repeats_stays_without_a_target() -> None:
+    sample, _ = teach(GOOD, quality=QualityConfig(), compose=False)
+    assert [(t.reply, t.reason) for t in sample.targets] == [
+        (GOOD, None),
+        (None, "repeats_target"),
+        (None, "repeats_target"),
+    ]
+    assert all(v["status"] == "pass" for t in sample.targets for v in t.verdicts)
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 5, 100])
+@pytest.mark.parametrize("context_turns", [None, 0, 1])
+def test_what_counts_as_repeated_depends_on_the_sample_alone(max_rows, context_turns) -> None:
+    def reply(request: GenerationRequest) -> str:
+        return SAID[sum(request.key.encode()) % 3] if request.key[-1] < "2" else OFF
+
+    planned = [PlannedSample(f"s{n}", dialogue(n, 5), TENNIS) for n in range(4)]
+    config = TeacherConfig(
+        engine=EngineConfig(max_rows=max_rows), context_turns=context_turns, compose=False
+    )
+    usual = replace(config, engine=EngineConfig(max_rows=3))
+    alone = [
+        sample_batch(RecordingEngine(reply), [p], usual, seed=0, provenance={})[0] for p in planned
+    ]
+    together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
+    assert together == alone
+    assert any("repeats_target" in t.refused for s in together for t in s.targets)
+
+
+def test_every_refused_draw_keeps_its_reason() -> None:
+    said = [Generation(OFF, "length", 9), "", "As you asked, tennis.", f"{OFF}.", "tennis " * 8]
+    sample, _ = teach(lambda r: said[int(r.key[-1])], compose=False)
+    assert {t.refused for t in sample.targets} == {
+        ("cut", "blank", "mentions_instruction", "rejected", "degenerate")
+    }
+    assert {t.reason for t in sample.targets} == {"degenerate"}
+    assert {t.attempts for t in sample.targets} == {5}
+
+
+def test_a_composed_reply_is_not_a_repeat_either() -> None:
+    bare = replace(TENNIS, utterances=("By the way, tennis is my hobby.",))
+    sample, _ = teach(f"{OFF}.", bare, quality=QualityConfig())
+    assert [t.kind for t in sample.targets] == ["composed", None, None]
+    assert sample.targets[1].refused == ("rejected",) * 5 + ("repeats_target",)
+
+
+class WordEncoder:
+    """Similar is what shares a word with more than three letters."""
+
+    def __init__(self) -> None:
+        self.num_calls = 0
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.num_calls += 1
+        rows = [[float(w in t.casefold()) for w in ("river", "harbor", "market")] for t in texts]
+        found = np.array(rows, dtype=np.float32)
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1)
+
+
+def test_draws_that_ignore_the_question_are_refused_in_one_call_an_attempt(monkeypatch) -> None:
+    encoder = WordEncoder()
+    monkeypatch.setattr(sampling, "embedded_encoder", lambda: encoder)
+    reply = "I love the market and I like to play tennis there."
+    sample, _ = teach(
+        lambda _: reply,
+        compose=False,
+        quality=QualityConfig(near_duplicate=None, min_similarity=0.5),
+    )
+    expected = ["market" in q.casefold() for q in sample.dialogue.user_turns]
+    assert [t.reply == reply for t in sample.targets] == expected
+    assert True in expected
+    assert {t.reason for t in sample.targets} == {None, "off_topic"}
+    assert encoder.num_calls == 5
+
+
+def test_no_encoder_is_loaded_unless_similarity_is_asked_for(monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "embedded_encoder", lambda: pytest.fail("it was loaded"))
+    teach(GOOD)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from tests.support.tiny import write_samples
 
 
 def test_json_and_back(tmp_path) -> None:
-    gap = TurnTarget(2, None, "rejected", attempts=4, verdicts=({"status": "fail"},))
+    gap = TurnTarget(
+        2, None, "rejected", attempts=2, verdicts=({"status": "fail"},), refused=("cut", "rejected")
+    )
     first = sample(2, "Speak French.")
     samples = [
         GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
@@ -24,12 +26,18 @@ def test_json_and_back(tmp_path) -> None:
     assert [(s.family, s.num_targets) for s in samples] == [("language", 1), ("plain", 1)]
 
 
+def test_files_of_before_refused_draws_were_kept_are_read() -> None:
+    raw = sample(1, None).as_dict()
+    del raw["turns"][0]["refused"]
+    assert GattSample.from_dict(raw) == sample(1, None)
+
+
 def test_absent_texts_are_empty_strings() -> None:
     """So that columnar readers find strings in every row."""
     raw = sample(1, None).as_dict()["turns"][0]
     assert (raw["reason"], raw["kind"]) == ("", "sampled")
     raw = TurnTarget(1, None, "cut").as_dict()
-    assert (raw["reply"], raw["kind"]) == ("", "")
+    assert (raw["reply"], raw["kind"], raw["refused"]) == ("", "", "")
 
 
 @pytest.mark.parametrize(

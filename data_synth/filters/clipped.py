@@ -1,0 +1,56 @@
+"""`clipped`: a reply that stops in mid-sentence although the model ended it itself."""
+
+from __future__ import annotations
+
+import re
+
+from data_synth.filters.draw import Draw
+
+_FORMS = frozenset({"ends_with", "json_object", "wrapped"})
+"""Verifiers that say themselves how a reply ends."""
+_OPEN_END = re.compile(r"(?:[,，、،(\[{（「『„]|(?<![\W_])[:：])$")
+_LAST_WORD = re.compile(r"(?<!\S)([^\W\d_]+)$")
+# Words that no reply ends with in their language, and that are no last word in another one of
+# these. Prepositions are not among them: "something to look forward to" ends as it should.
+_DANGLING = frozenset({
+    "and", "or", "the", "an", "my", "your", "our", "their", "because", "although", "whose",
+    "et", "les", "aux", "parce", "und", "weil", "dass", "pero", "porque", "los", "gli", "della",
+})  # fmt: skip
+# A sad face is no bracket, inches and seconds are no quotation mark, "1)" opens nothing.
+_NO_MARK = re.compile(r"[:;=8xX]['’]?-?[(\[{]+|(?<=\d)[\"”]|\\[\"({\[]")
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"))
+
+
+def is_clipped(draw: Draw) -> bool:
+    """Whether the reply breaks off: a comma, an open bracket or quotation, or "and" at its end.
+
+    Only what cannot be an ending counts: a reply without a full stop is fine, as
+    chats have it. Instructions that ask for a form judge that form themselves.
+    """
+    instruction = draw.instruction
+    if instruction and any(v.kind in _FORMS for v in instruction.verifiers):
+        return False
+    bare = _NO_MARK.sub(" ", draw.text)
+    if _OPEN_END.search(bare):
+        return True
+    last = _LAST_WORD.search(draw.text)
+    # "Vitamin A" and "plan THE" apart, a dangling word is written small.
+    if last and last[1] in _DANGLING:
+        return True
+    return _has_open_pair(bare)
+
+
+def _has_open_pair(bare: str) -> bool:
+    if bare.count("```") % 2:
+        return True
+    if any(
+        bare.count(opening) > bare.count(closing)
+        for opening, closing in _PAIRS
+        # What opens in English closes in German.
+        if not (opening == "“" and "„" in bare)
+    ):
+        return True
+    low = bare.count("„")
+    if low:
+        return low > bare.count("“") + bare.count("”") + bare.count('"')
+    return bare.count('"') % 2 == 1 and "”" not in bare

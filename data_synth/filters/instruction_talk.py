@@ -1,0 +1,67 @@
+"""`mentions_instruction`: a reply that talks about what the teacher was told, or repeats it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from data_synth.filters.draw import Draw
+from data_synth.filters.talk_patterns import ABOUT_INSTRUCTION
+from gatt.instruction import Instruction
+from gatt.verifiers.folding import fold_text
+from gatt.verifiers.sentence_split import sentences
+from gatt.verifiers.words import words
+
+MIN_INNER_WORDS = 4
+"""Words from which a sentence of the instruction counts inside a longer sentence too."""
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
+
+
+def mentions_instruction(draw: Draw) -> bool:
+    """Whether the reply gives away that there is an instruction.
+
+    Either in so many words ("as you asked", "I was told to speak French"), or by
+    giving back a sentence of the instruction, its hint or the brief ("Answer only
+    in French."). What the instruction wants said (utterances, quotations) is no
+    echo, nor is a question ("You love tennis?"). A plain dialogue may speak of
+    instructions; only the brief must not come back there.
+    """
+    if draw.instruction and ABOUT_INSTRUCTION.search(fold_text(draw.text)):
+        return True
+    said = _told(draw.instruction, draw.brief)
+    if not said:
+        return False
+    spelt = f" {_plain(draw.text)} "
+    if any(f" {s} " in spelt for s in said if len(s.split()) >= MIN_INNER_WORDS):
+        return True
+    return any(_plain(s) in said for s in sentences(draw.text) if not s.endswith("?"))
+
+
+def _told(instruction: Instruction | None, brief: str | None) -> frozenset[str]:
+    if instruction is None:
+        return _sentences_told((), (), brief)
+    return _sentences_told(
+        (instruction.text, instruction.hint or ""),
+        (*instruction.utterances, *instruction.prefills),
+        brief,
+    )
+
+
+@lru_cache(maxsize=512)
+def _sentences_told(
+    texts: tuple[str, ...], wanted: tuple[str, ...], brief: str | None
+) -> frozenset[str]:
+    """Return the sentences that the teacher was told and is not meant to say, as plain words."""
+    wanted_plain = [f" {_plain(w)} " for w in wanted]
+    told = {
+        _plain(sentence)
+        for text in (*texts, brief or "")
+        for sentence in sentences(_QUOTED.sub(" ", text))
+    }
+    return frozenset(
+        s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in wanted_plain)
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(words(fold_text(text)))

@@ -1,0 +1,76 @@
+"""`repeats_target`: nearly the same target at two turns of one sample."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from data_synth.quality import QualityConfig
+from gatt.verifiers.words import spaceless_characters, words
+
+GRAM_CHARACTERS = 4
+"""Characters of an n-gram: works in every script, and forgives an inflection."""
+CHARACTERS_PER_WORD = 2
+"""Han or kana that weigh as much as a word."""
+
+
+class SampleTargets:
+    """What one sample has taken as targets so far.
+
+    Draws are judged in the order of their attempts, and within an attempt in the
+    order in which they are asked for, so that what is refused depends on the
+    sample alone: neither on its batch nor on other workers.
+
+    Args:
+        quality: which replies count as the same, and how often short ones may come.
+        own_words: what the instruction itself has the model say (utterances,
+            beginnings): it returns by design and is left out of the comparison.
+    """
+
+    def __init__(self, quality: QualityConfig, own_words: Sequence[str] = ()) -> None:
+        self._quality = quality
+        longest_first = sorted({w.casefold() for w in own_words}, key=lambda w: (-len(w), w))
+        self._own = re.compile("|".join(map(re.escape, longest_first))) if own_words else None
+        self._short: Counter[str] = Counter()
+        self._grams: list[frozenset[str]] = []
+
+    def take(self, text: str) -> bool:
+        """Add a target unless it repeats one; return whether it was taken."""
+        limit = self._quality.near_duplicate
+        if limit is None:
+            return True
+        plain = self._plain(text)
+        if _num_words(plain) <= self._quality.short_words:
+            self._short[plain] += 1
+            return self._short[plain] <= self._quality.short_repeats
+        grams = character_grams(plain)
+        if any(is_near(grams, other, limit) for other in self._grams):
+            return False
+        self._grams.append(grams)
+        return True
+
+    def _plain(self, text: str) -> str:
+        folded = text.casefold()
+        rest = " ".join(words(self._own.sub(" ", folded))) if self._own else ""
+        return rest or " ".join(words(folded))
+
+
+def character_grams(plain: str) -> frozenset[str]:
+    """Return the set of n-grams of a text's characters, the text itself if it is shorter."""
+    last = len(plain) - GRAM_CHARACTERS
+    return frozenset(plain[start : start + GRAM_CHARACTERS] for start in range(max(0, last) + 1))
+
+
+def is_near(a: frozenset[str], b: frozenset[str], limit: float) -> bool:
+    """Whether two sets overlap by at least `limit` of their union (Jaccard)."""
+    small, large = sorted((len(a), len(b)))
+    if small < limit * large:
+        return False
+    common = len(a & b)
+    return common >= limit * (len(a) + len(b) - common)
+
+
+def _num_words(plain: str) -> float:
+    num_single = spaceless_characters(plain)
+    return len(plain.split()) - num_single + num_single / CHARACTERS_PER_WORD

@@ -1,0 +1,67 @@
+"""`off_topic`: a reply that is like neither the question nor what was answered to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from data_synth.filters.draw import Draw
+from gatt.sentence_similarity import SentenceEncoder
+
+ENGLISH = "en"
+
+
+def off_topic(draws: Sequence[Draw], encoder: SentenceEncoder, least: float) -> list[bool]:
+    """Return for each draw whether it ignores the question; all are encoded together.
+
+    A reply may take up the words of the question or say what the dialogue's own
+    reply says: the larger similarity counts. What the instruction has the model
+    say (utterances, beginnings) is left out first. Draws under an instruction for
+    another language, and replies or questions that are not English, are never off
+    topic: the encoder does not know.
+
+    Args:
+        draws: those that passed all other filters.
+        encoder: gives unit vectors.
+        least: smallest similarity that is no reason to refuse, from -1 to 1.
+    """
+    ignores = [False] * len(draws)
+    judged = [index for index, draw in enumerate(draws) if _is_known(draw)]
+    texts: list[str] = []
+    spans = []
+    for index in judged:
+        draw = draws[index]
+        others = [t for t in (draw.question, draw.plain_reply) if t.strip()]
+        spans.append((len(texts), len(texts) + 1 + len(others)))
+        texts += [_own_part(draw), *others]
+    if not texts:
+        return ignores
+    vectors = encoder.encode(texts)
+    for index, (start, end) in zip(judged, spans, strict=True):
+        ignores[index] = float((vectors[start + 1 : end] @ vectors[start]).max()) < least
+    return ignores
+
+
+def _is_known(draw: Draw) -> bool:
+    verifiers = draw.instruction.verifiers if draw.instruction else ()
+    if any(v.kind == "language" and v.params.get("language") != ENGLISH for v in verifiers):
+        return False
+    return bool(draw.question.strip()) and _is_english(draw.question) and _is_english(draw.text)
+
+
+@lru_cache(maxsize=4096)
+def _is_english(text: str) -> bool:
+    # Loading the language models takes a while: only who asks for similarity pays it.
+    from gatt.verifiers.language import detector
+
+    found = detector().detect_language_of(text)
+    return found is not None and found.iso_code_639_1.name.lower() == ENGLISH
+
+
+def _own_part(draw: Draw) -> str:
+    if draw.instruction is None:
+        return draw.text
+    rest = draw.text
+    for wanted in (*draw.instruction.utterances, *draw.instruction.prefills):
+        rest = rest.replace(wanted, " ")
+    return rest if any(c.isalnum() for c in rest) else draw.text

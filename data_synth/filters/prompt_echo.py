@@ -1,0 +1,23 @@
+"""`repeats_prompt`: the reply is a message of the dialogue, given back word for word."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from data_synth.filters.draw import Draw
+
+_WORD = re.compile(r"\w+")
+
+
+def repeats_prompt(draw: Draw) -> bool:
+    """Whether the reply is the question or an earlier message, apart from case and punctuation."""
+    reply = _plain(draw.text)
+    # Messages of another length cannot be the same: most are passed over without a look at words.
+    longest = 2 * len(draw.text) + 8
+    return any(_plain(message) == reply for message in draw.told if len(message) <= longest)
+
+
+@lru_cache(maxsize=8192)
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))

@@ -1,0 +1,76 @@
+"""The table of filters: in which order they are asked, what each is called, what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from data_synth.filters.clipped import is_clipped
+from data_synth.filters.draw import Draw
+from data_synth.filters.instruction_talk import mentions_instruction
+from data_synth.filters.prompt_echo import repeats_prompt
+from data_synth.quality import QualityConfig
+from gatt.verifiers.degenerate import degenerate
+from gatt.verifiers.repetition import repeated_share
+
+FILTERS_VERSION = 1
+"""Raised by one with every change that can change what is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One reason to refuse a draw, judged by the draw alone."""
+
+    reason: str
+    meaning: str
+    """For the data set card."""
+    refuses: Callable[[Draw, QualityConfig], bool]
+
+
+FILTERS: tuple[Filter, ...] = (
+    Filter("cut", "the length limit cut the reply", lambda draw, _: draw.finish != "stop"),
+    Filter("blank", "the reply is empty", lambda draw, _: not draw.text),
+    Filter(
+        "degenerate",
+        "loops, repeats or holds no words",
+        lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
+    ),
+    Filter(
+        "repetitive",
+        "says the same phrases again",
+        lambda draw, quality: (
+            quality.repeated_share is not None
+            and repeated_share(draw.text) >= quality.repeated_share
+        ),
+    ),
+    Filter(
+        "mentions_instruction",
+        "talks about the instruction instead of following it",
+        lambda draw, quality: quality.mentions_instruction and mentions_instruction(draw),
+    ),
+    Filter(
+        "repeats_prompt",
+        "gives the user's message or the history back",
+        lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
+    ),
+    Filter(
+        "clipped",
+        "stops in mid-sentence, though not at the length limit",
+        lambda draw, quality: quality.clipped and is_clipped(draw),
+    ),
+)
+"""A new filter is one file, one line here, one setting, one test."""
+
+REASONS: dict[str, str] = {
+    **{f.reason: f.meaning for f in FILTERS},
+    "off_topic": "ignores the question: like neither the user's message nor the plain reply",
+    "rejected": "a verifier rejected it",
+    "undecided": "a verifier could not tell",
+    "repeats_target": "nearly the same as another target of its sample",
+}
+"""Reason -> what it means, for the data set card; the last four are no filter of one draw alone."""
+
+
+def refuse(draw: Draw, quality: QualityConfig) -> str | None:
+    """Return the reason of the first filter that refuses a draw, or None if it may be a target."""
+    return next((f.reason for f in FILTERS if f.refuses(draw, quality)), None)
