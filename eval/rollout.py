@@ -78,7 +78,8 @@ def _ask(
         dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
     messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
     key = f"{case.id}/{turn}/{kind}"
-    return _Asked(case, turn, kind, user, GenerationRequest(key, messages, f"{arm}/{case.id}"))
+    request = GenerationRequest(key, messages, f"{arm}/{case.id}", is_aside=kind == "probe")
+    return _Asked(case, turn, kind, user, request)
 
 
 def _answer(

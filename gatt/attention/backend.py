@@ -116,23 +116,28 @@ def comb_attention_forward(
         return plain
     if s_aux is not None:
         raise ValueError("attention sinks cannot be packed")
-    if sliding_window is None and _layer_type(module) == SLIDING:
-        sliding_window = module.config.sliding_window
     output = comb_attention.attend(
         query,
         key,
         value,
         scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
-        window=sliding_window,
+        window=window_of(module, sliding_window),
         softcap=softcap,
         dropout=dropout if module.training else 0.0,
     )
     return output, None
 
 
-def _layer_type(module: Any) -> str | None:
-    types = getattr(getattr(module, "config", None), "layer_types", None)
-    return types[module.layer_idx] if types else None
+def window_of(module: Any, sliding_window: int | None) -> int | None:
+    """Return the sliding window of an attention layer, which some models do not hand over."""
+    if sliding_window is not None:
+        return sliding_window
+    config = getattr(module, "config", None)
+    types = getattr(config, "layer_types", None)
+    if types and types[module.layer_idx] == SLIDING:
+        window: int | None = config.sliding_window
+        return window
+    return None
 
 
 AttentionInterface.register(IMPLEMENTATION, comb_attention_forward)

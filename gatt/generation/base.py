@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from gatt.dialogue import Message
 from gatt.errors import ConfigError
 
-FinishReason = Literal["stop", "length", "context_limit"]
+FinishReason = Literal["stop", "length", "context_limit", "content_filter"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +73,17 @@ class GenerationRequest:
     group: str = ""
     prefill: str = ""
     """Beginning of the reply, given to the model; the reply's text starts with it."""
+    is_aside: bool = False
+    """Off the record: no later prompt goes on from it, as from a probe."""
 
 
 @dataclass(frozen=True)
 class Generation:
-    """One reply. `finish` is `length` when it was cut: such a reply is no target."""
+    """One reply. Only one whose `finish` is `stop` is whole, and can be a target.
+
+    `length`: cut by `max_new_tokens`; `context_limit`: by the end of the
+    context, where the text may be empty; `content_filter`: withheld by a server.
+    """
 
     text: str
     finish: FinishReason
@@ -105,6 +111,11 @@ class Engine(Protocol):
             ModelError: no such adapter.
         """
         ...
+
+
+def can_prefill(engine: Engine) -> bool:
+    """Whether an engine goes on with the beginning of a reply; one that does not say so does."""
+    return bool(getattr(engine, "can_prefill", True))
 
 
 def stream_seed(seed: int, key: str) -> int:

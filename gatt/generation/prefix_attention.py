@@ -1,144 +1,266 @@
-"""Split attention over a shared trunk and a row's own tokens, and the caches for it.
+"""Attention over shared prefixes and what rows add to them: the split of the comb, for sampling.
 
-Rows that continue one trunk attend to its keys and values where they lie: the
-trunk is stored once, multiplied with the queries of all its rows in one
-product, and never copied. What a row adds goes to a small buffer of its own.
+Rows that continue one prefix attend to its keys and values where they lie: they
+are stored once, multiplied with the queries of all those rows in one product,
+and never copied. What a row adds goes to a small buffer of its own.
 
-Registered with transformers as attention implementation `gatt_prefix`; the
-state of a step travels as the keyword argument `prefix_step` of the forward.
+Registered with transformers as attention implementation `gatt_prefix`; what a
+forward is about travels as its keyword argument `prefix_step`.
 
-Shapes: R rows, S new tokens a row, H query heads, K key/value heads, D head
-size, L trunk tokens, M own tokens.
+Shapes: R rows, S new tokens a row, N new tokens of all rows, H query heads, K
+key/value heads, D head size, L tokens of the longest prefix, M own tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, Protocol
 
 import torch
 from torch.nn import functional
 from transformers import AttentionInterface
 
+from gatt.attention.backend import window_of
+from gatt.generation.prefix_cache import Prefix, RowCache
+
 IMPLEMENTATION = "gatt_prefix"
 
 
-class RowCache:
-    """Keys and values of R rows of different lengths, in buffers made once.
+class PrefixStep(Protocol):
+    """One forward: where its keys go, and who sees whom."""
 
-    The last column of each buffer takes what padding writes; nothing reads it.
+    position_ids: torch.Tensor
+    """Of the input, in its shape."""
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> torch.Tensor:
+        """Keep keys and values of a layer and return its attention output `[B, S, H, D]`."""
+        ...
+
+
+class AppendStep:
+    """New tokens at the end of several prefixes, side by side in one row `[1, N]`: no padding.
+
+    Args:
+        prefixes: each with what it holds already.
+        tokens: new ids of each, one at least.
+        device: of the model.
     """
 
     def __init__(
-        self, config: Any, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device
+        self,
+        prefixes: Sequence[Prefix],
+        tokens: Sequence[Sequence[int]],
+        device: torch.device,
     ) -> None:
-        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        shape = (num_rows, heads, capacity + 1, size)
-        layers = range(config.num_hidden_layers)
-        self.keys = [torch.zeros(shape, dtype=dtype, device=device) for _ in layers]
-        self.values = [torch.zeros(shape, dtype=dtype, device=device) for _ in layers]
-        self.lengths = torch.zeros(num_rows, dtype=torch.long, device=device)
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows held."""
-        return len(self.lengths)
-
-    def write(
-        self, layer: int, key: torch.Tensor, value: torch.Tensor, columns_RS: torch.Tensor
-    ) -> None:
-        """Put new keys and values `[R, K, S, D]` at the given columns of their rows."""
-        rows = torch.arange(self.num_rows, device=columns_RS.device)[:, None]
-        self.keys[layer][rows, :, columns_RS] = key.transpose(1, 2)
-        self.values[layer][rows, :, columns_RS] = value.transpose(1, 2)
-
-    def load_rows(self, rows: torch.Tensor, other: RowCache, num_columns: int) -> None:
-        """Start the given rows with the first columns of another cache's rows, in order."""
-        for layer in range(len(self.keys)):
-            self.keys[layer][rows, :, :num_columns] = other.keys[layer][:, :, :num_columns]
-            self.values[layer][rows, :, :num_columns] = other.values[layer][:, :, :num_columns]
-        self.lengths[rows] = other.lengths
-
-    def keep_rows(self, rows: torch.Tensor) -> None:
-        """Drop all rows but the given ones."""
-        self.keys = [k[rows] for k in self.keys]
-        self.values = [v[rows] for v in self.values]
-        self.lengths = self.lengths[rows]
-
-    def row_view(self, row: int) -> RowCache:
-        """Return one row as a cache of its own: same buffers, a length that moves apart."""
-        view = RowCache.__new__(RowCache)
-        view.keys = [k[row : row + 1] for k in self.keys]
-        view.values = [v[row : row + 1] for v in self.values]
-        view.lengths = self.lengths[row : row + 1].clone()
-        return view
-
-    def row_tokens(self, row: int, num_tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return copies of a row's first keys and values, `[layers, K, tokens, D]` each."""
-        return (
-            torch.stack([k[row, :, :num_tokens] for k in self.keys]),
-            torch.stack([v[row, :, :num_tokens] for v in self.values]),
-        )
-
-    def load_row(self, row: int, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Start a row with stored keys and values, as `row_tokens` gives them."""
-        num_tokens = keys.shape[2]
-        for layer in range(len(self.keys)):
-            self.keys[layer][row, :, :num_tokens] = keys[layer]
-            self.values[layer][row, :, :num_tokens] = values[layer]
-        self.lengths[row] = num_tokens
-
-
-@dataclass
-class PrefixStep:
-    """One forward over S new tokens of every row, padded on the left.
-
-    `counts_R` is how many of the S are real. With a trunk, `groups` holds for
-    each trunk row the [start, end) of the rows that continue it, in order, and
-    `forks_R` how much of the trunk each row sees.
-    """
-
-    cache: RowCache
-    counts_R: torch.Tensor
-    num_columns: int
-    trunk: RowCache | None = None
-    groups: Sequence[tuple[int, int]] = ()
-    forks_R: torch.Tensor | None = None
-
-    def __post_init__(self) -> None:
-        device = self.counts_R.device
-        offsets = torch.arange(self.num_columns, device=device)[None, :]
-        index_RS = offsets - (self.num_columns - self.counts_R)[:, None]
-        dump = self.cache.keys[0].shape[2] - 1
-        lengths = self.cache.lengths
-        self.is_real_RS = index_RS >= 0
-        self.columns_RS = torch.where(self.is_real_RS, lengths[:, None] + index_RS, dump)
-        self.num_own = int((lengths + self.counts_R).max())
-        seen = torch.where(self.is_real_RS, self.columns_RS, 0)
-        self.own_mask_RSM = (
-            torch.arange(self.num_own, device=device)[None, None] <= seen[:, :, None]
-        )
-        base = self.forks_R if self.forks_R is not None else torch.zeros_like(lengths)
-        self.position_ids_RS = torch.where(self.is_real_RS, base[:, None] + self.columns_RS, 0)
-        self.is_plain_causal = (
-            self.trunk is None
-            and not int(lengths.max())
-            and int(self.counts_R.min()) == self.num_columns
-        )
-        if self.trunk is not None and self.forks_R is not None:
-            columns = torch.arange(int(self.forks_R.max()), device=device)
-            self.trunk_mask_RL = columns[None, :] < self.forks_R[:, None]
-            self.group_lengths = [
-                int(self.forks_R[start:end].max()) if end > start else 0
-                for start, end in self.groups
+        self.prefixes = prefixes
+        self._tokens = tokens
+        self._known = [len(p) for p in prefixes]
+        self._spans = list(pairwise(accumulate(map(len, tokens), initial=0)))
+        self.input_ids = torch.tensor([[i for ids in tokens for i in ids]], device=device)
+        self.position_ids = torch.cat(
+            [
+                torch.arange(known, known + len(ids), device=device)
+                for known, ids in zip(self._known, tokens, strict=True)
             ]
+        )[None]
+        self._masks: dict[tuple[int, int | None], torch.Tensor | None] = {}
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> torch.Tensor:
+        """Return the attention output `[1, N, H, D]`; see `PrefixStep`."""
+        _, heads, length, size = query.shape
+        output = query.new_empty(1, length, heads, size)
+        for index, (prefix, (start, end)) in enumerate(
+            zip(self.prefixes, self._spans, strict=True)
+        ):
+            known = self._known[index]
+            prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
+            first = 0 if window is None else max(0, known - window + 1)
+            keys, values = prefix.read(layer, first, known + end - start)
+            found = _attention(
+                query[:, :, start:end], keys[None], values[None], self._mask(index, first, window),
+                scale=scale, softcap=softcap,
+            )  # fmt: skip
+            output[:, start:end] = found.transpose(1, 2)
+        return output
 
     def commit(self) -> None:
         """Count the new tokens as held, after the forward."""
-        self.cache.lengths = self.cache.lengths + self.counts_R
+        for prefix, ids in zip(self.prefixes, self._tokens, strict=True):
+            prefix.ids += tuple(ids)
+
+    def _mask(self, index: int, first: int, window: int | None) -> torch.Tensor | None:
+        """Return which keys from `first` on each new token sees, `[S, keys]`; None is causal."""
+        if (index, window) not in self._masks:
+            known, (start, end) = self._known[index], self._spans[index]
+            mask = None
+            if known or (window is not None and end - start > window):
+                keys = torch.arange(first, known + end - start, device=self.input_ids.device)
+                queries = self.position_ids[0, start:end, None]
+                mask = keys <= queries
+                if window is not None:
+                    mask &= queries - keys < window
+            self._masks[index, window] = mask
+        return self._masks[index, window]
+
+
+class RowStep:
+    """S new tokens of every row, padded on the left, behind the prefixes that the rows continue.
+
+    Args:
+        cache: of what the rows hold of their own.
+        tokens: new ids of each row.
+        prefixes: one a group of rows.
+        spans: `[start, end)` of the rows of each group, in order.
+        forks_R: how much of its prefix each row sees.
+        device: of the model.
+    """
+
+    def __init__(
+        self,
+        cache: RowCache,
+        tokens: Sequence[Sequence[int]],
+        prefixes: Sequence[Prefix],
+        spans: Sequence[tuple[int, int]],
+        forks_R: torch.Tensor,
+        device: torch.device,
+    ) -> None:
+        self._cache = cache
+        width = max(map(len, tokens))
+        padded = [[0] * (width - len(ids)) + list(ids) for ids in tokens]
+        self.input_ids = torch.tensor(padded, device=device)
+        self._counts_R = torch.tensor([len(ids) for ids in tokens], device=device)
+        index_RS = torch.arange(width, device=device)[None] - (width - self._counts_R)[:, None]
+        self._is_real_RS = index_RS >= 0
+        lengths = cache.lengths
+        columns_RS = lengths[:, None] + index_RS
+        self._columns_RS = torch.where(self._is_real_RS, columns_RS, cache.dump_column)
+        self._num_own = int((lengths + self._counts_R).max())
+        self._seen_RS = torch.where(self._is_real_RS, columns_RS, 0)
+        self._forks_R = forks_R
+        self.position_ids = torch.where(self._is_real_RS, forks_R[:, None] + columns_RS, 0)
+        ends = forks_R.tolist()
+        self._groups = [
+            (prefix, start, end, max(ends[start:end]))
+            for prefix, (start, end) in zip(prefixes, spans, strict=True)
+            if end > start and max(ends[start:end])
+        ]
+        self._num_shared = max((length for *_, length in self._groups), default=0)
+        self._masks: dict[int | None, torch.Tensor] = {}
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> torch.Tensor:
+        """Return the attention output `[R, S, H, D]`; see `PrefixStep`."""
+        self._cache.write(layer, key, value, self._columns_RS)
+        own_keys, own_values = self._cache.read(layer, self._num_own)
+        if not self._groups:
+            mask = self._mask(window)[:, None]
+            return _attention(
+                query, own_keys, own_values, mask, scale=scale, softcap=softcap
+            ).transpose(1, 2)
+        rows, heads, columns, size = query.shape
+        kv_heads, shared = key.shape[1], self._num_shared
+        repeat = heads // kv_heads
+        query_RKQD = (query * scale).reshape(rows, kv_heads, repeat * columns, size)
+        scores = query.new_empty(rows, kv_heads, repeat * columns, shared + self._num_own)
+        scores[..., shared:] = query_RKQD @ own_keys.transpose(-1, -2)
+        for prefix, start, end, length in self._groups:
+            keys = prefix.read(layer, 0, length)[0]
+            stacked = query_RKQD[start:end].transpose(0, 1).reshape(kv_heads, -1, size)
+            found = (stacked @ keys.transpose(-1, -2)).view(kv_heads, end - start, -1, length)
+            scores[start:end, ..., :length] = found.transpose(0, 1)
+        if softcap is not None:
+            scores = softcap * torch.tanh(scores / softcap)
+        # What no product filled holds anything, NaN included: the mask covers it.
+        split = scores.view(rows, kv_heads, repeat, columns, -1)
+        split.masked_fill_(~self._mask(window)[:, None, None], torch.finfo(query.dtype).min)
+        precise = torch.promote_types(query.dtype, torch.float32)
+        weights = scores.softmax(dim=-1, dtype=precise).to(query.dtype)
+        output = weights[..., shared:] @ own_values
+        for prefix, start, end, length in self._groups:
+            values = prefix.read(layer, 0, length)[1]
+            on_prefix = weights[start:end, ..., :length].transpose(0, 1)
+            found = on_prefix.reshape(kv_heads, -1, length) @ values
+            output[start:end] += found.view(kv_heads, end - start, -1, size).transpose(0, 1)
+        return output.view(rows, heads, columns, size).transpose(1, 2)
+
+    def commit(self) -> None:
+        """Count the new tokens as held, after the forward."""
+        self._cache.lengths = self._cache.lengths + self._counts_R
+
+    def _mask(self, window: int | None) -> torch.Tensor:
+        """Return which of the shared and own columns each new token sees, `[R, S, L + M]`."""
+        if window not in self._masks:
+            device = self.input_ids.device
+            own = torch.arange(self._num_own, device=device)
+            shared = torch.arange(self._num_shared, device=device)
+            seen_own = own[None, None] <= self._seen_RS[:, :, None]
+            seen_shared = (shared[None] < self._forks_R[:, None])[:, None].expand(
+                -1, self.input_ids.shape[1], -1
+            )
+            if window is not None:
+                at = self.position_ids[:, :, None]
+                seen_own = seen_own & (at - self._forks_R[:, None, None] - own < window)
+                seen_shared = seen_shared & (at - shared < window)
+            self._masks[window] = torch.cat((seen_shared, seen_own), dim=-1)
+        return self._masks[window]
+
+
+def _attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    *,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Return the output `[B, H, S, D]` of plain attention; no mask is causal."""
+    length = query.shape[2]
+    if mask is None and length == 1:
+        mask = torch.ones(1, 1, dtype=torch.bool, device=query.device)
+    if softcap is None:
+        return functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, is_causal=mask is None, scale=scale, enable_gqa=True
+        )
+    if mask is None:
+        mask = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
+    repeat = query.shape[1] // key.shape[1]
+    key, value = (t.repeat_interleave(repeat, dim=1) for t in (key, value))
+    scores = softcap * torch.tanh(query @ key.transpose(-1, -2) * (scale / softcap))
+    scores = scores.masked_fill(~mask, torch.finfo(query.dtype).min)
+    precise = torch.promote_types(query.dtype, torch.float32)
+    return scores.softmax(-1, dtype=precise).to(query.dtype) @ value
 
 
 def prefix_attention(
@@ -150,61 +272,27 @@ def prefix_attention(
     *,
     prefix_step: PrefixStep,
     scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Return the attention output `[R, S, H, D]` of one layer, and no weights.
+    """Return the attention output `[B, S, H, D]` of one layer, and no weights.
 
-    Args:
-        module: the attention layer; names its index.
-        query: `[R, H, S, D]`, rotated to its positions.
-        key: `[R, K, S, D]` of the new tokens; kept in the step's cache.
-        value: likewise.
-        attention_mask: unused; what may be seen follows from the step.
-        prefix_step: caches and geometry of this forward.
-        scaling: factor of the scores; None is 1/sqrt(D).
+    The signature is that of transformers' attention functions; what may be seen
+    follows from the step, not from `attention_mask`.
+
+    Raises:
+        ValueError: attention sinks (`s_aux`), which are not computed here.
     """
-    step, layer = prefix_step, module.layer_idx
-    step.cache.write(layer, key, value, step.columns_RS)
-    if step.is_plain_causal:
-        out = functional.scaled_dot_product_attention(
-            query, key, value, is_causal=query.shape[2] > 1, scale=scaling, enable_gqa=True
-        )
-        return out.transpose(1, 2), None
-    own_keys = step.cache.keys[layer][:, :, : step.num_own]
-    own_values = step.cache.values[layer][:, :, : step.num_own]
-    if step.trunk is None:
-        out = functional.scaled_dot_product_attention(
-            query, own_keys, own_values, attn_mask=step.own_mask_RSM[:, None], scale=scaling,
-            enable_gqa=True,
-        )  # fmt: skip
-        return out.transpose(1, 2), None
-    rows, heads, columns, size = query.shape
-    kv_heads = key.shape[1]
-    repeat = heads // kv_heads
-    scale = size**-0.5 if scaling is None else scaling
-    query_RKQD = (query * scale).reshape(rows, kv_heads, repeat * columns, size)
-    lowest = torch.finfo(query.dtype).min
-    own = query_RKQD @ own_keys.transpose(-1, -2)
-    own_mask = step.own_mask_RSM[:, None, None].expand(rows, 1, repeat, columns, step.num_own)
-    own = own.masked_fill(~own_mask.reshape(rows, 1, repeat * columns, step.num_own), lowest)
-    out = torch.empty_like(query_RKQD)
-    for group, (start, end) in enumerate(step.groups):
-        if start == end:
-            continue
-        length = step.group_lengths[group]
-        trunk_keys = step.trunk.keys[layer][group, :, :length]
-        trunk_values = step.trunk.values[layer][group, :, :length]
-        size_b = end - start
-        stacked = query_RKQD[start:end].transpose(0, 1).reshape(kv_heads, -1, size)
-        scores = (stacked @ trunk_keys.transpose(-1, -2)).view(kv_heads, size_b, -1, length)
-        hidden = ~step.trunk_mask_RL[start:end, :length]
-        scores = scores.masked_fill(hidden[None, :, None], lowest).transpose(0, 1)
-        weights = torch.cat((scores, own[start:end]), dim=-1).softmax(dim=-1, dtype=torch.float32)
-        weights = weights.to(query.dtype)
-        on_trunk = weights[..., :length].transpose(0, 1).reshape(kv_heads, -1, length)
-        from_trunk = (on_trunk @ trunk_values).view(kv_heads, size_b, -1, size).transpose(0, 1)
-        out[start:end] = from_trunk + weights[..., length:] @ own_values[start:end]
-    return out.view(rows, heads, columns, size).transpose(1, 2), None
+    if s_aux is not None:
+        raise ValueError("attention sinks have no shared prefixes")
+    output = prefix_step.attend(
+        module.layer_idx, query, key, value,
+        scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
+        window=window_of(module, sliding_window), softcap=softcap,
+    )  # fmt: skip
+    return output, None
 
 
 AttentionInterface.register(IMPLEMENTATION, prefix_attention)

@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from gatt.chat_template import encode, render
 from gatt.dialogue import Message
 from gatt.errors import GenerationError, ModelError
-from gatt.generation import transformers as engine_module
+from gatt.generation import rows as rows_module
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.prefix_attention import IMPLEMENTATION
 from gatt.generation.transformers import TransformersEngine
@@ -23,7 +23,7 @@ from tests.support.tiny import tiny_llama, tiny_tokenizer
 
 GREEDY = SamplingParams(max_new_tokens=14, temperature=0.0)
 DRAWN = SamplingParams(max_new_tokens=14, temperature=0.8, top_p=0.9, seed=5)
-BOTH_PATHS = pytest.mark.parametrize("min_shared", [0, 10**9], ids=["shared", "one by one"])
+BOTH_PATHS = pytest.mark.parametrize("shares", [True, False], ids=["shared", "one by one"])
 
 SHORT = "the sea"
 LONG = "Tell me more about the long quiet walk by the river. "
@@ -106,8 +106,8 @@ def reference(
 @pytest.mark.parametrize(
     "limits", [{}, {"max_rows": 4}, {"max_cache_tokens": 700}, {"max_rows": 1}]
 )
-def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, min_shared, limits):
-    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, shares, limits):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
     loaded = make_loaded(tokenizer)
     engine = make_engine(loaded, **limits)
     requests = grid()
@@ -129,8 +129,8 @@ def test_small_limits_cut_a_group_into_several_batches(tokenizer):
 
 
 @BOTH_PATHS
-def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer, min_shared):
-    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer, shares):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
     loaded = make_loaded(tokenizer)
     plain = make_engine(loaded)
     requests = grid(("Ann", "Clara"), (1, 3))
@@ -153,9 +153,9 @@ def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer
 @BOTH_PATHS
 @pytest.mark.parametrize("has_asides", [True, False])
 def test_a_roll_out_that_grows_equals_prompts_answered_afresh(
-    monkeypatch, tokenizer, min_shared, has_asides
+    monkeypatch, tokenizer, shares, has_asides
 ):
-    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
     loaded = make_loaded(tokenizer)
     engine = make_engine(loaded)
     for turn in (1, 2, 3, 4, 2):
@@ -180,6 +180,31 @@ def test_a_kept_prefix_is_not_encoded_again(tokenizer):
     assert prompt - len(first) <= encoded <= prompt - len(first) + 1
 
 
+def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer))
+    engine.stop_ids = frozenset()
+    said = list(conversation("Clara", 1))
+    for turn in (1, 2, 3):
+        aside = (*said[:-1], Message("user", "What is your favorite hobby?"))
+        requests = [
+            GenerationRequest(f"aside/{turn}", aside, group="g", is_aside=True),
+            GenerationRequest(f"{turn}", tuple(said), group="g"),
+        ]
+        expected = [reference(engine, engine.model, r, GREEDY) for r in requests]
+        replies = engine.generate(requests, GREEDY)
+        assert replies == expected
+        # The prompt on record, then the reply but for its last token; nothing of the aside.
+        kept, prompt = engine._kept[None, "g"].ids, encode(tokenizer, said, True)
+        assert kept[: len(prompt)] == prompt
+        assert len(kept) == len(prompt) + GREEDY.max_new_tokens - 1
+        text = tokenizer.decode(kept[len(prompt) :], skip_special_tokens=True).strip()
+        assert text
+        assert replies[1].text.startswith(text)
+        said += [Message("assistant", replies[1].text), Message("user", f"And then {turn}?")]
+    engine.forget()
+    assert not engine._kept
+
+
 def test_one_call_encodes_what_a_group_shares_once(tokenizer):
     engine = TransformersEngine(make_loaded(tokenizer))
     requests = [
@@ -189,8 +214,10 @@ def test_one_call_encodes_what_a_group_shares_once(tokenizer):
     engine.generate(requests, GREEDY)
     lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
     assert engine.counters.num_prompt_tokens == sum(lengths)
-    # The trunk, and the last token of each prompt: it is what the reply is drawn from.
-    assert engine.counters.num_encoded_tokens == lengths[-1] - 1 + len(lengths)
+    assert engine.counters.num_encoded_tokens == lengths[-1]
+    # Asked again, each prompt's last token gives the logits that its reply is drawn from.
+    engine.generate(requests, GREEDY)
+    assert engine.counters.num_encoded_tokens == lengths[-1] + len(lengths)
 
 
 def test_kept_prefixes_do_not_outgrow_their_bound(tokenizer):
@@ -214,8 +241,8 @@ def test_an_adapter_never_reads_the_prefix_kept_for_another(tmp_path, tokenizer)
 
 
 @BOTH_PATHS
-def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, min_shared):
-    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, shares):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
     loaded = make_loaded(tokenizer)
     requests = grid()
     together = make_engine(loaded).generate(requests, DRAWN)
@@ -229,8 +256,8 @@ def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, m
 
 
 @BOTH_PATHS
-def test_a_prefill_is_given_to_the_model_and_begins_the_text(monkeypatch, tokenizer, min_shared):
-    monkeypatch.setattr(engine_module, "MIN_SHARED_TOKENS", min_shared)
+def test_a_prefill_is_given_to_the_model_and_begins_the_text(monkeypatch, tokenizer, shares):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
     loaded = make_loaded(tokenizer)
     engine = make_engine(loaded)
     plain = grid(("Ann",))
@@ -276,26 +303,6 @@ def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, to
     loaded = load_adapter(loaded, save_adapter(tmp_path / "one", tokenizer, 1), "one")
     with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: one\)"):
         TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"layer_types": ["sliding_attention", "full_attention"]}, "sliding_attention"),
-        ({"sliding_window": 16}, "sliding_window 16"),
-    ],
-)
-def test_sliding_layers_are_refused(tokenizer, changes, named):
-    loaded = make_loaded(tokenizer)
-    vars(loaded.model.config).update(changes)
-    with pytest.raises(ModelError, match=rf"tiny: .*{named}.*choose one with full attention"):
-        TransformersEngine(loaded)
-
-
-def test_a_window_as_wide_as_the_context_is_none(tokenizer):
-    loaded = make_loaded(tokenizer)
-    loaded.model.config.sliding_window = 512
-    assert TransformersEngine(loaded).context_tokens == 512
 
 
 def test_the_models_own_attention_is_put_back_even_after_a_failure(monkeypatch, tokenizer):

@@ -1,0 +1,125 @@
+"""Keys and values that sampling keeps: of prefixes that many rows continue, and of the rows.
+
+Shapes: R rows, S new tokens a row, K key/value heads, D head size. Heads and
+sizes are those of the first keys that a layer writes.
+"""
+
+from __future__ import annotations
+
+import torch
+
+GROWTH = 256
+"""Tokens of room that a prefix gets at a time: growing it copies what it holds."""
+
+
+class Prefix:
+    """Keys and values of one sequence of tokens, which grows at its end and is cut there."""
+
+    def __init__(self) -> None:
+        self.ids: tuple[int, ...] = ()
+        self._keys: dict[int, torch.Tensor] = {}
+        self._values: dict[int, torch.Tensor] = {}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def layers(self) -> list[int]:
+        """The layers that have written."""
+        return list(self._keys)
+
+    def cut(self, num_tokens: int) -> None:
+        """Keep the first tokens only."""
+        self.ids = self.ids[:num_tokens]
+
+    def write(self, layer: int, start: int, key: torch.Tensor, value: torch.Tensor) -> None:
+        """Put keys and values `[K, S, D]` from a position on; `ids` are the caller's to extend."""
+        end = start + key.shape[1]
+        for held, new in ((self._keys, key), (self._values, value)):
+            if layer not in held or held[layer].shape[1] < end:
+                grown = new.new_zeros(new.shape[0], end + GROWTH, new.shape[2])
+                if layer in held:
+                    grown[:, :start] = held[layer][:, :start]
+                held[layer] = grown
+            held[layer][:, start:end] = new
+
+    def read(self, layer: int, start: int, end: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return views of the keys and values `[K, tokens, D]` of the tokens `[start, end)`."""
+        return self._keys[layer][:, start:end], self._values[layer][:, start:end]
+
+
+class RowCache:
+    """Keys and values of R rows of different lengths, in buffers made once.
+
+    The last column of each buffer takes what padding writes; nothing reads it.
+    """
+
+    def __init__(self, num_rows: int, capacity: int, device: torch.device) -> None:
+        self.lengths = torch.zeros(num_rows, dtype=torch.long, device=device)
+        self.capacity = capacity
+        self._keys: dict[int, torch.Tensor] = {}
+        self._values: dict[int, torch.Tensor] = {}
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows held."""
+        return len(self.lengths)
+
+    @property
+    def dump_column(self) -> int:
+        """The column that nothing reads."""
+        return self.capacity
+
+    def write(
+        self, layer: int, key: torch.Tensor, value: torch.Tensor, columns_RS: torch.Tensor
+    ) -> None:
+        """Put new keys and values `[R, K, S, D]` at the given columns of their rows."""
+        rows = torch.arange(self.num_rows, device=columns_RS.device)[:, None]
+        for held, new in ((self._keys, key), (self._values, value)):
+            self._buffer(held, layer, new)[rows, :, columns_RS] = new.transpose(1, 2)
+
+    def read(self, layer: int, num_columns: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return views of the first keys and values `[R, K, columns, D]` of all rows."""
+        return self._keys[layer][:, :, :num_columns], self._values[layer][:, :, :num_columns]
+
+    def load_rows(self, rows: torch.Tensor, other: RowCache) -> None:
+        """Start the given rows with all that another cache's rows hold, in order."""
+        for mine, theirs in ((self._keys, other._keys), (self._values, other._values)):
+            for layer, tensor in theirs.items():
+                self._buffer(mine, layer, tensor)[rows, :, : other.capacity] = tensor[:, :, :-1]
+        self.lengths[rows] = other.lengths
+
+    def load_prefix(self, row: int, prefix: Prefix) -> None:
+        """Start a row with a copy of a prefix."""
+        for layer in prefix.layers:
+            pair = prefix.read(layer, 0, len(prefix))
+            for held, new in zip((self._keys, self._values), pair, strict=True):
+                self._buffer(held, layer, new[None])[row, :, : len(prefix)] = new
+        self.lengths[row] = len(prefix)
+
+    def append_to(self, prefix: Prefix, row: int, ids: tuple[int, ...]) -> None:
+        """Put a row's first tokens, whose ids are given, at the end of a prefix."""
+        for layer, keys in self._keys.items():
+            prefix.write(
+                layer,
+                len(prefix),
+                keys[row, :, : len(ids)],
+                self._values[layer][row, :, : len(ids)],
+            )
+        prefix.ids += ids
+
+    def keep_rows(self, rows: torch.Tensor) -> None:
+        """Drop all rows but the given ones."""
+        self._keys = {layer: tensor[rows] for layer, tensor in self._keys.items()}
+        self._values = {layer: tensor[rows] for layer, tensor in self._values.items()}
+        self.lengths = self.lengths[rows]
+
+    def _buffer(
+        self, held: dict[int, torch.Tensor], layer: int, like: torch.Tensor
+    ) -> torch.Tensor:
+        if layer not in held:
+            # Zeros, since what a mask hides is still multiplied: with a weight of zero.
+            held[layer] = like.new_zeros(
+                self.num_rows, like.shape[1], self.capacity + 1, like.shape[3]
+            )
+        return held[layer]

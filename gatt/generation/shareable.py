@@ -1,0 +1,73 @@
+"""Whether a model's prompts can share what they begin with: by its configuration, and by a try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gatt.attention.packable import MOST_ERROR, MOST_ERROR_BF16, why_not_packable
+from gatt.generation.prefix_attention import AppendStep, RowStep, prefix_implementation
+from gatt.generation.prefix_cache import Prefix, RowCache
+
+
+def sharing_problem(model: Any) -> str | None:
+    """Return why a loaded model cannot sample from shared prefixes, after a try; None if it can.
+
+    What packs rows for training shares prefixes for sampling: attention that
+    takes any mask, a cache of keys and values, positions that come from outside.
+    """
+    config = model.config
+    problem = why_not_packable(config, None, config.get_text_config().max_position_embeddings)
+    if problem is not None:
+        return problem
+    try:
+        error = sharing_error(model)
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError) as failure:
+        return f"a try failed: {' '.join(str(failure).split())}"
+    most = MOST_ERROR if model.dtype in (torch.float32, torch.float64) else MOST_ERROR_BF16
+    if not error < most:
+        return f"a try gave logits {error:.2g} off those of plain prompts, relative to the largest"
+    return None
+
+
+@torch.inference_mode()
+def sharing_error(model: Any) -> float:
+    """Return how far logits over a shared prefix are off plain ones, relative to the largest.
+
+    Two prompts of 12 and 15 tokens, the first 9 in common, answered by three
+    tokens each: a prefix that grows, rows that fork from it, a step of decoding.
+    """
+    size = model.get_input_embeddings().weight.shape[0]
+    ids = torch.randint(size, (21,), generator=torch.Generator().manual_seed(0)).tolist()
+    rows = [ids[:12], ids[:9] + ids[12:18]]
+    replies = [ids[18:20], ids[19:21]]
+    device = model.device
+    plain = []
+    for row, reply in zip(rows, replies, strict=True):
+        output = model(torch.tensor([row + reply], device=device), use_cache=False)
+        plain.append(output.logits[0, len(row) - 1 :])
+    prefix, cache = Prefix(), RowCache(2, 10, device)
+    forks = torch.tensor([11, 9], device=device)
+    found = []
+    with prefix_implementation(model):
+
+        def forward(step: AppendStep | RowStep) -> torch.Tensor:
+            output = model(
+                input_ids=step.input_ids, position_ids=step.position_ids, use_cache=False,
+                logits_to_keep=1, prefix_step=step,
+            )  # fmt: skip
+            step.commit()
+            logits: torch.Tensor = output.logits[:, -1]
+            return logits
+
+        for part in (rows[0][:5], rows[0][5:11]):
+            forward(AppendStep([prefix], [part], device))
+        tokens = [rows[0][11:], rows[1][9:]]
+        for position in range(3):
+            found.append(forward(RowStep(cache, tokens, [prefix], [(0, 2)], forks, device)))
+            if position < 2:
+                tokens = [[reply[position]] for reply in replies]
+    shared = torch.stack(found, dim=1).float()
+    expected = torch.stack(plain).float()
+    return float((shared - expected).abs().max() / expected.abs().max())

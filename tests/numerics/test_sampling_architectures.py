@@ -1,0 +1,136 @@
+"""Greedy replies equal plain `generate`, for each architecture, with and without an adapter.
+
+200 prompts each: at least 99 % of the tokens, and where two part the logits are a tie to 1e-4.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from gatt.generation.base import SamplingParams
+from gatt.generation.shareable import sharing_error, sharing_problem
+from gatt.generation.transformers import TransformersEngine
+from gatt.models import LoadedModel
+from tests.support.greedy import agreement, random_requests
+from tests.support.tiny import tiny_tokenizer
+
+NUM_PROMPTS = 200
+SIZES: dict[str, Any] = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 2048,
+    "bos_token_id": None,
+    "initializer_range": 0.3,
+    # Tied, the likeliest token is often the last one again.
+    "tie_word_embeddings": False,
+}
+# Far shorter than the prompts, and odd: a wrong edge shows.
+MIXED = {"sliding_window": 37, "layer_types": ["sliding_attention", "full_attention"]}
+SHARING: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "qwen3": {},
+    "gemma2": {"attn_logit_softcapping": 5.0, **MIXED},
+    "gemma3_text": MIXED,
+    "mistral": {"sliding_window": None},
+    "mistral_sliding": {"model_type": "mistral", "sliding_window": 37},
+    "phi": {},
+}
+RECURRENT: dict[str, dict[str, Any]] = {
+    "mamba": {"state_size": 4, "time_step_rank": 4},
+    "lfm2": {"layer_types": ["conv", "full_attention"], "conv_L_cache": 3},
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tiny_tokenizer()
+
+
+def tiny_model(name: str, tokenizer: Any) -> Any:
+    settings = {"model_type": name, **SIZES, **{**SHARING, **RECURRENT}[name]}
+    settings |= {
+        "vocab_size": len(tokenizer),
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    config = AutoConfig.for_model(settings.pop("model_type"), **settings)
+    torch.manual_seed(1)
+    return AutoModelForCausalLM.from_config(config).eval()
+
+
+def make_engine(model: Any, tokenizer: Any, **limits: int) -> TransformersEngine:
+    engine = TransformersEngine(LoadedModel(model, tokenizer, "tiny"), **limits)
+    # A tenth of all tokens ends a reply, so that rows stop at different steps.
+    engine.stop_ids = engine.stop_ids | frozenset(range(0, len(tokenizer), 10))
+    return engine
+
+
+def with_adapter(model: Any) -> Any:
+    torch.manual_seed(2)
+    lora = LoraConfig(r=4, lora_alpha=16, target_modules="all-linear", init_lora_weights=False)
+    return get_peft_model(model, lora, adapter_name="one")
+
+
+@pytest.mark.parametrize("has_adapter", [False, True], ids=["base", "adapter"])
+@pytest.mark.parametrize("name", SHARING)
+def test_greedy_replies_equal_plain_generate(name, has_adapter, tokenizer) -> None:
+    model = tiny_model(name, tokenizer)
+    if has_adapter:
+        model = with_adapter(model)
+    engine = make_engine(model, tokenizer, max_rows=24)
+    assert engine.shares_prefixes
+    requests = random_requests(NUM_PROMPTS)
+    found = agreement(engine, model, requests, 12, "one" if has_adapter else None)
+    assert found.num_lengths > 4
+    assert found.num_replies > 20
+    assert found.share >= 0.99
+    assert found.largest_gap <= 1e-4
+    assert engine.counters.num_encoded_tokens < engine.counters.num_prompt_tokens / 2
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_models_are_asked_prompt_by_prompt(name, tokenizer, caplog) -> None:
+    model = tiny_model(name, tokenizer)
+    with caplog.at_level(logging.WARNING):
+        engine = TransformersEngine(LoadedModel(model, tokenizer, "tiny"))
+    assert not engine.shares_prefixes
+    assert "every prompt is encoded on its own" in caplog.text
+    requests = random_requests(40)
+    found = agreement(engine, model, requests, 12)
+    assert found.num_replies > 4
+    assert found.share >= 0.99
+    assert found.largest_gap <= 1e-4
+    assert engine.counters.num_encoded_tokens == engine.counters.num_prompt_tokens
+
+
+def test_the_draws_of_a_recurrent_model_depend_on_the_key_alone(tokenizer) -> None:
+    engine = make_engine(tiny_model("mamba", tokenizer), tokenizer)
+    requests = random_requests(12)
+    params = SamplingParams(max_new_tokens=8, temperature=0.9, top_p=0.9, seed=3)
+    together = engine.generate(requests, params)
+    assert [engine.generate([r], params)[0] for r in requests] == together
+    engine.max_cache_tokens = 1
+    assert engine.generate(requests, params) == together
+
+
+def test_a_model_that_mixes_positions_is_found_out(tokenizer, monkeypatch) -> None:
+    model = tiny_model("llama", tokenizer)
+    assert sharing_problem(model) is None
+    assert sharing_error(model) < 1e-5
+    embed = model.model.rotary_emb.forward
+    monkeypatch.setattr(
+        model.model.rotary_emb,
+        "forward",
+        lambda x, position_ids: embed(x, torch.arange(x.shape[1])[None].expand(len(x), -1)),
+    )
+    assert "a try gave logits" in (sharing_problem(model) or "")
