@@ -30,7 +30,7 @@ def measure(turns: int, name: str, args: argparse.Namespace) -> float:
     """Return the seconds of one step."""
     words = [
         sys.executable, str(Path(__file__).with_name("bench_training.py")), "--only", name,
-        "--turns", str(turns), "--model", args.model, "--batch-sizes", "1", "--seed", str(args.seed),
+        "--turns", str(turns), "--model", args.model, "--seed", str(args.seed),
         "--exchange-tokens", str(args.exchange_tokens), "--reply-tokens", str(args.reply_tokens),
     ]  # fmt: skip
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -48,7 +48,8 @@ def measure_apart(name: str, args: argparse.Namespace) -> dict[str, Any]:
         sys.executable, __file__, "--only", name, "--model", args.model,
         "--turns", str(args.turns), "--exchange-tokens", str(args.exchange_tokens),
         "--reply-tokens", str(args.reply_tokens), "--seed", str(args.seed), "--device", args.device,
-        "--batch-sizes", *map(str, args.batch_sizes), "--warm-up", str(args.warm_up),
+        "--batch-sizes", *map(str, args.batch_sizes),
+        "--expanded-batch-sizes", *map(str, args.expanded_batch_sizes), "--warm-up", str(args.warm_up),
         "--max-tokens-per-row", *map(str, args.max_tokens_per_row),
     ]  # fmt: skip
     if args.gradient_checkpointing:
@@ -220,7 +221,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=3, help="of all contenders (default: 3)")
     parser.add_argument("--warm-up", type=int, help="untimed steps (default: 1 on CUDA, else 0)")
-    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 2, 4], help="of TRL")
+    parser.add_argument("--expanded-batch-sizes", type=int, nargs="+", default=[1])
     parser.add_argument(
         "--max-tokens-per-row", type=int, nargs="*", default=[], help="also time combs cut at these"
     )

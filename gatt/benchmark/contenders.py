@@ -79,6 +79,8 @@ class Setting:
     steps: int
     gradient_checkpointing: bool = False
     batch_sizes: tuple[int, ...] = (1, 2, 4)
+    """Of TRL."""
+    expanded_batch_sizes: tuple[int, ...] = (1,)
     max_tokens_per_row: tuple[int, ...] = ()
     """Also combs that are cut at these."""
     seed: int = 0
@@ -254,7 +256,7 @@ def contenders(setting: Setting, tokenizer: Any, folder: Path) -> Iterator[Conte
     plain = Comb(ids, (IGNORE,) * first + ids[first:])
     floor = Dataset.from_list([combs_to_features([plain])])
     yield Contender("floor", own("expanded", 1, floor), [plain])
-    for batch in setting.batch_sizes:
+    for batch in setting.expanded_batch_sizes:
         rows = dataset("expanded")
         yield Contender(f"expanded, batch {batch}", own("expanded", batch, rows), written)
     for batch in setting.batch_sizes:

@@ -14,7 +14,7 @@ from tests.support.tiny import tiny_tokenizer
 
 SETTING = Setting(
     model="random-llama:tiny", device="cpu", turns=4, exchange_tokens=60, reply_tokens=20, steps=2,
-    batch_sizes=(1, 3), max_tokens_per_row=(560,),
+    batch_sizes=(1, 3), expanded_batch_sizes=(1, 3), max_tokens_per_row=(560,),
 )  # fmt: skip
 
 
