@@ -14,7 +14,7 @@ from gatt.catalog import load_catalog
 from gatt.chat import Chat, ChatInstruction
 from gatt.chat_terminal import Terminal
 from gatt.generation.base import SamplingParams
-from gatt.generation.config import EngineConfig, make_engine
+from gatt.generation.config import EngineConfig, local_engine
 from gatt.views import PLACEMENTS
 
 HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.instruction is not None:
         instruction = ChatInstruction(args.instruction)
     base = args.model or (base_model_of(args.adapter) if args.adapter else None)
-    engine = make_engine(
+    engine = local_engine(
         EngineConfig(model=base or EngineConfig().model, device=args.device),
         {ADAPTER: args.adapter} if args.adapter else None,
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatt.errors import ConfigError
+from gatt.generation.base import Engine
+from gatt.generation.servers.config import ServerConfig
 
 if TYPE_CHECKING:
     from gatt.generation.transformers import TransformersEngine
@@ -14,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig:
-    """A local model and its limits.
+    """A model, local or on servers, and the limits of its use.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     model: str = "smollm2-135m-instruct"
-    """The embedded model by name, a folder, or a hub id."""
+    """The embedded model by name, a folder, or a hub id; with `server`, the name it is served by."""
     dtype: str = "auto"
     """float32 on CPU and bfloat16 on GPU, or a torch dtype's name."""
     device: str = "auto"
@@ -30,6 +33,8 @@ class EngineConfig:
     """Most replies decoded together."""
     max_cache_tokens: int = 24_000
     """Most tokens whose keys and values one batch holds; bounds the memory."""
+    server: ServerConfig | None = None
+    """null: a local model; else requests go to OpenAI-compatible endpoints."""
 
     def __post_init__(self) -> None:
         if self.max_rows < 1:
@@ -37,9 +42,55 @@ class EngineConfig:
         if self.max_cache_tokens < 1:
             raise ConfigError(f"max_cache_tokens is {self.max_cache_tokens}: expected at least 1")
 
+    def decisive(self) -> dict[str, Any]:
+        """Return what decides the replies, for a run's fingerprint: not where or how fast."""
+        if self.server is None:
+            return {"model": self.model, "dtype": self.dtype}
+        server = {"can_prefill": self.server.can_prefill, "extra_body": {**self.server.extra_body}}
+        return {"model": self.model, "server": server}
 
-def make_engine(
-    config: EngineConfig, adapters: dict[str, Path] | None = None
+    def weights_digest(self) -> str:
+        """Return the digest of the base model; empty for a server, where only the name is known.
+
+        Raises:
+            ModelError: no such model, or one without weights.
+        """
+        from gatt.weights import model_digest
+
+        return "" if self.server else model_digest(self.model)
+
+    def adapter_digest(self, adapter: str | Path) -> str:
+        """Return the digest of an adapter's folder; empty for a server, where it is a served name.
+
+        Raises:
+            ModelError: no adapter there, or one that cannot be read.
+        """
+        from gatt.weights import adapter_digest
+
+        return "" if self.server else adapter_digest(Path(adapter))
+
+
+def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None = None) -> Engine:
+    """Return the engine of a configuration.
+
+    Args:
+        config: a local model, or servers.
+        adapters: our name to an adapter's folder, or to the name it is served by.
+
+    Raises:
+        ConfigError: a server's key that cannot be sent.
+        ModelError: model or adapter cannot be loaded.
+    """
+    if config.server is None:
+        return local_engine(config, adapters)
+    from gatt.generation.openai import OpenAIEngine
+
+    served = {name: str(adapter) for name, adapter in (adapters or {}).items()}
+    return OpenAIEngine(config.model, config.server, adapters=served)
+
+
+def local_engine(
+    config: EngineConfig, adapters: Mapping[str, str | Path] | None = None
 ) -> TransformersEngine:
     """Return the local engine, with the given adapters loaded beside the base model.
 
@@ -56,7 +107,7 @@ def make_engine(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     loaded = load_model(config.model, dtype=config.dtype, device=device)
     for name, folder in (adapters or {}).items():
-        loaded = load_adapter(loaded, folder, name)
+        loaded = load_adapter(loaded, Path(folder), name)
     return TransformersEngine(
         loaded, max_rows=config.max_rows, max_cache_tokens=config.max_cache_tokens
     )

@@ -212,6 +212,8 @@ def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out
     assert "  |   (cut by its length limit)" in out
+    cut = Chat(Failing("Part of it", "content_filter"), SamplingParams())
+    assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
     assert all(len(line) <= 100 for line in out.splitlines())
 
 
@@ -257,11 +259,11 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[obj
     def make(text: str, engine: Recorder) -> list[object]:
         asked: list[object] = []
 
-        def make_engine(config, adapters):
+        def local_engine(config, adapters):
             asked.extend([config, adapters])
             return engine
 
-        monkeypatch.setattr(command, "make_engine", make_engine)
+        monkeypatch.setattr(command, "local_engine", local_engine)
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         entry = importlib.metadata.EntryPoint("chat", "gatt.commands.chat", "gatt.commands")
         monkeypatch.setattr(

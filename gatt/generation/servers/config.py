@@ -1,0 +1,93 @@
+"""Where the servers are and how they are asked. No openai here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from gatt.errors import ConfigError
+
+MAX_CONCURRENCY: Final = 1000
+"""More requests in flight than the client keeps connections for."""
+_OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
+                "seed", "n", "stream")  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerConfig:
+    """One or several OpenAI-compatible endpoints that serve the same model.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    urls: tuple[str, ...]
+    """Base URLs, as a rule ending in `/v1`; all of them must serve the same model."""
+    api_key_env: str = "OPENAI_API_KEY"
+    """Name of the environment variable that holds the key, which is sent to every one of `urls`;
+    a server without keys needs none."""
+    max_concurrency: int = 32
+    """Most requests in flight, all endpoints together; fewer while servers say it is too much."""
+    timeout_seconds: float = 300.0
+    """Longest time for one reply."""
+    max_retries: int = 8
+    """Further tries of one request after faults other than `too many requests`."""
+    backoff_seconds: float = 0.5
+    """Longest pause before the second try; it doubles with each further one."""
+    max_wait_seconds: float = 60.0
+    """Longest pause between two tries, whatever `Retry-After` says."""
+    patience_seconds: float = 120.0
+    """Longest time without a reply from any endpoint, while they fail, before the run stops."""
+    check_model: bool = True
+    """Look the model up in the server's list first; for servers whose list is not complete
+    (`transformers serve` lists the hub's cache alone), false."""
+    answers_as: str | None = None
+    """Name that replies bear, where it is neither the model's own nor a known form of it."""
+    can_prefill: bool = False
+    """The server goes on with a reply whose beginning is given (`continue_final_message`, as vLLM
+    and SGLang do); without it there are no prefilled draws."""
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """How the server calls the length limit of a reply."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of every request, such as `{top_k: -1}` or
+    `{chat_template_kwargs: {enable_thinking: false}}`."""
+
+    def __post_init__(self) -> None:
+        if not self.urls:
+            raise ConfigError("urls is empty: expected at least one, such as http://host:8000/v1")
+        for url in self.urls:
+            _check_url(url)
+        if len({url.rstrip("/") for url in self.urls}) < len(self.urls):
+            raise ConfigError("urls names an endpoint twice: expected each once")
+        # The value is not shown: it may be the key itself.
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_env):
+            raise ConfigError(
+                "api_key_env is no name of an environment variable: expected one such as "
+                "OPENAI_API_KEY, never the key itself"
+            )
+        if not 1 <= self.max_concurrency <= MAX_CONCURRENCY:
+            raise ConfigError(
+                f"max_concurrency is {self.max_concurrency}: expected 1 to {MAX_CONCURRENCY}"
+            )
+        if self.max_retries < 0:
+            raise ConfigError(f"max_retries is {self.max_retries}: expected 0 or more")
+        for name in ("timeout_seconds", "backoff_seconds", "max_wait_seconds", "patience_seconds"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected more than 0")
+        if taken := [key for key in self.extra_body if key in _OURS]:
+            raise ConfigError(f"extra_body holds {taken[0]!r}: that is set from other settings")
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        # Not shown whole: it may hold a password.
+        raise ConfigError(
+            f"urls: one for host {parts.hostname!r} holds a user, query or fragment: expected a plain "
+            "URL; a key goes into the environment variable that api_key_env names"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"urls: {url!r} is no URL: expected one such as http://host:8000/v1")

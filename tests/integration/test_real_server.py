@@ -1,0 +1,144 @@
+"""A real server, `transformers serve` with the embedded model: started, sampled from, torn down."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from data_synth.config import SynthConfig, TeacherConfig
+from data_synth.pipeline import run_synth
+from gatt.chat_template import encode
+from gatt.dialogue import Message
+from gatt.errors import GenerationError
+from gatt.generation.base import GenerationRequest, SamplingConfig, SamplingParams
+from gatt.generation.config import EngineConfig, make_engine
+from gatt.generation.servers.config import ServerConfig
+from gatt.instruction_config import InstructionConfig
+from gatt.models import embedded_folder, load_model
+from gatt.sample import read_samples
+from gatt.source_config import SourceConfig
+from tests.support.stages import write_dialogues
+
+pytestmark = pytest.mark.integration
+
+START_SECONDS = 150
+GREEDY = SamplingParams(max_new_tokens=12, temperature=0.0, top_p=1.0)
+USERS = ("Hi! How are you today?", "What is the capital of France?", "Name three fruits, please.")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs."""
+
+    url: str
+    model: str
+
+    def config(self, **changes: object) -> EngineConfig:
+        settings = {"urls": (self.url,), "max_concurrency": 4, "check_model": False, **changes}
+        return EngineConfig(model=self.model, server=ServerConfig(**settings))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once the server says that it is well."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.3)
+    pytest.fail(f"no server after {START_SECONDS} s: {log.read_text(encoding='utf-8')[-3000:]}")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    for name in ("gguf", "fastapi", "uvicorn"):
+        pytest.importorskip(name)
+    model, port = str(embedded_folder()), free_port()
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from transformers.cli.transformers import main; main()",
+             "serve", model, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
+            env=env, stdout=stream, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        wait_for(f"http://127.0.0.1:{port}/health", process, log)
+        yield Served(f"http://127.0.0.1:{port}/v1", model)
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def test_greedy_replies_are_those_of_plain_generate(served: Served) -> None:
+    requests = [GenerationRequest(str(n), (Message("user", u),)) for n, u in enumerate(USERS)]
+    found = make_engine(served.config()).generate(requests, GREEDY)
+    local = load_model(served.model)
+    for request, reply in zip(requests, found, strict=True):
+        ids = torch.tensor([encode(local.tokenizer, request.messages, add_generation_prompt=True)])
+        out = local.model.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False
+        )[0, ids.shape[1] :]
+        assert reply.text == local.tokenizer.decode(out, skip_special_tokens=True).strip()
+        # Counted from the limit on, not from the end-of-turn token, as this server does.
+        assert reply.finish == ("length" if len(out) == 12 else "stop")
+        assert reply.num_tokens == len(out)
+
+
+def test_a_model_that_it_does_not_serve_is_refused(served: Served) -> None:
+    request = GenerationRequest("k", (Message("user", "Hi"),))
+    engine = make_engine(EngineConfig(model="another", server=served.config().server))
+    with pytest.raises(GenerationError, match="status 400: Server is pinned to"):
+        engine.generate([request], GREEDY)
+
+
+def test_samples_are_made_end_to_end(served: Served, tmp_path: Path) -> None:
+    dialogues = write_dialogues(tmp_path / "d.jsonl", 6, 3)
+    config = SynthConfig(
+        output_dir=tmp_path / "synth",
+        num_samples=4,
+        plain_fraction=0.5,
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(dialogues), min_turns=3, max_turns=3),
+        instructions=InstructionConfig(families=("language",), num_entries=(1.0,)),
+        teacher=TeacherConfig(
+            engine=served.config(),
+            sampling=SamplingConfig(max_new_tokens=24, temperature=0.7, top_p=0.9),
+            prefill_attempts=0,
+            hint_attempts=0,
+        ),
+        batch_samples=2,
+    )
+    result = run_synth(config)
+    assert (result.num_samples, result.num_turns, result.num_new) == (4, 12, 4)
+    assert result.num_targets >= 2
+    for sample in read_samples(result.samples):
+        assert sample.provenance["teacher"] == served.model
+        for target in sample.targets:
+            assert target.reply or target.reason
+            assert target.attempts > 0
+    again = run_synth(config)
+    assert (again.num_new, again.num_targets) == (0, result.num_targets)
