@@ -11,6 +11,10 @@ from gatt.verifiers import Status, Verdict, check_all, overall
 
 RUNNER = "run"
 """Stands as the verifier's name where no verifier was asked."""
+_NO_REPLY = {
+    "context_limit": "the context is full: no reply",
+    "content_filter": "the server's filter withheld the reply",
+}
 
 
 def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sample:
@@ -20,7 +24,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     - A turn of a plain dialogue: it passes, as a false trigger, if it follows
       any entry of the pool, though nothing asked for that. The pool must hold
       no entry that ordinary replies follow, see `eval.triggers`.
-    - No reply for want of context is `undecided`.
+    - No reply for want of context, or because a server withheld it, is `undecided`.
     """
     case, text = reply.case, reply.generation.text
     status, verdicts = _verdicts(reply, pool)
@@ -45,8 +49,9 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
 
 def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdict, ...]]:
     text, case = reply.generation.text, reply.case
-    if reply.generation.finish == "context_limit" and not text:
-        return "undecided", (Verdict("undecided", "the context is full: no reply", RUNNER, 1),)
+    why = _NO_REPLY.get(reply.generation.finish)
+    if why and not text:
+        return "undecided", (Verdict("undecided", why, RUNNER, 1),)
     if reply.kind == "probe" and case.probe is not None:
         return _checked(case.probe.verifiers, text)
     return verdicts_of_turn(text, case.instruction, pool)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError, DataError
+from gatt.generation.base import FinishReason
 from gatt.instruction import SPLITS, Instruction
 from gatt.nearest import did_you_mean
 from gatt.records import parsed_records
@@ -15,14 +16,13 @@ from gatt.verifiers.base import Status, Verdict
 
 History = Literal["reference", "own"]
 Kind = Literal["turn", "probe"]
-Finish = Literal["stop", "length", "context_limit"]
 SampleSplit = Literal["train", "heldout_value", "heldout_family", "none"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "history": get_args(History),
     "kind": get_args(Kind),
     "split": (*SPLITS, "none"),
-    "finish": get_args(Finish),
+    "finish": get_args(FinishReason),
     "status": get_args(Status),
 }
 TEXTS = ("arm", "dialogue", "family", "user")
@@ -54,7 +54,7 @@ class Sample:
     reply: str
     reference: str | None
     """The dialogue's own reply."""
-    finish: Finish
+    finish: FinishReason
     status: Status
     verdicts: tuple[Verdict, ...]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from gatt.catalog import Catalog
 from gatt.chat import Chat, ChatInstruction, ChatReply, followed
 from gatt.errors import DataError, GattError
+from gatt.generation.base import FinishReason
 from gatt.verifiers import Status
 
 COMMANDS = {
@@ -22,6 +23,11 @@ COMMANDS = {
 MARKS: dict[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided": "?", None: "–"}
 _COLOURS: dict[Status | None, str] = {"pass": "32", "fail": "31", "undecided": "33", None: "2"}
 _WIDTH = 96
+_CUTS: dict[FinishReason, str] = {
+    "length": "its length limit",
+    "context_limit": "the end of the context",
+    "content_filter": "the server's filter",
+}
 
 
 class Terminal:
@@ -120,8 +126,7 @@ class Terminal:
         if reply.evidence:
             shown.append(self._paint(f"  |   {reply.evidence}", "2"))
         if reply.finish != "stop":
-            why = "by its length limit" if reply.finish == "length" else "by the end of the context"
-            shown.append(self._paint(f"  |   (cut {why})", "2"))
+            shown.append(self._paint(f"  |   (cut by {_CUTS[reply.finish]})", "2"))
         self._write("\n".join(shown) + "\n")
 
     def _paint(self, text: str, code: str) -> str:

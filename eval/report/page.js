@@ -5,7 +5,11 @@
 const PAGE_SIZE = 40;
 const GLYPHS = { pass: "✓", fail: "✗", undecided: "?" };
 const SPLITS = { train: "seen", heldout_value: "unseen value", heldout_family: "unseen family", none: "no instruction" };
-const FINISHES = { length: "cut at the length limit", context_limit: "stopped: context is full" };
+const FINISHES = {
+  length: "cut at the length limit",
+  context_limit: "stopped: context is full",
+  content_filter: "withheld by the server's filter",
+};
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const form = document.getElementById("filters");

@@ -102,4 +102,6 @@ def last_sentence_cut(text: str) -> str:
 def _reason(generation: Generation) -> str:
     if generation.finish == "context_limit":
         return "context limit reached"
+    if generation.finish == "content_filter":
+        return "withheld by the server's filter"
     return "empty reply" if generation.finish == "stop" else "no whole sentence before the limit"

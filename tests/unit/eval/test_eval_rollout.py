@@ -159,6 +159,18 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     assert not [r for r in engine.requests if r.key.startswith("c/4")]
 
 
+def test_a_reply_that_a_server_withheld_is_undecided_and_its_dialogue_goes_on() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        is_withheld = request.key == "c/2/turn"
+        return Generation("", "content_filter", 0) if is_withheld else "I play tennis on Sundays."
+
+    replies = roll_out(RecordingEngine(reply), [case()], "base", "own", config(probe_turns=()))
+    samples = [judge(r, "base", "own", ()) for r in replies]
+    assert [(s.turn, s.status) for s in samples] == [(1, "pass"), (2, "undecided"), (4, "pass")]
+    assert samples[1].finish == "content_filter"
+    assert samples[1].verdicts[0].evidence == "the server's filter withheld the reply"
+
+
 def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:
     pool = catalog.select(("hobby",), (), ("tennis",))
     settings = config(turns=(1, 2), probe_turns=())

@@ -12,6 +12,7 @@ from gatt.partition import PARTS, partition
 from gatt.sources import SourceReport, SourceRequest, load_dialogues
 from gatt.sources.answering import Script, answer_scripts, last_sentence_cut, usable_reply
 from gatt.sources.questions import make_scripts, question_bank
+from tests.support.stages import RecordingEngine
 
 PROBES = (
     "Who are you?",
@@ -98,6 +99,13 @@ def test_cut_and_empty_replies() -> None:
     found = list(answer_scripts(ScriptedEngine(reply), scripts, params, report))
     assert [(d.id, d.replies) for d in found] == [("cut", ("It is fine.",))]
     assert report.dropped == {"no whole sentence before the limit": 1, "empty reply": 1}
+
+
+def test_a_withheld_reply_is_dropped_by_that_name() -> None:
+    engine = RecordingEngine(lambda _: Generation("", "content_filter", 0))
+    report = SourceReport("questions")
+    assert not list(answer_scripts(engine, [Script("a", ("One?",))], SamplingParams(), report))
+    assert report.dropped == {"withheld by the server's filter": 1}
 
 
 @pytest.mark.parametrize(
