@@ -12,16 +12,17 @@ import contextlib
 import errno
 import json
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 from gatt.errors import DataError, StoreError
-from gatt.file_lock import take_lock
+from gatt.file_lock import take_lock, write_note
+from gatt.jsonl_lines import scan_lines
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ class RecordStore:
         kind: str,
         fsync_seconds: float = 5.0,
         describe: Mapping[str, Any] | None = None,
+        waits: bool = False,
     ) -> None:
         """Name the store; nothing is touched before it is opened.
 
@@ -57,17 +59,21 @@ class RecordStore:
                 by a power cut (a killed process loses none).
             describe: what was fingerprinted, as JSON takes it; lets an error
                 name the keys that differ.
+            waits: whether opening waits for another process that has the store
+                open, instead of refusing.
         """
         self.path = path
         self.repaired = False
         """Whether opening cut off a torn last line."""
-        self._meta = {
+        self.meta: Mapping[str, Any] = {
             "kind": kind,
             "schema": SCHEMA,
             "fingerprint": fingerprint,
             "describe": dict(describe or {}),
         }
+        """What the meta file holds."""
         self._fsync_seconds = fsync_seconds
+        self._waits = waits
         self._mutex = threading.Lock()
         self._fd: int | None = None
         self._lock_fd: int | None = None
@@ -104,11 +110,12 @@ class RecordStore:
             raise StoreError(f"{self.path}: already open in this process: open a store once")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock_fd = take_lock(self.path)
+            self._lock_fd = take_lock(self.path, waits=self._waits)
             self._claim()
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            _sync_folder(self.path.parent)
             self._end, self._num_records = 0, 0
-            for line in _scan(self.path):
+            for line in scan_lines(self.path):
                 if not line.is_terminated:
                     break
                 self._end, self._num_records = line.end, self._num_records + 1
@@ -116,6 +123,9 @@ class RecordStore:
             if self.repaired:
                 os.ftruncate(self._fd, self._end)
                 os.fsync(self._fd)
+            # With the time of the lock's file this gives the rate to whoever looks.
+            note = {"host": platform.node(), "num_records": self._num_records}
+            write_note(self._lock_fd, f"{json.dumps(note)}\n")
             self._synced_at = time.monotonic()
         except OSError as error:
             self._release()
@@ -172,7 +182,7 @@ class RecordStore:
             StoreError: a row without the field.
         """
         found = set()
-        for line in _scan(self.path):
+        for line in scan_lines(self.path):
             if field not in line.record:
                 raise StoreError(
                     f"{self.path} line {line.number}: no {field!r} (found keys: "
@@ -183,25 +193,20 @@ class RecordStore:
 
     def _claim(self) -> None:
         """Write the meta file, or check that the one there is ours."""
-        path = _beside(self.path, "meta.json")
+        path = meta_path(self.path)
         if not path.exists():
             if self.path.exists() and self.path.stat().st_size:
                 raise StoreError(
                     f"{self.path}: rows without {path.name}, expected both: {_WAY_OUT}"
                 )
-            atomic_write_json(path, self._meta)
+            atomic_write_json(path, self.meta)
             return
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise StoreError(f"{path}: broken JSON, expected the store's description: {_WAY_OUT}")
+        found = read_meta(self.path)
         for key in ("kind", "schema", "fingerprint"):
-            if found.get(key) != self._meta[key]:
+            if found.get(key) != self.meta[key]:
                 raise StoreError(
                     f"{self.path}: belongs to another run: {key} {found.get(key)!r}, expected "
-                    f"{self._meta[key]!r}{_differences(found, self._meta)}: {_WAY_OUT}"
+                    f"{self.meta[key]!r}{_differences(found, self.meta)}: {_WAY_OUT}"
                 )
 
     def _release(self) -> None:
@@ -209,6 +214,31 @@ class RecordStore:
             if fd is not None:
                 os.close(fd)
         self._fd = self._lock_fd = None
+
+
+def meta_path(path: Path) -> Path:
+    """Return where a store says what its rows belong to: `<path>.meta.json`."""
+    return path.with_name(f"{path.name}.meta.json")
+
+
+def read_meta(path: Path) -> dict[str, Any]:
+    """Return what a store says of itself: kind, schema, fingerprint and description.
+
+    Raises:
+        StoreError: no such file, one that cannot be read, or broken JSON.
+    """
+    place = meta_path(path)
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StoreError(
+            f"{place}: cannot read: {error.strerror}: expected it beside the rows"
+        ) from (None)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise StoreError(f"{place}: broken JSON, expected the store's description: {_WAY_OUT}")
+    return found
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
@@ -222,7 +252,7 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
         StoreError: the file cannot be read, or has a broken line.
     """
     try:
-        for line in _scan(path, allow_broken_end=False):
+        for line in scan_lines(path, allow_broken_end=False):
             yield line.record
     except OSError as error:
         raise StoreError(f"{path}: cannot read: {error.strerror}") from error
@@ -240,7 +270,7 @@ def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[
         DataError: with the line, for a file that cannot be read or a broken line.
     """
     try:
-        for line in _scan(path, allow_broken_end=False, allow_torn_end=not is_whole):
+        for line in scan_lines(path, allow_broken_end=False, allow_torn_end=not is_whole):
             yield line.number, line.record
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
@@ -269,8 +299,11 @@ def parsed_records(
         yield number, found
 
 
-def atomic_write_text(path: Path, text: str) -> None:
-    """Write a whole file or leave the old one: no reader ever sees half of it.
+@contextlib.contextmanager
+def atomic_stream(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write that takes its place at the end: no reader ever sees half of it.
+
+    If the block raises, the old file stays.
 
     Raises:
         StoreError: the file cannot be written.
@@ -278,15 +311,29 @@ def atomic_write_text(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+        with draft.open("wb") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)
-    except OSError as error:
+        _sync_folder(path.parent)
+    except BaseException as error:
         with contextlib.suppress(OSError):
             draft.unlink()
-        raise _refused(path, error) from error
+        if isinstance(error, OSError):
+            raise _refused(path, error) from error
+        raise
+
+
+def atomic_write_text(path: Path, text: str) -> None:
+    """Write a whole file or leave the old one.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    data = text.encode()
+    with atomic_stream(path) as stream:
+        stream.write(data)
 
 
 def atomic_write_json(path: Path, value: object) -> None:
@@ -301,50 +348,6 @@ def atomic_write_json(path: Path, value: object) -> None:
     atomic_write_text(path, f"{text}\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    number: int
-    end: int
-    """Offset behind its newline, in bytes."""
-    is_terminated: bool
-    record: dict[str, Any]
-
-
-def _scan(
-    path: Path, *, allow_broken_end: bool = True, allow_torn_end: bool = True
-) -> Iterator[_Line]:
-    """Yield the complete rows; blank lines and a torn last line are passed over.
-
-    With `allow_broken_end` a broken last line counts as torn even with its
-    newline: a power cut can leave a page of the file unwritten. Without
-    `allow_torn_end` no line is passed over.
-    """
-    end = 0
-    with path.open("rb") as stream:
-        for number, data in enumerate(stream, start=1):
-            end += len(data)
-            if not data.strip():
-                continue
-            try:
-                # Some editors begin a file with a byte-order mark.
-                record = json.loads(data.decode("utf-8-sig" if number == 1 else "utf-8"))
-                problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
-            except json.JSONDecodeError as error:
-                problem = f"broken JSON ({error.msg}, column {error.colno})"
-            except ValueError as error:
-                problem = f"broken JSON ({error})"
-            is_terminated = data.endswith(b"\n")
-            can_be_torn = allow_broken_end or (allow_torn_end and not is_terminated)
-            if problem and can_be_torn and not stream.peek(1):
-                return
-            if problem:
-                raise StoreError(
-                    f"{path} line {number}: {problem}, expected one JSON object a line: mend or "
-                    "delete the line"
-                )
-            yield _Line(number, end, is_terminated, record)
-
-
 def _encode(record: Mapping[str, Any]) -> bytes:
     line = dict(record)
     try:
@@ -355,8 +358,13 @@ def _encode(record: Mapping[str, Any]) -> bytes:
         return json.dumps(line, allow_nan=False).encode("ascii") + b"\n"
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(f"{path.name}.{suffix}")
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: after a power cut a new file may have none."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _refused(path: Path, error: OSError) -> StoreError:

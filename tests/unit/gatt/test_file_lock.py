@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gatt.errors import StoreError
-from gatt.file_lock import free_lock, lock_path, take_lock
+from gatt.file_lock import free_lock, lock_note, lock_path, take_lock, write_note
 
 HOLD = """
 import sys
@@ -95,3 +97,35 @@ def test_a_lock_that_its_holder_removes_is_not_taken_under_the_same_name(
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         take_lock(tmp_path / "gone" / "a")
+
+
+def test_who_holds_a_lock_can_be_seen_without_taking_it(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    assert lock_note(path) == (False, "")
+    fd = take_lock(path)
+    write_note(fd, "on the first row\n")
+    assert lock_note(path) == (True, f"{os.getpid()}\non the first row\n")
+    with pytest.raises(StoreError, match=rf"\(pid {os.getpid()}\)"):
+        take_lock(path)
+    free_lock(fd)
+    assert lock_note(path) == (False, f"{os.getpid()}\non the first row\n")
+    fd = take_lock(path)
+    assert lock_note(path) == (True, f"{os.getpid()}\n")
+    free_lock(fd)
+
+
+def test_somebody_who_only_looks_keeps_nobody_out(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    free_lock(take_lock(path))
+    looker = os.open(lock_path(path), os.O_RDONLY)
+    fcntl.flock(looker, fcntl.LOCK_SH)
+    threading.Timer(0.005, os.close, [looker]).start()
+    free_lock(take_lock(path))
+
+
+def test_a_patient_taker_waits_for_the_holder(tmp_path: Path, caplog) -> None:
+    path = tmp_path / "a"
+    with another_process(path) as other:
+        threading.Timer(0.1, other.kill).start()
+        free_lock(take_lock(path, waits=True))
+        assert f"{path}: waiting for another process (pid {other.pid}) to finish it" in caplog.text

@@ -6,10 +6,12 @@ import errno
 import json
 import multiprocessing
 import os
+import platform
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatt.errors import DataError, StoreError
+from gatt.file_lock import lock_note
 from gatt.records import (
     RecordStore,
+    atomic_stream,
     atomic_write_json,
     atomic_write_text,
+    meta_path,
     numbered_records,
+    read_meta,
     read_records,
 )
 
@@ -470,3 +476,43 @@ def test_a_failed_atomic_write_keeps_the_old_file(
         atomic_write_json(path, float("nan"))
     assert path.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["x.json"]
+
+
+def test_a_store_that_waits_is_opened_when_the_other_closes_it(path: Path) -> None:
+    first = open_store(path)
+    first.open()
+    first.append({"id": "a"})
+    threading.Timer(0.1, first.close).start()
+    with open_store(path, waits=True) as second:
+        assert len(second) == 1
+
+
+def test_a_lock_tells_how_many_rows_stood_there(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    with open_store(path) as store:
+        store.append({"id": "b"})
+        _, note = lock_note(path)
+        assert json.loads(note.partition("\n")[2]) == {"host": platform.node(), "num_records": 1}
+
+
+def test_what_a_store_says_of_itself_can_be_read(path: Path) -> None:
+    fill(path, [])
+    assert read_meta(path)["fingerprint"] == "f1"
+    meta_path(path).write_text("[1]", encoding="utf-8")
+    with pytest.raises(
+        StoreError, match=r"samples.jsonl.meta.json: broken JSON, expected the store"
+    ):
+        read_meta(path)
+    meta_path(path).unlink()
+    with pytest.raises(StoreError, match=r"samples.jsonl.meta.json: cannot read: No such file"):
+        read_meta(path)
+
+
+def test_a_stream_takes_its_place_whole_or_not_at_all(path: Path) -> None:
+    with atomic_stream(path) as stream:
+        stream.write(b"one")
+        assert not path.exists()
+    with pytest.raises(TypeError), atomic_stream(path) as stream:
+        stream.write("no bytes")  # type: ignore[arg-type]
+    assert path.read_bytes() == b"one"
+    assert os.listdir(path.parent) == [path.name]

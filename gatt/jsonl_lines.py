@@ -1,0 +1,62 @@
+"""The lines of a JSONL file that may have been cut off anywhere. No torch here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatt.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a file and where it stands."""
+
+    number: int
+    """From 1; blank lines count."""
+    end: int
+    """Offset behind its newline, in bytes."""
+    is_terminated: bool
+    record: dict[str, Any]
+
+
+def scan_lines(
+    path: Path, *, allow_broken_end: bool = True, allow_torn_end: bool = True
+) -> Iterator[Line]:
+    """Yield the complete rows; blank lines and a torn last line are passed over.
+
+    With `allow_broken_end` a broken last line counts as torn even with its
+    newline: a power cut can leave a page of the file unwritten. Without
+    `allow_torn_end` no line is passed over.
+
+    Raises:
+        StoreError: with the line, where it is no JSON object.
+        OSError: the file cannot be read.
+    """
+    end = 0
+    with path.open("rb") as stream:
+        for number, data in enumerate(stream, start=1):
+            end += len(data)
+            if not data.strip():
+                continue
+            try:
+                # Some editors begin a file with a byte-order mark.
+                record = json.loads(data.decode("utf-8-sig" if number == 1 else "utf-8"))
+                problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
+            except json.JSONDecodeError as error:
+                problem = f"broken JSON ({error.msg}, column {error.colno})"
+            except ValueError as error:
+                problem = f"broken JSON ({error})"
+            is_terminated = data.endswith(b"\n")
+            can_be_torn = allow_broken_end or (allow_torn_end and not is_terminated)
+            if problem and can_be_torn and not stream.peek(1):
+                return
+            if problem:
+                raise StoreError(
+                    f"{path} line {number}: {problem}, expected one JSON object a line: mend or "
+                    "delete the line"
+                )
+            yield Line(number, end, is_terminated, record)
