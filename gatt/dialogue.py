@@ -42,12 +42,14 @@ class Message:
         if not content.strip():
             raise DataError(f"empty content in a {self.role!r} message: expected some text")
         # JSON may hold half of an escaped pair, which no file could be written with.
-        half = next((c for c in content if "\ud800" <= c <= "\udfff"), None)
-        if half is not None:
+        try:
+            content.encode()
+        except UnicodeEncodeError as error:
+            half = content[error.start]
             raise DataError(
                 f"half a character ({half!r}) in a {self.role!r} message: expected whole ones, "
                 "such as both escapes of an emoji"
-            )
+            ) from None
 
     def as_dict(self) -> dict[str, str]:
         """Return the message as chat templates and servers take it."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError
@@ -176,9 +177,17 @@ class Conflicts:
         """Whether the two entries exclude each other."""
         if a.id == b.id or (a.family == b.family and a.family not in self.repeatable):
             return True
-        return any(
-            frozenset((x, y)) in self.pairs for x in (a.id, a.family) for y in (b.id, b.family)
-        )
+        others = self._others
+        return any(side in others.get(x, ()) for x in (a.id, a.family) for side in (b.id, b.family))
+
+    @cached_property
+    def _others(self) -> Mapping[str, Set[str]]:
+        """What each side must not stand with: asked for every pair of every draw."""
+        found: dict[str, set[str]] = {}
+        for pair in self.pairs:
+            for side in pair:
+                found.setdefault(side, set()).update(pair - {side} or pair)
+        return found
 
 
 def compose(
@@ -251,10 +260,11 @@ def _draw_once(
 ) -> tuple[Entry, ...]:
     """Return up to `size` entries; fewer where the first ones exclude all others."""
     chosen: list[Entry] = []
-    for _ in range(size):
-        left = [e for e in pool if not any(conflicts.between(e, c) for c in chosen)]
-        if not left:
-            break
+    left: Sequence[Entry] = pool
+    while left and len(chosen) < size:
         family = rng.choice(sorted({e.family for e in left}))
-        chosen.append(rng.choice([e for e in left if e.family == family]))
+        entry = rng.choice([e for e in left if e.family == family])
+        chosen.append(entry)
+        if len(chosen) < size:
+            left = [e for e in left if not conflicts.between(e, entry)]
     return tuple(chosen)
