@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from data_synth.card import SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
-from data_synth.plan import PlannedSample, plan_samples
+from data_synth.plan import Plan
+from data_synth.planning import plan_samples
+from data_synth.run_mark import run_mark
 from data_synth.sampling import sample_batch
-from gatt.config import config_dict, fingerprint, save_config
+from data_synth.shards import SAMPLES_FILE, WHOLE, Shard, num_planned_rows, refuse_mixture
+from gatt.config import config_dict, save_config
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.provenance import provenance, versions
-from gatt.records import RecordStore, atomic_write_json
-from gatt.sample import read_samples
+from gatt.records import RecordStore, atomic_write_json, read_records
 from gatt.sources import SourceReport
-from gatt.verifiers import verifier_versions
-from gatt.weights import adapter_digest, model_digest
 
 log = logging.getLogger(__name__)
 
-SAMPLES_FILE = "samples.jsonl"
+CONFIG_FILE = "config.yaml"
+SOURCE_FILE = "source.json"
 
 
 @dataclass(frozen=True)
 class SynthResult:
-    """What a run left behind."""
+    """What a run, or one shard of it, left behind."""
 
     samples: Path
     num_samples: int
@@ -44,26 +44,36 @@ class SynthResult:
     """Samples made by this call; 0 if all stood there already."""
 
 
-def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -> SynthResult:
+def run_synth(
+    config: SynthConfig,
+    engine: Callable[[], Engine] | None = None,
+    shard: Shard = WHOLE,
+) -> SynthResult:
     """Make the samples of a configuration, going on where an earlier call stopped.
+
+    What is redone after an interruption is a batch of the plan, as a whole: with
+    the same engine on the same machine the file equals, byte for byte, the one
+    of a run that was never interrupted.
 
     Args:
         config: the whole of it.
         engine: makes the teacher when it is needed; default: the configured one.
             Another one is not looked into: that its model stays the same is up to
             the caller.
+        shard: only these batches, into a file of their own and without a card.
 
     Raises:
         ConfigError: a source that cannot be had.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, or no target in any sample.
+        DataError: no dialogue, or no target in any sample of the whole run.
         ModelError: the teacher or its adapter cannot be had.
-        StoreError: the folder belongs to another configuration or is in use.
+        StoreError: the folder belongs to another configuration, holds work that
+            is divided in another way, or is in use.
     """
-    weights = "" if engine else model_digest(config.teacher.engine.model)
+    weights = "" if engine else config.teacher.engine.weights_digest()
     catalog = config.instructions.load()
-    engine = engine or _once(lambda: _teacher(config))
-    dialogues, report = load_source(config, engine, weights)
+    engine = _once(engine or (lambda: _teacher(config)))
+    dialogues, report = load_source(config, engine, weights, shard)
     if num_removed := report.changed[SYSTEM_REMOVED]:
         log.warning(
             "source %s: %d dialogues had a system message of their own, which was removed: the "
@@ -79,46 +89,27 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         plain_fraction=config.plain_fraction,
         seed=config.seed,
     )
-    path = config.output_dir / SAMPLES_FILE
-    settings = fingerprinted(config) | {"teacher_weights": weights}
-    mark = fingerprint({"settings": settings, "plan": _digest(plan)})
-    num_new = 0
-    with RecordStore(path, fingerprint=mark, kind="sample", describe=settings) as store:
-        save_config(config, config.output_dir / "config.yaml")
-        atomic_write_json(config.output_dir / "source.json", report.as_dict())
-        done = store.keys("id")
-        missing = [p for p in plan if p.id not in done]
-        if done and missing:
-            log.info("%s: going on after %d of %d samples", path, len(done), len(plan))
-        stamp = _provenance(config) if missing else {}
-        turns = {p.id: p.dialogue.num_turns for p in plan}
-        num_done = sum(turns[name] for name in done)
-        with progress_bar("synth", sum(turns.values()), unit="turns", done=num_done) as bar:
-            for start in range(0, len(missing), config.batch_samples):
-                batch = missing[start : start + config.batch_samples]
-                samples = sample_batch(
-                    engine(),
-                    batch,
-                    config.teacher,
-                    seed=config.seed,
-                    provenance=stamp,
-                    on_targets=bar.advance,
-                )
-                for sample in samples:
-                    store.append(sample.as_dict())
-                    num_new += 1
-                num_composed = sum(t.kind == "composed" for s in samples for t in s.targets)
-                num_drawn = sum(s.num_targets for s in samples) - num_composed
-                bar.advance(sum(turns[p.id] for p in batch) - num_drawn)
-    return _close(config, path, report, num_new)
+    refuse_mixture(config.output_dir, shard)
+    with run_mark(config, plan, weights).store(config.output_dir, shard) as store:
+        save_config(config, config.output_dir / CONFIG_FILE)
+        atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
+        num_new = _fill(store, plan, config, engine, shard)
+    if shard.is_whole:
+        return close_run(config, report, num_new)
+    return _counted(store.path, num_new)
 
 
 def load_source(
-    config: SynthConfig, engine: Callable[[], Engine], teacher_weights: str = ""
+    config: SynthConfig,
+    engine: Callable[[], Engine],
+    teacher_weights: str = "",
+    shard: Shard = WHOLE,
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of the configured source; `questions` are answered and kept first.
 
-    Answers that are kept belong to a teacher: to its name and the digest of its weights.
+    Answers that are kept belong to a teacher: to its name and the digest of its
+    weights. Of several shards in one folder the first one answers, the others
+    wait for it.
     """
     if config.source.name != "questions":
         return config.source.load(config.part)
@@ -132,40 +123,80 @@ def load_source(
         config.teacher.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",
         f"{config.teacher.engine.model} {teacher_weights}",
+        waits=not shard.is_whole,
     )
 
 
-def fingerprinted(config: SynthConfig) -> dict[str, Any]:
-    """Return what decides the samples: not where they go, nor the size of batches."""
-    settings = config_dict(config)
-    for key in ("output_dir", "batch_samples"):
-        del settings[key]
-    for key in ("device", "max_rows", "max_cache_tokens"):
-        del settings["teacher"]["engine"][key]
-    adapter = config.teacher.adapter
-    weights = adapter_digest(Path(adapter)) if adapter else ""
-    return settings | {"verifiers": verifier_versions(), "adapter_weights": weights}
+def close_run(config: SynthConfig, report: SourceReport, num_new: int) -> SynthResult:
+    """Write the card of a complete run and return what is there.
 
-
-def _close(config: SynthConfig, path: Path, report: SourceReport, num_new: int) -> SynthResult:
+    Raises:
+        DataError: not one target; the card says why.
+    """
+    path = config.output_dir / SAMPLES_FILE
     # Before anything is refused: the card says why draws were rejected.
     write_card(config, path, report)
-    num_samples = num_targets = num_turns = 0
-    for sample in read_samples(path):
-        num_samples += 1
-        num_targets += sample.num_targets
-        num_turns += len(sample.targets)
-    if not num_targets:
+    result = _counted(path, num_new)
+    if not result.num_targets:
         raise DataError(
-            f"{path}: none of {num_turns} turns has a target, every draw was rejected: see the reasons "
-            f"in {path.with_name('README.md')}, or allow more attempts or other families"
+            f"{path}: none of {result.num_turns} turns has a target, every draw was rejected: see the "
+            f"reasons in {path.with_name('README.md')}, or allow more attempts or other families"
         )
+    return result
+
+
+def _fill(
+    store: RecordStore,
+    plan: Plan,
+    config: SynthConfig,
+    engine: Callable[[], Engine],
+    shard: Shard,
+) -> int:
+    """Append the samples that a shard lacks and return their number."""
+    size = (len(plan), config.batch_samples)
+    num_done = num_planned_rows(store.path, store, shard.indices(*size))
+    num_planned = shard.num_samples(*size)
+    if num_done == num_planned:
+        return 0
+    if num_done:
+        log.info("%s: going on after %d of %d samples", store.path, num_done, num_planned)
+    stamp = _provenance(config)
+    # Only the last batch of a plan is shorter than the others.
+    num_whole, num_kept = divmod(num_done, config.batch_samples)
+    total = plan.num_turns(shard.indices(*size))
+    done = plan.num_turns(islice(shard.indices(*size), num_done - num_kept))
+    with progress_bar("synth", total, unit="turns", done=done) as bar:
+        for batch in islice(shard.batches(*size), num_whole, None):
+            samples = sample_batch(
+                engine(),
+                plan[batch.start : batch.stop],
+                config.teacher,
+                seed=config.seed,
+                provenance=stamp,
+                on_targets=bar.advance,
+            )
+            for sample in samples[num_kept:]:
+                store.append(sample.as_dict())
+            num_kept = 0
+            num_composed = sum(t.kind == "composed" for s in samples for t in s.targets)
+            num_drawn = sum(s.num_targets for s in samples) - num_composed
+            if num_left := plan.num_turns(batch) - num_drawn:
+                bar.advance(num_left)
+    return num_planned - num_done
+
+
+def _counted(path: Path, num_new: int) -> SynthResult:
+    num_samples = num_targets = num_turns = 0
+    for row in read_records(path):
+        num_samples += 1
+        num_targets += sum(bool(turn["reply"]) for turn in row["turns"])
+        num_turns += len(row["turns"])
     return SynthResult(path, num_samples, num_targets, num_turns, num_new)
 
 
 def _teacher(config: SynthConfig) -> Engine:
     adapter = config.teacher.adapter
-    return make_engine(config.teacher.engine, {"teacher": Path(adapter)} if adapter else None)
+    return make_engine(config.teacher.engine, {"teacher": adapter} if adapter else None)
 
 
 def _once(make: Callable[[], Engine]) -> Callable[[], Engine]:
@@ -188,12 +219,3 @@ def _provenance(config: SynthConfig) -> dict[str, Any]:
         "versions": {name: version or "" for name, version in versions().items()},
         "commit": (provenance()["commit"] or {}).get("id", ""),
     }
-
-
-def _digest(plan: Sequence[PlannedSample]) -> str:
-    sha = hashlib.sha256()
-    for planned in plan:
-        instruction = planned.instruction.as_dict() if planned.instruction else None
-        row = [planned.id, planned.dialogue.as_dict(), instruction]
-        sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
-    return sha.hexdigest()

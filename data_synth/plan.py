@@ -1,24 +1,19 @@
-"""The plan: which dialogue gets which instruction, fixed by the seed before the first token."""
+"""The plan of a run as a value: what each sample is to be, in a few bytes a sample."""
 
 from __future__ import annotations
 
-import logging
+import hashlib
+import json
 import random
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
-from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
-from gatt.errors import DataError
 from gatt.instruction import Instruction
-from gatt.instruction_config import InstructionConfig
 
-log = logging.getLogger(__name__)
-
-MOST_DRAWS = 300
-"""Draws for one dialogue before it is held to have every instruction that there is."""
+Draw = Callable[[random.Random], Instruction]
 
 
 @dataclass(frozen=True)
@@ -30,131 +25,104 @@ class PlannedSample:
     instruction: Instruction | None
 
 
-def plan_samples(
-    dialogues: Sequence[Dialogue],
-    catalog: Catalog,
-    config: InstructionConfig,
-    *,
-    num_samples: int,
-    plain_fraction: float,
-    seed: int,
-) -> list[PlannedSample]:
-    """Return the samples to make, in order.
+class Plan(Sequence[PlannedSample]):
+    """The samples to make, in order.
 
-    Sample i depends on the seed and the samples before it, so a larger plan
-    begins with the smaller one. Of every stretch of samples the plain ones take
-    the same share.
-
-    Dialogues are taken in turn. Where there are fewer than samples they come
-    again in a seeded order: under another instruction, then under another
-    wording of one they had, and never twice under the same text. A plain
-    dialogue has nothing to tell its copies apart: it comes again only after all
-    others have come as often, and a warning says so.
-
-    Raises:
-        CatalogError: unknown family, split or value, or no combination of them.
-        DataError: no dialogue, or fewer pairs of a dialogue and an instruction
-            than samples; says how many can be made.
+    A sample is held as two numbers, the place of its dialogue and how many
+    draws led to its instruction, and drawn again whenever it is asked for: a
+    plan of a million samples takes some ten megabytes.
     """
-    if not dialogues:
-        raise DataError(
-            "no dialogue to put instructions on: see the source's min_turns and filters"
-        )
-    pool = config.pool(catalog)
-    plain = _Deck(len(dialogues), f"{seed}/plain")
-    instructed = _Deck(len(dialogues), f"{seed}/instructed")
-    given = [_Given() for _ in dialogues]
-    plan: list[PlannedSample] = []
-    for index in range(num_samples):
-        rng = random.Random(f"{seed}/{index}")
-        name = f"s{index:06d}"
-        if int((index + 1) * plain_fraction) > int(index * plain_fraction):
-            plan.append(PlannedSample(name, dialogues[plain.take(index)], None))
-            continue
-        found = _next_pair(instructed, given, index, partial(config.draw, catalog, pool, rng))
-        if found is None:
-            raise DataError(
-                f"num_samples is {num_samples}, but {len(dialogues)} dialogues and {len(pool)} "
-                f"catalogue entries give {index} samples without the same words on the same "
-                f"dialogue: set num_samples to {index}, or allow more dialogues or entries"
-            )
-        place, instruction = found
-        plan.append(PlannedSample(name, dialogues[place], instruction))
-    if plain.num_rounds > 1:
-        log.warning(
-            "%d plain samples from %d dialogues: some come up %d times without an instruction; "
-            "lower plain_fraction or num_samples, or give more dialogues",
-            sum(p.instruction is None for p in plan),
-            len(dialogues),
-            plain.num_rounds,
-        )
-    return plan
+
+    def __init__(self, dialogues: Sequence[Dialogue], draw: Draw, seed: int) -> None:
+        """Start an empty plan; `data_synth.planning` fills it.
+
+        Args:
+            dialogues: what samples are made of.
+            draw: makes an instruction from a random state; equal states give equal ones.
+            seed: of the run.
+        """
+        self._dialogues = dialogues
+        self._draw = draw
+        self._seed = seed
+        self._turns = [dialogue.num_turns for dialogue in dialogues]
+        self._places = array("L")
+        self._draws = array("L")
+        self._digest = _Digest()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> PlannedSample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[PlannedSample]: ...
+
+    def __getitem__(self, index: int | slice) -> PlannedSample | list[PlannedSample]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        rng = self.rng(number)
+        instruction = None
+        for _ in range(self._draws[number]):
+            instruction = self._draw(rng)
+        return PlannedSample(sample_id(number), self._dialogues[self._places[number]], instruction)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that the samples are made of: dialogues, instructions and their order."""
+        return self._digest.sha.hexdigest()
+
+    def num_turns(self, indices: Iterable[int]) -> int:
+        """Return the number of turns of some samples."""
+        return sum(self._turns[self._places[index]] for index in indices)
+
+    def rng(self, index: int) -> random.Random:
+        """Return the random state that the instruction of a sample is drawn from."""
+        return random.Random(f"{self._seed}/{index}")
+
+    def add(self, place: int, num_draws: int, instruction: Instruction | None) -> None:
+        """Add the next sample.
+
+        Args:
+            place: of its dialogue.
+            num_draws: draws from its random state, the last of which gave the
+                instruction; 0 for a plain dialogue.
+            instruction: the one that was drawn.
+        """
+        self._digest.add(place, self._dialogues[place], instruction)
+        self._places.append(place)
+        self._draws.append(num_draws)
 
 
-class _Deck:
-    """Hands out places so that each comes once before any comes again."""
-
-    def __init__(self, size: int, seed: str) -> None:
-        self.size = size
-        """Places that are handed out; smaller by those withdrawn."""
-        self.num_rounds = 0
-        self._all = size
-        self._order = random.Random(seed).sample(range(size), size)
-        self._left: OrderedDict[int, None] = OrderedDict()
-
-    def take(self, index: int) -> int:
-        """Return the place of a sample's own turn if it is still there, else the next one."""
-        if not self._left:
-            self._left = OrderedDict.fromkeys(self._order)
-            self.num_rounds += 1
-        own = index % self._all
-        place = own if own in self._left else next(iter(self._left))
-        del self._left[place]
-        return place
-
-    def withdraw(self, place: int) -> None:
-        """Hand a place out no more; it has just been taken."""
-        self._order.remove(place)
-        self.size -= 1
+def sample_id(index: int) -> str:
+    """Return the id of a planned sample, counted from 0."""
+    return f"s{index:06d}"
 
 
-@dataclass
-class _Given:
-    """What one dialogue has had."""
+class _Digest:
+    """What a plan is made of as one hash; each dialogue and combination counts in full once."""
 
-    entries: set[frozenset[str]] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
-    has_all_entries: bool = False
+    def __init__(self) -> None:
+        self.sha = hashlib.sha256()
+        self._dialogues: set[int] = set()
+        self._instructions: set[bytes] = set()
 
-
-def _next_pair(
-    deck: _Deck, given: Sequence[_Given], index: int, draw: Callable[[], Instruction]
-) -> tuple[int, Instruction] | None:
-    """Return the next dialogue for which there is something new, and that; None if none is left."""
-    while deck.size:
-        place = deck.take(index)
-        instruction = _draw_new(draw, given[place])
+    def add(self, place: int, dialogue: Dialogue, instruction: Instruction | None) -> None:
+        row: list[Any] = [place]
+        if place not in self._dialogues:
+            self._dialogues.add(place)
+            row.append(dialogue.as_dict())
         if instruction is not None:
-            return place, instruction
-        deck.withdraw(place)
-    return None
+            # Entries fix everything but the wording.
+            key = short_hash(instruction.id)
+            row.append([instruction.id, instruction.wording, instruction.text])
+            if key not in self._instructions:
+                self._instructions.add(key)
+                row.append(instruction.as_dict())
+        self.sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
 
 
-def _draw_new(draw: Callable[[], Instruction], given: _Given) -> Instruction | None:
-    """Return an instruction that the dialogue has not had, or else one in other words, or None."""
-    if not given.has_all_entries:
-        for _ in range(MOST_DRAWS):
-            instruction = draw()
-            # The order of the entries makes no other instruction.
-            entries = frozenset(instruction.entries)
-            if entries not in given.entries:
-                given.entries.add(entries)
-                given.texts.add(instruction.text)
-                return instruction
-        given.has_all_entries = True
-    for _ in range(MOST_DRAWS):
-        instruction = draw()
-        if instruction.text not in given.texts:
-            given.texts.add(instruction.text)
-            return instruction
-    return None
+def short_hash(text: str) -> bytes:
+    """Return 8 bytes that tell a text apart, the same in every process."""
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -3,7 +3,8 @@
 A command module has `HELP` (one line), `add_arguments(parser)` and
 `run(args) -> int`; importing it must be light. With `TAKES_OVERRIDES = True`,
 `args.overrides` holds the dotted overrides of its configuration; without it
-`args.overrides` is empty and any unknown argument is an error.
+`args.overrides` is empty and any unknown argument is an error. `ACTIONS` maps
+words that may follow the command (`gatt synth merge`) to modules of that form.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -104,8 +105,15 @@ def _run(words: list[str]) -> int:
     if name not in entries:
         hint = did_you_mean(name, entries, f" (known: {', '.join(sorted(entries))})")
         raise ConfigError(f"unknown command {name!r}{hint}")
-    module = _load(entries[name])
-    args = _parse(module, name, words[split + 1 :])
+    module, words = _load(entries[name]), words[split + 1 :]
+    actions: dict[str, str] = getattr(module, "ACTIONS", {})
+    if words and words[0] in actions:
+        module, name, words = (
+            importlib.import_module(actions[words[0]]),
+            f"{name} {words[0]}",
+            words[1:],
+        )
+    args = _parse(module, name, words)
     return 0 if args is None else int(module.run(args))
 
 
@@ -161,7 +169,7 @@ def _parse(module: ModuleType, name: str, words: list[str]) -> argparse.Namespac
         return None
     for word in unknown:
         if not takes_overrides or not re.match(r"[A-Za-z_][\w.-]*=", word):
-            raise ConfigError(_unknown(parser, word))
+            raise ConfigError(_unknown(parser, word, getattr(module, "ACTIONS", {})))
     args.overrides = overrides + unknown
     return args
 
@@ -202,9 +210,9 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from _options(inner)
 
 
-def _unknown(parser: argparse.ArgumentParser, word: str) -> str:
+def _unknown(parser: argparse.ArgumentParser, word: str, actions: Iterable[str] = ()) -> str:
     otherwise = f" (see `{parser.prog} --help`)"
-    hint = did_you_mean(word.partition("=")[0], _options(parser), otherwise)
+    hint = did_you_mean(word.partition("=")[0], [*_options(parser), *actions], otherwise)
     return f"unknown argument {word!r}{hint}"
 
 

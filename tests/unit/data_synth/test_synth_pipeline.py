@@ -12,57 +12,33 @@ import yaml
 from datasets import load_dataset
 
 from data_synth import pipeline
-from data_synth.config import SynthConfig, TeacherConfig
-from data_synth.pipeline import SynthResult, load_source, run_synth
+from data_synth.config import SynthConfig
+from data_synth.merge import merge_shards
+from data_synth.pipeline import load_source, run_synth
+from data_synth.run_mark import RunMark, read_mark
+from data_synth.shards import WHOLE, Shard, num_planned_rows
 from gatt.cli import main
 from gatt.errors import CatalogError, DataError, StoreError
-from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.base import Generation
 from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
 from gatt.sample import read_samples
 from gatt.source_config import SourceConfig
 from tests.support.stages import RecordingEngine, write_dialogues, write_model
+from tests.support.synth_runs import make, synth_config, varied_reply
 
 FILES = ("samples.jsonl", "README.md", "source.json", "config.yaml")
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> SynthConfig:
-    return SynthConfig(
-        output_dir=tmp_path / "out",
-        num_samples=10,
-        plain_fraction=0.2,
-        part=None,
-        source=SourceConfig(
-            name="jsonl", path=str(write_dialogues(tmp_path / "d.jsonl")), min_turns=3, max_turns=3
-        ),
-        instructions=InstructionConfig(
-            values=("tennis", "gardening"), families=("hobby",), num_entries=(1.0,)
-        ),
-        teacher=TeacherConfig(compose=False),
-        batch_samples=3,
-    )
+    return synth_config(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold the commit still: runs are compared byte for byte, and somebody may commit meanwhile."""
     monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": {"id": "c" * 40}})
-
-
-def reply(request: GenerationRequest) -> str | Generation:
-    """Accepted, rejected, blank or cut: fixed by the key, so equal whenever it is asked."""
-    kind = sum(request.key.encode()) % 5
-    if kind == 0:
-        return Generation("We went home to", "length", 9)
-    return ["", "We only stayed at home today.", "", "On Sunday I play tennis and like gardening."][
-        kind - 1
-    ]
-
-
-def make(config: SynthConfig, **settings: int) -> tuple[SynthResult, RecordingEngine]:
-    engine = RecordingEngine(reply, **settings)
-    return run_synth(config, lambda: engine), engine
 
 
 def test_a_run_leaves_samples_card_source_and_configuration(config) -> None:
@@ -96,6 +72,60 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) ->
         assert len(again.calls) < len(engine.calls)
 
 
+@pytest.mark.parametrize("num_rows", range(11))
+def test_a_batch_is_redone_as_the_same_whole(config, num_rows) -> None:
+    whole, engine = make(config)
+    rows = whole.samples.read_bytes().splitlines(keepends=True)
+    whole.samples.write_bytes(b"".join(rows[:num_rows]))
+    result, again = make(config)
+    assert whole.samples.read_bytes() == b"".join(rows)
+    assert result.num_new == 10 - num_rows
+    # What the engine is asked has the shape it had: nothing is batched anew.
+    left = [call for call in engine.calls if call in again.calls]
+    assert again.calls == left == engine.calls[len(engine.calls) - len(left) :]
+    begun = {request.key.split("/")[0] for request in again.requests}
+    first = num_rows - num_rows % 3 if num_rows < 10 else 10
+    assert begun == {f"s{n:06d}" for n in range(first, 10)}
+
+
+def test_a_line_that_a_power_cut_tore_anywhere_is_made_anew(config) -> None:
+    source = replace(config.source, min_turns=1, max_turns=1)
+    config = replace(config, num_samples=2, batch_samples=2, source=source, plain_fraction=1.0)
+    whole, _ = make(config)
+    rows = whole.samples.read_bytes()
+    last = rows.index(b"\n") + 1
+    store = run_mark_of(config).store(config.output_dir, WHOLE)
+    for size in range(last, len(rows)):
+        whole.samples.write_bytes(rows[:size])
+        with store:
+            assert len(store) == 1
+            assert num_planned_rows(store.path, store, iter(range(2))) == 1
+        assert whole.samples.read_bytes() == rows[:last]
+        # The whole way for some of them, since each takes its time.
+        if size % 40 == 0:
+            whole.samples.write_bytes(rows[:size])
+            assert make(config)[0].num_new == 1
+            assert whole.samples.read_bytes() == rows
+
+
+def run_mark_of(config: SynthConfig) -> RunMark:
+    return read_mark(config.output_dir, WHOLE)
+
+
+def test_rows_that_are_not_the_planned_ones_are_refused(config) -> None:
+    result, _ = make(config)
+    rows = result.samples.read_bytes().splitlines(keepends=True)
+    for wrong, found in (
+        ([rows[0], rows[2]], r"row 2 is sample 's000002', expected 's000001'"),
+        ([*rows, rows[3]], r"row 11 is sample 's000003', expected no further one"),
+        ([b"{}\n"], r"row 1 is sample None, expected 's000000': cut the file off before that row"),
+    ):
+        result.samples.write_bytes(b"".join(wrong))
+        with pytest.raises(StoreError, match=found):
+            make(config)
+        assert result.samples.read_bytes() == b"".join(wrong)
+
+
 def test_a_second_run_makes_nothing_and_asks_nobody(config) -> None:
     first, _ = make(config)
     before = first.samples.read_bytes()
@@ -104,12 +134,37 @@ def test_a_second_run_makes_nothing_and_asks_nobody(config) -> None:
     assert first.samples.read_bytes() == before
 
 
-def test_the_size_of_batches_and_the_folder_decide_nothing(config, tmp_path) -> None:
+def test_the_folder_and_the_limits_of_the_machine_decide_nothing(config, tmp_path) -> None:
     first, _ = make(config)
-    moved = replace(config, output_dir=tmp_path / "other", batch_samples=7)
+    engine = replace(config.teacher.engine, max_rows=5, max_cache_tokens=99, device="cpu")
+    moved = replace(
+        config, output_dir=tmp_path / "other", teacher=replace(config.teacher, engine=engine)
+    )
     assert make(moved)[0].samples.read_bytes() == first.samples.read_bytes()
-    same, _ = make(replace(config, batch_samples=1))
-    assert same.num_new == 0
+    assert make(replace(moved, output_dir=config.output_dir))[0].num_new == 0
+
+
+def test_the_size_of_batches_decides_what_is_computed_together(config) -> None:
+    first, _ = make(config)
+    with pytest.raises(StoreError, match=r"belongs to another run.*batch_samples 3 -> 7"):
+        make(replace(config, batch_samples=7))
+    assert first.samples.exists()
+
+
+@pytest.mark.parametrize("num_shards", [2, 3, 5])
+def test_shards_joined_are_the_run_of_one_process(config, tmp_path, num_shards) -> None:
+    whole, _ = make(replace(config, output_dir=tmp_path / "whole"))
+    # Of 10 samples in batches of 3 there are 4 batches: of 5 shards the last one has none.
+    results = [make(config, Shard(n, num_shards))[0] for n in range(num_shards, 0, -1)]
+    assert sum(result.num_samples for result in results) == 10
+    assert not (config.output_dir / "README.md").exists()
+    merged = merge_shards(config.output_dir)
+    assert merged == replace(whole, samples=config.output_dir / "samples.jsonl")
+    for name in ("samples.jsonl", "samples.jsonl.meta.json", "source.json"):
+        ours, theirs = config.output_dir / name, whole.samples.with_name(name)
+        assert ours.read_bytes() == theirs.read_bytes()
+    again = run_synth(config, lambda: pytest.fail("an engine was made"))
+    assert again == replace(merged, num_new=0)
 
 
 def test_another_configuration_in_the_same_folder_is_refused(config) -> None:
@@ -122,7 +177,7 @@ def test_another_configuration_in_the_same_folder_is_refused(config) -> None:
 
 
 def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(reply))
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(varied_reply))
     model = write_model(tmp_path / "model")
     adapter = tmp_path / "adapter"
     adapter.mkdir()
@@ -162,7 +217,7 @@ def test_a_run_without_any_target_is_refused_and_its_card_says_why(config) -> No
     with pytest.raises(DataError, match=r"samples.jsonl: none of 30 turns has a target.*README.md"):
         run_synth(config, lambda: engine)
     card = (config.output_dir / "README.md").read_text(encoding="utf-8")
-    assert "| cut | the length limit cut the reply | 30 |" in card
+    assert re.search(r"\| cut \| the length limit cut the reply \| \d+ \| 30 \|", card)
 
 
 def table(card: str, title: str) -> list[list[str]]:
@@ -181,9 +236,9 @@ def test_the_counts_of_the_card_add_up(config) -> None:
     ]  # fmt: skip
     for title in ("Where targets come from", "Draws until accepted"):
         assert sum(int(row[-1]) for row in table(card, title)) == result.num_targets
-    gaps = table(card, "Turns without a target")
-    assert sum(int(row[-1]) for row in gaps) == 30 - result.num_targets
-    assert {row[0] for row in gaps} <= {"cut", "blank", "rejected"}
+    refused = table(card, "Refused")
+    assert sum(int(row[-1]) for row in refused) == 30 - result.num_targets
+    assert {row[0] for row in refused if row[-2] != "0"} >= {"cut", "blank", "rejected"}
     head = yaml.safe_load(re.split(r"^---$", card, flags=re.MULTILINE)[1])
     assert head["configs"][0]["data_files"] == "samples.jsonl"
 
@@ -225,7 +280,7 @@ def test_a_language_that_no_verifier_knows_is_one_line(config, tmp_path) -> None
         "id": "language.tlh", "value": "Klingon", "verbose": ["Speak Klingon."],
         "terse": "Language: Klingon.", "verifiers": [{"kind": "language", "language": "tlh"}],
     }  # fmt: skip
-    folder = tmp_path / "catalog"
+    folder = tmp_path / "languages"
     folder.mkdir()
     (folder / "l.yaml").write_text(yaml.safe_dump({"family": "language", "entries": [entry]}))
     wrong = replace(config, instructions=InstructionConfig(catalog=(str(folder),)))
@@ -236,7 +291,7 @@ def test_a_language_that_no_verifier_knows_is_one_line(config, tmp_path) -> None
 def test_the_command_runs_the_configuration_and_says_what_is_there(
     config, tmp_path, monkeypatch, capsys
 ) -> None:
-    engine = RecordingEngine(reply)
+    engine = RecordingEngine(varied_reply)
     monkeypatch.setattr(pipeline, "make_engine", lambda *_: engine)
     path = tmp_path / "synth.yaml"
     path.write_text(

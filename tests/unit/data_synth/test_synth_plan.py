@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from data_synth.plan import PlannedSample, plan_samples
+from data_synth.plan import Plan, PlannedSample, sample_id
+from data_synth.planning import plan_samples
 from gatt.catalog import Catalog, load_catalog
 from gatt.errors import CatalogError, DataError
 from gatt.instruction_config import InstructionConfig
@@ -25,6 +27,10 @@ def catalog() -> Catalog:
 def plan(
     catalog: Catalog, num: int = 40, plain: float = 0.15, seed: int = 0
 ) -> list[PlannedSample]:
+    return list(make_plan(catalog, num, plain, seed))
+
+
+def make_plan(catalog: Catalog, num: int = 40, plain: float = 0.15, seed: int = 0) -> Plan:
     return plan_samples(
         DIALOGUES,
         catalog,
@@ -33,6 +39,53 @@ def plan(
         plain_fraction=plain,
         seed=seed,
     )
+
+
+def test_a_planned_sample_is_the_same_whenever_and_in_which_order_it_is_asked_for(catalog) -> None:
+    planned = make_plan(catalog)
+    forwards = list(planned)
+    assert [planned[index] for index in reversed(range(40))] == forwards[::-1]
+    assert planned[36:] == forwards[36:]
+    assert planned[-1] == forwards[-1]
+    assert [p.id for p in forwards] == [sample_id(index) for index in range(40)]
+    with pytest.raises(IndexError):
+        planned[40]
+
+
+def test_a_sample_that_took_many_draws_is_drawn_again_alike(catalog) -> None:
+    # Nearly all pairs are given away, so that most draws are refused as given before.
+    first, again = small_plan(catalog, 200), small_plan(catalog, 200)
+    texts = {(p.dialogue.id, p.instruction.text) for p in first if p.instruction}
+    assert len(texts) == 170
+    assert list(first) == list(again)
+
+
+def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> None:
+    one = make_plan(catalog)
+    assert one.digest == make_plan(catalog).digest
+    other = [dialogue(n) for n in (0, 1, 2, 3, 5)]
+    config = InstructionConfig()
+    entry = catalog.entries[0]
+    changed = replace(catalog, entries=tuple(
+        replace(e, hint="Another hint.") for e in catalog.entries
+    ))  # fmt: skip
+    assert entry.hint != "Another hint."
+    settings: dict[str, Any] = {"num_samples": 40, "plain_fraction": 0.15, "seed": 0}
+    digests = {
+        one.digest,
+        make_plan(catalog, seed=1).digest,
+        make_plan(catalog, 41).digest,
+        plan_samples(other, catalog, config, **settings).digest,
+        plan_samples(DIALOGUES, changed, config, **settings).digest,
+        plan_samples(DIALOGUES, catalog, replace(config, terse_probability=1.0), **settings).digest,
+    }
+    assert len(digests) == 6
+
+
+def test_turns_are_counted_without_drawing(catalog) -> None:
+    planned = make_plan(catalog)
+    assert planned.num_turns(range(40)) == sum(p.dialogue.num_turns for p in planned) == 120
+    assert planned.num_turns([3]) == 3
 
 
 def test_a_larger_plan_begins_with_the_smaller_one(catalog) -> None:
@@ -62,7 +115,7 @@ def test_dialogues_come_in_turn_and_ids_are_unique(catalog) -> None:
     assert len({p.id for p in found}) == 12
 
 
-def small_plan(catalog: Catalog, num: int, **settings: Any) -> list[PlannedSample]:
+def small_plan(catalog: Catalog, num: int, **settings: Any) -> Plan:
     return plan_samples(
         [dialogue(n) for n in range(20)],
         catalog,
