@@ -14,9 +14,11 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
 from gatt.generation.servers.client import Client
 from gatt.generation.servers.config import ServerConfig
-from gatt.generation.servers.dispatch import Dispatcher, Job
+from gatt.generation.servers.dispatch import Dispatcher
 from gatt.generation.servers.endpoint import Endpoint
 from gatt.generation.servers.faults import Fault, Refused
+from gatt.generation.servers.last_words import never_right, refusal
+from gatt.generation.servers.line import Job
 from gatt.generation.servers.loop import LoopThread
 from gatt.generation.servers.names import is_same_model, not_served
 from gatt.generation.servers.reply import generation_of, read_reply
@@ -161,11 +163,12 @@ class OpenAIEngine:
         except Refused as refused:
             instead = generation_of(refused)
             if instead is None:
-                raise self._refusal(endpoint, refused, served_name) from None
+                raise refusal(endpoint, refused, served_name, self._config) from None
             return instead
         except Fault as fault:
-            if fault.kind == "model":
-                self._stop_if_never_right(endpoint, fault, served_name)
+            self._num_wrong[endpoint] += fault.kind == "model"
+            if self._num_wrong[endpoint] >= _WRONG_AT_FIRST and not self._num_right[endpoint]:
+                raise never_right(endpoint, fault, served_name) from None
             raise
         self._num_right[endpoint] += 1
         return reply
@@ -209,6 +212,7 @@ class OpenAIEngine:
             if endpoint not in self._served and not endpoint.is_open:
                 try:
                     self._served[endpoint] = await client.list_models()
+                    endpoint.has_answered |= self._served[endpoint] is not None
                 except Fault as fault:
                     endpoint.open(fault, time.monotonic())
             served = self._served.get(endpoint)
@@ -217,34 +221,6 @@ class OpenAIEngine:
                     f"{endpoint.url}: {not_served(served_name, served)}: name a model that it "
                     "serves, or set server.check_model to false if its list is not complete"
                 )
-
-    def _stop_if_never_right(self, endpoint: Endpoint, fault: Fault, served_name: str) -> None:
-        self._num_wrong[endpoint] += 1
-        if not self._num_right[endpoint] and self._num_wrong[endpoint] >= _WRONG_AT_FIRST:
-            raise GenerationError(
-                f"{endpoint.url}: {fault.what}, not {served_name!r}'s, every time: name the model that "
-                "is served, or set server.answers_as to that name if it is the same one"
-            ) from None
-
-    def _refusal(self, endpoint: Endpoint, refused: Refused, served_name: str) -> GenerationError:
-        config = self._config
-        if refused.status in (401, 403):
-            what_to_do = (
-                f"put a key that may use {served_name!r} into the environment variable "
-                f"{config.api_key_env}"
-            )
-        elif refused.status in (404, 405):
-            what_to_do = (
-                f"name a model that it serves (asked for {served_name!r}), or mend server.urls: base "
-                "URLs as a rule end in /v1"
-            )
-        elif refused.status == 429:
-            what_to_do = "the quota is used up: raise it"
-        elif "max_completion_tokens" in refused.message:
-            what_to_do = "set server.max_tokens_field to max_completion_tokens"
-        else:
-            what_to_do = "change what it does not take (model, sampling or server.extra_body)"
-        return GenerationError(f"{endpoint.url}: {refused}: {what_to_do}")
 
 
 def _in_line(requests: Sequence[GenerationRequest]) -> Iterable[list[Job]]:

@@ -1,0 +1,174 @@
+"""Where the engine for servers ends a run: one line, and no key in it."""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+
+import pytest
+
+from gatt.errors import GenerationError
+from gatt.generation.openai import OpenAIEngine
+from tests.support.faulty_server import MODEL, Answer, Asked, FaultyServer
+from tests.support.served import KEY, PARAMS, always, engine_for, error, request, right, settings
+
+
+def closed_url() -> str:
+    server = FaultyServer()
+    with server:
+        pass
+    return server.url
+
+
+@pytest.mark.parametrize("check_model", [True, False])
+def test_a_dead_server_gives_one_clear_line_at_once(check_model: bool) -> None:
+    url = closed_url()
+    engine = OpenAIEngine(MODEL, settings(url, check_model=check_model, patience_seconds=60))
+    began = time.monotonic()
+    with pytest.raises(GenerationError) as caught:
+        engine.generate([request(str(n)) for n in range(20)], PARAMS)
+    assert time.monotonic() - began < 2
+    said = str(caught.value)
+    assert said.startswith(f"{url}: no connection, or a broken one (")
+    assert said.endswith(
+        "): no answer (0 of 20 replies of this call were had): start the server or mend "
+        "server.urls, then run again: it goes on where it stopped"
+    )
+    assert "\n" not in said
+
+
+def test_a_server_that_dies_says_how_far_it_came() -> None:
+    with FaultyServer(lambda asked: "die" if len(server.asked) > 30 else "ok") as server:
+        engine = engine_for(server, patience_seconds=0.2)
+        with pytest.raises(GenerationError) as caught:
+            engine.generate([request(str(n)) for n in range(60)], PARAMS)
+    assert f"{server.url}: no connection" in str(caught.value)
+    num = engine.counters.num_replies
+    assert 15 < num <= 30
+    assert f"no reply for 0 s ({num} of 60 replies of this call were had): look at" in str(
+        caught.value
+    )
+
+
+def test_a_server_that_comes_back_is_used_again(caplog: pytest.LogCaptureFixture) -> None:
+    asked = [request(str(n)) for n in range(20)]
+    with FaultyServer(lambda a: "502" if len(server.asked) < 15 else "ok") as server:
+        engine = engine_for(server, patience_seconds=20)
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+    assert [r.message for r in caplog.records if r.name.endswith("endpoint")] == [
+        f"{server.url}: status 502 (scripted 502): no further requests but single tries",
+        f"{server.url}: answers again",
+    ]
+
+
+def test_a_request_that_fails_again_and_again_ends_the_run() -> None:
+    def script(asked: Asked) -> str:
+        return "500" if "bad" in asked.prompt else "ok"
+
+    asked = [request("bad"), *(request(str(n)) for n in range(60))]
+    with FaultyServer(script, seconds=0.01) as server:
+        engine = engine_for(server, max_retries=2, max_concurrency=2)
+        with pytest.raises(
+            GenerationError,
+            match=r"/v1: request 'bad/1' failed 3 times, the last time: status 500 \(scripted 500\) "
+            r"\(\d+ of 61 replies of this call were had\): look at the server's log or raise",
+        ):
+            engine.generate(asked, PARAMS)
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [("hang", "raise server.timeout_seconds"), ("wrong model", "or set server.answers_as")],
+)
+def test_the_way_out_of_a_last_fault_fits_it(fault: str, advice: str) -> None:
+    def script(asked: Asked) -> str:
+        return fault if "bad" in asked.prompt else "ok"
+
+    with FaultyServer(script) as server:
+        engine = engine_for(server, max_retries=1, timeout_seconds=0.2)
+        engine.generate([request("good")], PARAMS)
+        with pytest.raises(GenerationError, match=f"request 'bad/1' failed 2 times.*{advice}"):
+            engine.generate([request("bad")], PARAMS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            error(401, "no such key"),
+            "status 401: no such key: put a key .* variable OPENAI_API_KEY",
+        ),
+        (error(403, "not yours"), "status 403: not yours: put a key that may use 'teacher'"),
+        (error(404, "no model"), r"status 404: no model: name a model .*'teacher'.* end in /v1"),
+        (Answer(422, {"detail": "Unexpected fields: {'seed'}"}), "status 422: Unexpected fields"),
+        (
+            Answer(400, {"detail": [{"loc": "n"}]}),
+            r'status 400: {"detail": \[{"loc": "n"}\]}: change what',
+        ),
+        (Answer(400, b"<p>no</p>"), "status 400: <p>no</p>: change what"),
+        (
+            error(400, "'max_tokens' is not supported: use 'max_completion_tokens'"),
+            "status 400: .*: set server.max_tokens_field to max_completion_tokens",
+        ),
+        (error(429, "pay", "insufficient_quota"), "status 429: pay: the quota is used up"),
+        (error(501, "never"), "status 501: never"),
+    ],
+)
+def test_what_will_not_heal_ends_at_once(answer: Answer, message: str) -> None:
+    with FaultyServer(always(answer)) as server:
+        with pytest.raises(GenerationError, match=f"^{server.url}: {message}"):
+            engine_for(server, max_concurrency=1).generate([request("a"), request("b")], PARAMS)
+        assert len(server.asked) == 1
+
+
+def test_a_model_that_the_server_does_not_list_is_refused_before_the_first_request() -> None:
+    with FaultyServer(models=("teachers", "other")) as server:
+        with pytest.raises(
+            GenerationError,
+            match=r"serves no model 'teacher' \(it lists 'other', 'teachers'\), did you mean "
+            r"'teachers'\?: name a model that it serves, or set server.check_model to false",
+        ):
+            engine_for(server).generate([request("a")], PARAMS)
+        assert not server.asked
+        engine_for(server, check_model=False).generate([request("a")], PARAMS)
+
+
+@pytest.mark.parametrize("models", [None, ()])
+def test_servers_without_a_list_are_asked_all_the_same(models: tuple[str, ...] | None) -> None:
+    with FaultyServer(models=models) as server:
+        assert engine_for(server).generate([request("a")], PARAMS) == [right(request("a"))]
+
+
+def test_a_server_that_always_answers_as_another_model_is_refused() -> None:
+    with FaultyServer(answers_as="llama") as server:
+        with pytest.raises(
+            GenerationError,
+            match=r"the reply is model 'llama''s, not 'teacher''s, every time: name the model",
+        ):
+            engine_for(server).generate([request(str(n)) for n in range(9)], PARAMS)
+        engine_for(server, answers_as="llama").generate([request("a")], PARAMS)
+
+
+@pytest.mark.parametrize("status", [401, 500])
+@pytest.mark.parametrize("form", ["Bearer {}", "{}", "key={}; again {}"])
+def test_a_key_that_the_server_echoes_is_shown_nowhere(
+    status: int, form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def echo(asked: Asked) -> Answer:
+        sent = asked.headers["authorization"].removeprefix("Bearer ")
+        return error(status, f"cannot take {form.format(sent, sent)}")
+
+    with FaultyServer(echo) as server:
+        engine = engine_for(server, max_retries=1)
+        with pytest.raises(GenerationError, match=r"cannot take .*\[key\]") as caught:
+            engine.generate([request("a")], PARAMS)
+    shown = [
+        *traceback.format_exception(caught.value),
+        repr(engine),
+        repr(vars(engine)),
+        caplog.text,
+    ]
+    assert KEY not in "".join(shown)
