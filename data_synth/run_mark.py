@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synth.config import SynthConfig
+from data_synth.filters import FILTERS_VERSION
 from data_synth.plan import Plan
 from data_synth.shards import Shard
 from gatt.config import config_dict, fingerprint
@@ -120,4 +121,8 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
     engine, adapter = config.teacher.engine, config.teacher.adapter
     settings["teacher"]["engine"] = config_dict(engine.decisive())
     weights = engine.adapter_digest(adapter) if adapter else ""
-    return settings | {"verifiers": verifier_versions(), "adapter_weights": weights}
+    return settings | {
+        "verifiers": verifier_versions(),
+        "filters": FILTERS_VERSION,
+        "adapter_weights": weights,
+    }

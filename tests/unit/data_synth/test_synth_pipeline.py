@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from data_synth.run_mark import RunMark, read_mark
 from data_synth.shards import WHOLE, Shard, num_planned_rows
 from gatt.cli import main
 from gatt.errors import CatalogError, DataError, StoreError
+from gatt.file_lock import free_lock, take_lock
 from gatt.generation.base import Generation
 from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
@@ -195,6 +197,20 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
         run_synth(settings)
 
 
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("FILTERS_VERSION", -1),
+        ("verifier_versions", dict),
+    ],
+)
+def test_other_rules_are_another_run(config, monkeypatch, name, changed) -> None:
+    make(config)
+    monkeypatch.setattr(f"data_synth.run_mark.{name}", changed)
+    with pytest.raises(StoreError, match=r"belongs to another run.*(filters|verifiers)"):
+        make(config)
+
+
 def test_changed_dialogues_in_the_same_file_are_another_run(config) -> None:
     make(config)
     write_dialogues(Path(config.source.path or ""), num=5)
@@ -317,3 +333,18 @@ def test_questions_are_answered_under_the_seed_of_the_run(config) -> None:
     assert {params.seed for _, params, _ in engine.calls} == {5}
     with pytest.raises(StoreError, match=r"dialogues.jsonl: belongs to another run"):
         load_source(replace(config, seed=5, source=source), lambda: engine, "other weights")
+
+
+def test_shards_of_one_folder_wait_for_the_answers_that_they_share(config, caplog) -> None:
+    engine = RecordingEngine(lambda _: "On Sunday I play tennis and like gardening.")
+    source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
+    settings = replace(config, source=source)
+    first, _ = load_source(settings, lambda: engine, shard=Shard(1, 2))
+    path = config.output_dir / "dialogues.jsonl"
+    fd = take_lock(path)
+    with pytest.raises(StoreError, match=r"dialogues.jsonl: is in use by another process"):
+        load_source(settings, lambda: engine)
+    threading.Timer(0.1, free_lock, [fd]).start()
+    again, _ = load_source(settings, lambda: pytest.fail("asked twice"), shard=Shard(2, 2))
+    assert again == first
+    assert "dialogues.jsonl: waiting for another process" in caplog.text
