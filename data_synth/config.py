@@ -81,7 +81,8 @@ class SynthConfig:
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     """Who answers."""
     batch_samples: int = 12
-    """Samples worked on together: the unit that is redone after an interruption."""
+    """Samples worked on together: the unit that is redone after an interruption and that shards
+    share out. Part of a run's identity, since a local model's last bits depend on it."""
 
     def __post_init__(self) -> None:
         if self.num_samples < 1:
