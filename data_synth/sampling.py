@@ -18,7 +18,7 @@ from data_synth.filters.near_duplicates import SampleTargets
 from data_synth.filters.off_topic import off_topic
 from data_synth.plan import PlannedSample
 from gatt.dialogue import Dialogue, Message
-from gatt.generation.base import Engine, Generation, GenerationRequest
+from gatt.generation.base import Engine, Generation, GenerationRequest, forget
 from gatt.instruction import Instruction
 from gatt.sample import GattSample, TargetKind, TurnTarget
 from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
@@ -78,6 +78,7 @@ def sample_batch(
         GenerationError: the engine gave no reply.
         ModelError: similarity is asked for and its encoder is not installed.
     """
+    forget(engine)
     encoder = embedded_encoder() if config.quality.min_similarity is not None else None
     turns = [turn for sample in batch for turn in _turns(sample, config)]
     draws: tuple[tuple[TargetKind, int], ...] = (

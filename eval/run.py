@@ -23,7 +23,7 @@ from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import config_dict, fingerprint, save_config
 from gatt.dialogue import Dialogue
-from gatt.generation.base import Engine
+from gatt.generation.base import Engine, forget
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.provenance import provenance
@@ -103,6 +103,7 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
                 if not missing:
                     continue
                 usable = usable or _with_usable_placement(config, get_engine())
+                forget(get_engine())
                 replies = roll_out(get_engine(), missing, arm, history, usable)
                 for case in missing:
                     samples = [judge(r, arm, history, pool) for r in replies if r.case is case]

@@ -42,25 +42,28 @@ def features_to_combs(features: Mapping[str, Any]) -> list[Comb]:
     Raises:
         DataError: a missing column, or a comb that breaks its contract.
     """
+    combs: list[Comb] = []
     try:
-        return [
-            Comb(
-                tuple(document["trunk"]),
-                tuple(document["trunk_labels"]),
-                tuple(
-                    Branch(fork, tuple(ids), tuple(labels))
-                    for fork, ids, labels in zip(
-                        document["forks"], document["branch_ids"], document["branch_labels"],
-                        strict=True,
-                    )
-                ),
+        for document in features["documents"]:
+            branches = zip(
+                document["forks"], document["branch_ids"], document["branch_labels"], strict=True
             )
-            for document in features["documents"]
-        ]  # fmt: skip
+            combs.append(
+                Comb(
+                    tuple(document["trunk"]),
+                    tuple(document["trunk_labels"]),
+                    tuple(
+                        Branch(fork, tuple(ids), tuple(labels)) for fork, ids, labels in branches
+                    ),
+                )
+            )
+    except DataError as error:
+        raise DataError(f"document {len(combs) + 1} of a training row: {error}") from None
     except KeyError as error:
         raise DataError(
             f"a training row without column {error}: expected rows of `build_rows`"
         ) from None
+    return combs
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -42,8 +43,11 @@ WITHIN = 1.15
 """A batch size stays in the running while its step takes at most so many times the best one's."""
 
 
-def measure_apart(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Measure a contender in a process of its own: on CPU one keeps the memory that it once took."""
+def measure_apart(name: str, args: argparse.Namespace) -> dict[str, Any] | None:
+    """Measure a contender in a process of its own: on CPU one keeps the memory that it once took.
+
+    None where the memory was too small for it.
+    """
     words = [
         sys.executable, __file__, "--only", name, "--model", args.model,
         "--turns", str(args.turns), "--exchange-tokens", str(args.exchange_tokens),
@@ -57,8 +61,11 @@ def measure_apart(name: str, args: argparse.Namespace) -> dict[str, Any]:
     if args.tokenizer:
         words += ["--tokenizer", args.tokenizer]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) or "MemoryError" in done.stderr:
+        return None
     if done.returncode:
-        raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+        last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+        raise SystemExit(f"{name}: {last[0]}")
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return {**found, "shape": ModelShape(**found["shape"])}
 
@@ -88,6 +95,7 @@ def main() -> None:
             print(json.dumps({**result, "shape": asdict(result["shape"])}))
             return
         results: dict[str, list[dict[str, Any]]] = {c.name: [] for c in found}
+        too_large: list[str] = []
         for number in range(args.rounds):
             for contender in found:
                 if number and not is_in_the_running(contender.name, results):
@@ -95,19 +103,36 @@ def main() -> None:
                 if args.device == "cpu":
                     result = measure_apart(contender.name, args)
                 else:
-                    result = measure(contender, setting, args.warm_up)
+                    result = measure_or_none(contender, setting, args.warm_up)
+                if result is None:
+                    console.print(f"{contender.name}: the memory is too small for it")
+                    too_large.append(contender.name)
+                    continue
                 results[contender.name].append(result)
                 console.print(f"round {number + 1} of {args.rounds}: {contender.name}: "
                               f"{result['seconds'][-1]:.2f} s")  # fmt: skip
+    results = {name: runs for name, runs in results.items() if runs}
+    missing = {"comb", "floor", "expanded", "TRL"} - {kind_of(name) for name in results}
+    if missing:
+        raise SystemExit(f"no memory for {', '.join(sorted(missing))} at any batch size")
     losses = {name: runs[0]["loss"] for name, runs in results.items()}
     own = [loss for name, loss in losses.items() if name != "floor" and not name.startswith("TRL")]
     if max(own) - min(own) > 1e-3 * max(own) * (1 if args.device == "cpu" else 20):
         raise SystemExit(f"the layouts disagree on the loss: {losses}")
-    report = summary(args, found, results)
+    report = summary(args, found, results) | {"too_large": too_large}
     print_table(report)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def measure_or_none(contender: Contender, setting: Setting, warm_up: int) -> dict[str, Any] | None:
+    """Measure a contender in this process; None where the device's memory is too small for it."""
+    try:
+        return measure(contender, setting, warm_up)
+    except torch.cuda.OutOfMemoryError:
+        torch.cuda.empty_cache()
+        return None
 
 
 def median_seconds(runs: Sequence[dict[str, Any]]) -> float:
@@ -128,6 +153,8 @@ def best(kind: str, results: dict[str, list[dict[str, Any]]]) -> str:
 
 def is_in_the_running(name: str, results: dict[str, list[dict[str, Any]]]) -> bool:
     """Whether a batch size may still be the best of its kind, and so is timed again."""
+    if not results[name]:
+        return False
     fastest = median_seconds(results[best(kind_of(name), results)])
     return median_seconds(results[name]) <= WITHIN * fastest
 
@@ -138,14 +165,15 @@ def summary(
     results: dict[str, list[dict[str, Any]]],
 ) -> dict[str, Any]:
     """Return all figures as JSON takes them."""
-    by_name = {c.name: c for c in found}
+    by_name = {c.name: c for c in found if c.name in results}
     median = {n: median_seconds(runs) for n, runs in results.items()}
     peaks = {n: statistics.median(run["peak_bytes"] for run in r) for n, r in results.items()}
     shape = results["comb"][0]["shape"]
     work = {n: work_of(c.rows, scores_everywhere=c.scores_everywhere) for n, c in by_name.items()}
     flops = {n: w.flops(shape) for n, w in work.items()}
     trl, expanded = best("TRL", results), best("expanded", results)
-    longest = max(c.num_tokens for c in by_name["TRL, batch 1"].rows)
+    smallest = f"TRL, batch {min(args.batch_sizes)}"
+    longest = max(c.num_tokens for c in by_name[smallest].rows) * min(args.batch_sizes)
     tokens = {n: w.num_tokens for n, w in work.items()}
     gain, bound = median[trl] / median["comb"], flops[trl] / flops["comb"]
     return {
@@ -155,9 +183,12 @@ def summary(
         "targets_per_second_vs_expanded": median[expanded] / median["comb"],
         "seconds_per_token_vs_trl": (median["comb"] / tokens["comb"]) / (median[trl] / tokens[trl]),
         "seconds_per_token_vs_floor": median["comb"] / median["floor"],
-        "peak_memory_vs_trl": (peaks["comb"] / tokens["comb"]) / (peaks["TRL, batch 1"] / longest),
+        "peak_memory_vs_trl": (peaks["comb"] / tokens["comb"]) / (peaks[smallest] / longest),
         "flop_bound": bound,
         "fraction_of_flop_bound": gain / bound,
+        "fraction_of_flop_bound_vs_expanded": (
+            median[expanded] / median["comb"] / (flops[expanded] / flops["comb"])
+        ),
         "utilisation": (
             flops["comb"] / median["comb"] / args.peak_tflops / 1e12 if args.peak_tflops else None
         ),
@@ -169,6 +200,7 @@ def summary(
                 "targets_per_second": args.turns / median[n], "tokens": tokens[n],
                 "tflop": flops[n] / 1e12, "gflops": flops[n] / median[n] / 1e9,
                 "loss": runs[0]["loss"], "peak_bytes": peaks[n],
+                "num_supervised": runs[0]["num_supervised"],
             }
             for n, runs in results.items()
         ],

@@ -68,9 +68,9 @@ def plan_blocks(
         has_masks_only: no block is plainly causal, for a kernel that makes the scores of a
             whole block.
     """
-    documents = geometry.document_ids.tolist()
-    branches = geometry.branch_ids.tolist()
-    visible = geometry.visible.tolist()
+    # One copy from the device, since each waits for it.
+    vectors = torch.stack((geometry.document_ids, geometry.branch_ids, geometry.visible))
+    documents, branches, visible = vectors.tolist()
     tokens = list(zip(documents, branches, strict=True))
     bounds = [0, *(i for i in range(1, len(tokens)) if tokens[i] != tokens[i - 1]), len(tokens)]
     blocks: list[Block] = []

@@ -190,6 +190,9 @@ def trl_trainer(
 ) -> Callable[[Any], Any]:
     """Return what makes TRL's own trainer on conversational prompt-completion rows.
 
+    Its targets are ours and what the template writes behind the end of a reply: one
+    token each (a line break) with ChatML.
+
     With `packed_tokens` all rows of the step are packed into one of so many tokens, which its
     variable-length attention keeps apart.
     """
@@ -265,7 +268,7 @@ def contenders(setting: Setting, tokenizer: Any, folder: Path) -> Iterator[Conte
         everywhere = setting.device == "cpu"
         yield Contender(f"TRL, batch {batch}", make, written, scores_everywhere=everywhere)
     if setting.device == "cuda" and find_spec("flash_attn"):
-        make = trl_trainer(
-            setting, tokenizer, folder, sample, 1, sum(c.num_tokens for c in written)
-        )
+        # Room for what TRL's rows hold more than ours: the template's text behind the last reply.
+        most = sum(c.num_tokens + 8 for c in written)
+        make = trl_trainer(setting, tokenizer, folder, sample, 1, most)
         yield Contender("TRL, batch packed", make, written)

@@ -11,6 +11,8 @@ import torch
 from transformers.trainer_callback import TrainerCallback
 
 from gatt.benchmark.contenders import Contender, Setting, base_model
+from gatt.collator import features_to_combs
+from gatt.comb import IGNORE
 from gatt.flops import ModelShape
 
 
@@ -61,6 +63,7 @@ def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, A
         "seconds": timer.seconds[warm_up:],
         "loss": next(entry["loss"] for entry in trainer.state.log_history if "loss" in entry),
         "peak_bytes": peak_bytes() - held,
+        "num_supervised": num_supervised(trainer.train_dataset),
         "shape": ModelShape.of(trainer.model),
     }
     del trainer, model
@@ -68,6 +71,17 @@ def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, A
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return result
+
+
+def num_supervised(rows: Any) -> int:
+    """Return the tokens that carry loss in a trainer's own rows: this project's, or TRL's."""
+    total = 0
+    for row in rows:
+        if "documents" in row:
+            total += sum(comb.num_supervised for comb in features_to_combs(row))
+        else:
+            total += sum(label != IGNORE for label in row["labels"])
+    return total
 
 
 def start_of_peak() -> int:

@@ -118,6 +118,17 @@ def can_prefill(engine: Engine) -> bool:
     return bool(getattr(engine, "can_prefill", True))
 
 
+def forget(engine: Engine) -> None:
+    """Let an engine drop what it keeps of earlier calls, if it keeps anything.
+
+    What is computed after it does not hang on what came before: a batch that is
+    redone after an interruption repeats to the last bit.
+    """
+    drop = getattr(engine, "forget", None)
+    if drop is not None:
+        drop()
+
+
 def stream_seed(seed: int, key: str) -> int:
     """Return the 128-bit seed of a request's random stream: a hash, equal everywhere."""
     digest = hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()

@@ -37,10 +37,16 @@ def test_layouts_measure_alike_but_for_time(tmp_path: Path) -> None:
     tokenizer = tiny_tokenizer()
     found = {c.name: c for c in contenders(SETTING, tokenizer, tmp_path)}
     results = {
-        n: measure(found[n], SETTING, 1) for n in ("comb", "comb cut at 560", "expanded, batch 3")
+        n: measure(found[n], SETTING, 1)
+        for n in ("comb", "comb cut at 560", "expanded, batch 3", "TRL, batch 3")
     }
+    # TRL trains the line break behind each reply as well.
+    trl = results.pop("TRL, batch 3")
+    assert trl["num_supervised"] == results["comb"]["num_supervised"] + SETTING.turns
+    assert trl["loss"] == pytest.approx(results["comb"]["loss"], rel=0.05)
     for result in results.values():
         assert result["loss"] == pytest.approx(results["comb"]["loss"], rel=1e-5)
+        assert result["num_supervised"] == results["comb"]["num_supervised"]
         assert len(result["seconds"]) == 1
         assert result["seconds"][0] > 0
         assert result["peak_bytes"] >= 0

@@ -55,3 +55,13 @@ def test_missing_column() -> None:
     del row["documents"][0]["forks"]
     with pytest.raises(DataError, match="a training row without column 'forks'"):
         features_to_combs(row)
+
+
+def test_a_fork_past_the_trunk_names_the_document() -> None:
+    good, bad = (Comb((1, 2), (X, X), (Branch(2, (3,), (3,)),)) for _ in range(2))
+    row = combs_to_features([good, bad])
+    row["documents"][1]["forks"] = [3]
+    with pytest.raises(
+        DataError, match="document 2 of a training row: branch 1 forks after token 3"
+    ):
+        features_to_combs(row)

@@ -220,6 +220,17 @@ def test_one_call_encodes_what_a_group_shares_once(tokenizer):
     assert engine.counters.num_encoded_tokens == lengths[-1] + len(lengths)
 
 
+def test_several_draws_of_one_prompt_encode_it_once(tokenizer):
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded)
+    messages = conversation("Clara", 3)
+    requests = [GenerationRequest(f"Clara/3/{draw}", messages, group="g") for draw in range(4)]
+    together = engine.generate(requests, DRAWN)
+    assert engine.counters.num_encoded_tokens == len(encode(tokenizer, messages, True))
+    assert len({g.text for g in together}) > 1
+    assert together == [make_engine(loaded).generate([r], DRAWN)[0] for r in requests]
+
+
 def test_kept_prefixes_do_not_outgrow_their_bound(tokenizer):
     loaded = make_loaded(tokenizer)
     engine = make_engine(loaded, max_kept_tokens=10)
