@@ -18,7 +18,7 @@ from data_synth.filters.near_duplicates import SampleTargets
 from data_synth.filters.off_topic import off_topic
 from data_synth.plan import PlannedSample
 from gatt.dialogue import Dialogue, Message
-from gatt.generation.base import Engine, Generation, GenerationRequest, forget
+from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
 from gatt.instruction import Instruction
 from gatt.sample import GattSample, TargetKind, TurnTarget
 from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
@@ -86,7 +86,7 @@ def sample_batch(
         ("hinted", config.hint_attempts),
         ("prefilled", config.prefill_attempts),
     )
-    kinds = [kind for kind, num in draws for _ in range(num)]
+    kinds = [k for k, num in draws if k != "prefilled" or can_prefill(engine) for _ in range(num)]
     sampling = config.sampling.params(seed)
     adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):

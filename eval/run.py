@@ -31,7 +31,6 @@ from gatt.records import RecordStore, atomic_write_json, atomic_write_text, read
 from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
-from gatt.weights import adapter_digest, model_digest
 
 ROLLOUTS_FILE = "rollouts.jsonl"
 """One line per arm, history and case: the unit of resuming."""
@@ -74,7 +73,7 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
         return made[0]
 
     catalog = config.instructions.load()
-    model_weights = "" if engine else model_digest(config.engine.model)
+    model_weights = "" if engine else config.engine.weights_digest()
     dialogues, source = _dialogues(config, get_engine, model_weights)
     cases = make_cases(config, catalog, dialogues)
     triggers = _triggers(config, catalog, dialogues, cases)
@@ -158,9 +157,8 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in ("output_dir", "batch_cases"):
         del settings[key]
-    for key in ("device", "max_rows", "max_cache_tokens"):
-        del settings["engine"][key]
-    weights = {name: adapter_digest(folder) for name, folder in _adapters(config).items()}
+    settings["engine"] = config.engine.decisive()
+    weights = {n: config.engine.adapter_digest(at) for n, at in _adapters(config).items()}
     return settings | {"verifiers": verifier_versions(), "adapter_weights": weights}
 
 

@@ -67,6 +67,14 @@ class Work:
         )
 
 
+def hides_pairs(config: Any, length: int) -> bool:
+    """Whether sliding windows of a model hide pairs of a row of that length, which `Work` counts."""
+    text = config.get_text_config()
+    window = getattr(text, "sliding_window", None)
+    types = getattr(text, "layer_types", None)
+    return bool(window and window < length and (types is None or "sliding_attention" in types))
+
+
 def work_of(combs: Sequence[Comb], *, scores_everywhere: bool = False) -> Work:
     """Return the work of rows: combs, or plain sequences (combs without branches).
 

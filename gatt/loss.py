@@ -5,7 +5,8 @@ Shapes: B rows, T tokens, N supervised tokens, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -31,7 +32,8 @@ def supervised_logits(
 
     Args:
         model: a causal LM of transformers (or PEFT around it) whose forward
-            takes `logits_to_keep` as a tensor of positions. Packed rows need
+            takes `logits_to_keep` as a tensor of positions, and whose LM head is its
+            output embedding. Packed rows need
             `gatt.attention.backend.enable_comb_attention` first.
         batch: of `gatt.collator.GattCollator`, on the model's device.
         backend: what computes the attention of packed rows.
@@ -59,22 +61,39 @@ def supervised_logits(
             # Any 4-D mask keeps transformers from making one of its own; nothing reads it.
             "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=labels_BT.device),
         }
-        rows = torch.zeros_like(supervised)
         targets_N = labels_BT[0][supervised]
     else:
-        rows, columns = (labels_BT[:, 1:] != IGNORE).nonzero(as_tuple=True)
-        sources = columns
+        rows, sources = (labels_BT[:, 1:] != IGNORE).nonzero(as_tuple=True)
         inputs = {"attention_mask": batch["attention_mask"]}
-        targets_N = labels_BT[rows, columns + 1]
+        targets_N = labels_BT[rows, sources + 1]
     # One position at least, so that a batch without target stays in the graph (DDP waits for it).
     kept, index = torch.unique(sources, return_inverse=True)
     if not len(kept):
         kept = torch.zeros(1, dtype=torch.long, device=labels_BT.device)
-    output = model(input_ids=batch["input_ids"], logits_to_keep=kept, use_cache=False, **inputs)
-    is_one_to_one = len(labels_BT) == 1 and len(kept) == len(sources)
-    if is_one_to_one and not in_order:
+    inputs |= {"input_ids": batch["input_ids"], "logits_to_keep": kept, "use_cache": False}
+    if len(labels_BT) > 1:
+        with _head_at(model, rows, index):
+            return model(**inputs).logits[0], targets_N
+    output = model(**inputs)
+    if len(kept) == len(sources) and not in_order:
         return output.logits[0], torch.empty_like(targets_N).scatter_(0, index, targets_N)
-    return output.logits[rows, index], targets_N
+    return output.logits[0, index], targets_N
+
+
+@contextmanager
+def _head_at(model: Any, rows_N: torch.Tensor, columns_N: torch.Tensor) -> Iterator[None]:
+    """Let the LM head score one position of one row each, in place of all rows at all columns.
+
+    Rows of a batch end at different columns, and `logits_to_keep` is one list for all.
+    """
+    head = getattr(model, "module", model).get_output_embeddings()
+    handle = head.register_forward_pre_hook(
+        lambda _, hidden: (hidden[0][rows_N, columns_N][None], *hidden[1:])
+    )
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:

@@ -269,6 +269,11 @@ def arguments() -> argparse.Namespace:
         "--only", metavar="CONTENDER", help="time this one alone, print one JSON line"
     )
     args = parser.parse_args()
+    for name in ("turns", "rounds", "exchange_tokens", "reply_tokens"):
+        if getattr(args, name) < 1:
+            parser.error(
+                f"--{name.replace('_', '-')} is {getattr(args, name)}: expected at least 1"
+            )
     if args.warm_up is None:
         args.warm_up = int(args.device == "cuda")
     return args

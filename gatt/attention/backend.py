@@ -132,7 +132,7 @@ def window_of(module: Any, sliding_window: int | None) -> int | None:
     """Return the sliding window of an attention layer, which some models do not hand over."""
     if sliding_window is not None:
         return sliding_window
-    config = getattr(module, "config", None)
+    config: Any = getattr(module, "config", None)
     types = getattr(config, "layer_types", None)
     if types and types[module.layer_idx] == SLIDING:
         window: int | None = config.sliding_window

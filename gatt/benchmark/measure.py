@@ -13,7 +13,8 @@ from transformers.trainer_callback import TrainerCallback
 from gatt.benchmark.contenders import Contender, Setting, base_model
 from gatt.collator import features_to_combs
 from gatt.comb import IGNORE
-from gatt.flops import ModelShape
+from gatt.errors import ConfigError
+from gatt.flops import ModelShape, hides_pairs
 
 
 class StepTimer(TrainerCallback):  # type: ignore[misc]
@@ -50,11 +51,17 @@ def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, A
     for weight in model.parameters():
         # Copied from the mapped file, or the first step would seem to take their memory.
         weight.data = weight.data.clone()
+    longest = max(row.num_tokens for row in contender.rows)
+    if hides_pairs(model.config, longest):
+        raise ConfigError(
+            f"--model {setting.model}: its sliding window is shorter than a row of {longest} tokens, "
+            "and the arithmetic bound does not count windows: take fewer --turns or another model"
+        )
     trainer = contender.make_trainer(model)
     timer = StepTimer()
     trainer.add_callback(timer)
     held = start_of_peak()
-    row = torch.ones(1, max(r.num_tokens for r in contender.rows), dtype=torch.long)
+    row = torch.ones(1, longest, dtype=torch.long)
     output = trainer.model(input_ids=row.to(setting.device), use_cache=False, logits_to_keep=1)
     output.logits.sum().backward()
     trainer.model.zero_grad()

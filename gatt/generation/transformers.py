@@ -191,9 +191,9 @@ class TransformersEngine:
         self._prefill(unread, logits, cache, prefixes, rows, sizes)
         first = torch.stack([logits[row.index] for row in rows])
         read_again = {
-            row.index: prefix
+            group.continued.index: prefix
             for group, prefix in zip(batch, prefixes, strict=True)
-            if (row := group.continued) is not None
+            if group.continued
         }
 
         def retire(row: Row, index: int) -> None:
@@ -344,7 +344,9 @@ class TransformersEngine:
         step = RowStep(cache, tokens, prefixes, spans_of(sizes), forks_R, device)
         return self._forward(step, 1)[:, -1]
 
-    def _forward(self, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor) -> Any:
+    def _forward(
+        self, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor
+    ) -> torch.Tensor:
         """Return the logits `[B, positions, V]` of a step at the positions to keep."""
         output = self.model(
             input_ids=step.input_ids,
@@ -354,7 +356,8 @@ class TransformersEngine:
             prefix_step=step,
         )
         step.commit()
-        return output.logits
+        logits: torch.Tensor = output.logits
+        return logits
 
     def _finish(self, row: Row) -> Generation:
         is_stopped = bool(row.output) and row.output[-1] in self.stop_ids

@@ -6,9 +6,10 @@ import torch
 from hypothesis import given, settings
 from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import LlamaConfig, MistralConfig
 
 from gatt.comb import IGNORE, Branch, Comb, expand, pack
-from gatt.flops import ModelShape, Work, work_of
+from gatt.flops import ModelShape, Work, hides_pairs, work_of
 from tests.support.random_combs import combs
 from tests.support.tiny import tiny_llama, tiny_tokenizer
 from tests.unit.gatt.attention.test_geometry import geometry_of
@@ -50,3 +51,22 @@ def test_operations_are_those_that_torch_counts() -> None:
     # The first layer's input needs no gradient: of seven matrices, three take it there.
     assert 0.85 * expected < products <= expected
     assert shape.attention == 2 * 4 * 8
+
+
+def test_operations_of_attention_are_those_that_torch_counts() -> None:
+    """Two products forward, four back, each over all pairs: without a mask, so the square."""
+    heads, length, size = 3, 40, 16
+    tensors = [torch.randn(1, heads, length, size, requires_grad=True) for _ in range(3)]
+    query, key, value = tensors
+    with FlopCounterMode(display=False) as counter:
+        weights = (query @ key.transpose(-1, -2)).softmax(-1)
+        (weights @ value).sum().backward()
+    shape = ModelShape(linear=0, adapter=0, head=0, attention=heads * size)
+    expected = Work(num_tokens=length, num_pairs=length * length, num_scored=0).flops(shape)
+    assert counter.get_total_flops() == expected
+
+
+def test_windows_shorter_than_a_row_hide_pairs() -> None:
+    assert not hides_pairs(LlamaConfig(), 10_000)
+    assert hides_pairs(MistralConfig(sliding_window=128), 129)
+    assert not hides_pairs(MistralConfig(sliding_window=128), 128)

@@ -1,0 +1,56 @@
+"""The LM head scores supervised positions only, in every layout."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gatt.attention.backend import enable_comb_attention
+from gatt.collator import GattCollator, combs_to_features
+from gatt.comb import IGNORE, Branch, Comb, expand
+from gatt.loss import summed_loss, supervised_logits
+from tests.support.tiny import tiny_llama, tiny_tokenizer
+
+COMB = Comb(
+    tuple(range(10, 30)),
+    (IGNORE,) * 20,
+    (Branch(5, (40, 41, 42), (40, 41, 42)), Branch(20, (43, 44), (43, 44))),
+)
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_the_head_scores_as_many_positions_as_there_are_targets(layout) -> None:
+    model = tiny_llama(tiny_tokenizer())
+    scored: list[torch.Size] = []
+    model.lm_head.register_forward_hook(lambda *call: scored.append(call[-1].shape))
+    combs = [COMB]
+    if layout == "expanded":
+        combs = expand(COMB)
+        assert len({c.num_tokens for c in combs}) > 1
+    else:
+        enable_comb_attention(model)
+    batch = GattCollator(0, layout)([combs_to_features([c]) for c in combs])
+    logits, labels = supervised_logits(model, batch)
+    assert [shape[:2].numel() for shape in scored] == [5]
+    assert logits.shape[0] == len(labels) == 5
+    assert sorted(labels.tolist()) == [40, 41, 42, 43, 44]
+
+
+def test_rows_without_a_target_stay_in_the_graph_and_cost_nothing() -> None:
+    model = tiny_llama(tiny_tokenizer())
+    rows = [Comb((1, 2, 3), (IGNORE,) * 3), Comb((1, 2), (IGNORE,) * 2)]
+    batch = GattCollator(0, "expanded")([combs_to_features([c]) for c in rows])
+    loss = summed_loss(*supervised_logits(model, batch))
+    assert loss.item() == 0
+    loss.backward()
+    gradients = [p.grad for p in model.model.layers.parameters()]
+    assert all(g is not None and not g.any() for g in gradients)
+
+
+def test_the_head_is_as_before_after_a_failure() -> None:
+    model = tiny_llama(tiny_tokenizer())
+    batch = GattCollator(0, "expanded")([combs_to_features([c]) for c in expand(COMB)])
+    batch["input_ids"] = batch["input_ids"] + 10**6
+    with pytest.raises(IndexError):
+        supervised_logits(model, batch)
+    assert not model.lm_head._forward_pre_hooks
