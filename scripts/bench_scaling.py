@@ -53,17 +53,22 @@ def main() -> None:
                 seconds[kind][turns].append(measure(turns, name, args))
                 console.print(f"round {number + 1} of {args.rounds}: {turns} turns, {kind}: "
                               f"{seconds[kind][turns][-1]:.2f} s")  # fmt: skip
-    rows = [
-        {
-            "turns": turns,
-            **{
-                f"{kind}_seconds": statistics.median(found[turns])
-                for kind, found in seconds.items()
-            },
-        }
-        for turns in sorted(args.turns)
+            save(seconds, args)
+    print_table(rows_of(seconds), args)
+
+
+def rows_of(seconds: dict[str, dict[int, list[float]]]) -> list[dict[str, Any]]:
+    """Return the medians of the lengths that have been timed."""
+    lengths = sorted(n for n in seconds["comb"] if all(found[n] for found in seconds.values()))
+    return [
+        {"turns": n} | {f"{kind}_seconds": statistics.median(f[n]) for kind, f in seconds.items()}
+        for n in lengths
     ]
-    print_table(rows, args)
+
+
+def save(seconds: dict[str, dict[int, list[float]]], args: argparse.Namespace) -> None:
+    """Write and draw what has been timed so far: the longest take most of the time."""
+    rows = rows_of(seconds)
     if args.json:
         report = {
             "rows": rows, "seconds": seconds, "provenance": provenance(),
