@@ -139,10 +139,11 @@ class BuiltRows:
     rows: tuple[Comb, ...]
     """Without branches; the loss is on the reply that ends the row."""
     num_targets: int
+    """Targets that could be encoded, in every mode of supervision as in `BuiltSample`."""
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all rows."""
     dropped_targets: tuple[str, ...]
-    """One reason per target that could not be encoded or does not fit."""
+    """One reason per target, or own reply to learn, that could not be encoded or does not fit."""
 
 
 def build_expanded(
@@ -169,28 +170,37 @@ def build_expanded(
     """
     if supervise not in SUPERVISE:
         raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
-    rows, problems = [], []
-    num_targets = num_exchanges_dropped = 0
-    for turn in range(1, sample.dialogue.num_turns + 1):
-        target = sample.targets[turn - 1].reply
-        # As in the comb: the history of the last prompt ends before the last turn's own reply.
-        own = sample.dialogue.replies[turn - 1] if turn < sample.dialogue.num_turns else None
-        replies = (
-            (target, supervise != "context_only", True),
-            (own, supervise != "last_turn", False),
-        )
-        for reply, is_supervised, is_target in replies:
-            if reply is None or not is_supervised:
-                continue
-            try:
-                row, num_dropped = _row(tokenizer, sample, turn, reply, placement, max_length)
-            except DataError as error:
-                problems.append(str(error))
-                continue
-            rows.append(row)
-            num_targets += is_target
-            num_exchanges_dropped += num_dropped
-    return BuiltRows(tuple(rows), num_targets, num_exchanges_dropped, tuple(problems))
+    problems: list[str] = []
+
+    def build(turn: int, reply: str) -> list[tuple[Comb, int]]:
+        """Return the row of a reply with its dropped exchanges; none where it does not go."""
+        try:
+            return [_row(tokenizer, sample, turn, reply, placement, max_length)]
+        except DataError as error:
+            problems.append(str(error))
+            return []
+
+    # In every mode: they decide how far the dialogue's own replies are learned.
+    targets = {
+        target.turn: row
+        for target in sample.targets
+        if target.reply is not None
+        for row in build(target.turn, target.reply)
+    }
+    last = max(targets, default=0)
+    built: list[tuple[Comb, int]] = []
+    for turn in range(1, last + 1):
+        if turn in targets and supervise != "context_only":
+            built.append(targets[turn])
+        # As in the comb: the history of the last target ends before that turn's own reply.
+        if turn < last and supervise != "last_turn":
+            built += build(turn, sample.dialogue.replies[turn - 1])
+    return BuiltRows(
+        rows=tuple(row for row, _ in built),
+        num_targets=len(targets),
+        num_exchanges_dropped=sum(num_dropped for _, num_dropped in built),
+        dropped_targets=tuple(problems),
+    )
 
 
 def _row(

@@ -16,7 +16,7 @@ from gatt.comb import IGNORE, Comb, expand, fold, split_to_fit
 from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
 from gatt.packing import best_fit
 from gatt.sample import GattSample, with_sampled_history
-from gatt.supervision import build_combs, build_expanded
+from gatt.supervision import BuiltRows, BuiltSample, build_combs, build_expanded
 from gatt.train_config import TrainConfig
 from gatt.views import Placement
 
@@ -31,10 +31,11 @@ class RowReport:
     num_samples: int = 0
     """Samples that were read."""
     num_used: int = 0
-    """Samples that gave at least one row."""
+    """Samples that gave at least one token with loss."""
     num_rows: int = 0
+    """In the comb layout also those without loss, which every mode of supervision has alike."""
     num_targets: int = 0
-    """Target replies in the rows."""
+    """Target replies of the samples used; with `context_only` they carry no loss."""
     num_tokens: int = 0
     num_supervised_tokens: int = 0
     num_exchanges_dropped: int = 0
@@ -127,18 +128,24 @@ def build_rows(
         A dataset with the columns of `gatt.collator.combs_to_features`.
 
     Raises:
-        TrainingError: no sample is left, or no token carries loss.
+        TrainingError: no sample is left with a token that carries loss.
         ConfigError: see `choose_layout`.
         TemplateError: the tokenizer has no chat template.
     """
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
+    if config.pack_rows and layout == "expanded":
+        log.warning(
+            "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
+            "row; set pack_rows to false to raise per_device_train_batch_size"
+        )
     placement = usable_placement(config.placement, facts)
     combs: list[Comb] = []
     report: dict[str, int] = Counter()
     kinds: Counter[str] = Counter()
     families: Counter[str] = Counter()
     dropped = _Dropped()
+    shortened: list[str] = []
     for sample in samples:
         report["num_samples"] += 1
         try:
@@ -151,24 +158,20 @@ def build_rows(
             continue
         for problem in problems:
             dropped.add(problem)
-        if not rows:
-            continue
         combs += [comb for comb, _ in rows]
+        if not any(comb.num_supervised for comb, _ in rows):
+            continue
         report["num_used"] += 1
         for name, count in counts.items():
             report[name] += count
+        if counts["num_exchanges_dropped"]:
+            shortened.append(sample.id)
         families[sample.family] += 1
         kinds.update(t.kind for t in sample.targets if t.kind is not None)
-    num_supervised = sum(c.num_supervised for c in combs)
-    if not combs:
+    if not report["num_used"]:
         raise TrainingError(
             f"no sample left of {report['num_samples']}{dropped.as_text()}: loosen what drops "
             "them, or make more with `gatt synth`"
-        )
-    if not num_supervised:
-        raise TrainingError(
-            f"no token carries loss in {len(combs)} rows with supervise={config.supervise!r}: "
-            "expected targets (last_turn) or dialogues of two turns and more (context_only)"
         )
     documents = [[comb] for comb in combs]
     if config.pack_rows and layout == "comb":
@@ -183,7 +186,7 @@ def build_rows(
         num_rows=len(documents),
         num_targets=report["num_targets"],
         num_tokens=sum(c.num_tokens for c in combs),
-        num_supervised_tokens=num_supervised,
+        num_supervised_tokens=sum(c.num_supervised for c in combs),
         num_exchanges_dropped=report["num_exchanges_dropped"],
         num_padding_rows=num_padding,
         kinds=kinds,
@@ -191,6 +194,12 @@ def build_rows(
         dropped=dropped.counts,
     )
     dropped.say()
+    if shortened:
+        log.warning(
+            "max_length %d: %d samples lost %d exchanges, the oldest after turn 1, counted for "
+            "each prompt (first: sample %r): raise max_length to keep them",
+            config.max_length, len(shortened), result.num_exchanges_dropped, shortened[0],
+        )  # fmt: skip
     padding = [Comb((tokenizer.pad_token_id,), (IGNORE,))]
     return _dataset([*documents, *[padding] * num_padding]), result
 
@@ -206,6 +215,8 @@ def rows_of(
     """Return the rows of one sample, counts, and a message per target left out.
 
     With each row stand the turns of the comb that it is from; none where no trunk is shared.
+    A sample without a token that carries loss gives a message in every layout; in the comb
+    layout its row stays, so that a control trains in the same steps.
 
     Raises:
         DataError: the sample gives no row.
@@ -220,36 +231,41 @@ def rows_of(
         sample = with_sampled_history(sample)
     if sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
+    built: BuiltRows | BuiltSample
+    rows: list[tuple[Comb, tuple[int, ...]]] = []
     if not facts.is_prefix_preserving:
-        written = build_expanded(
+        built = build_expanded(
             tokenizer, sample, placement=placement, supervise=config.supervise,
             max_length=config.max_length,
         )  # fmt: skip
-        counts = {
-            "num_targets": written.num_targets,
-            "num_exchanges_dropped": written.num_exchanges_dropped,
-        }
-        return [(row, ()) for row in written.rows], counts, list(written.dropped_targets)
-    built = build_combs(
-        tokenizer, sample, placement=placement, supervise=config.supervise,
-        max_length=config.max_length,
-    )  # fmt: skip
-    rows: list[tuple[Comb, tuple[int, ...]]] = []
-    for part in built.parts if built.num_targets else ():
-        if layout == "expanded":
-            rows += [(row, part.turns) for row in expand(part.comb)]
-        else:
+        rows += [(row, ()) for row in built.rows]
+    else:
+        built = build_combs(
+            tokenizer, sample, placement=placement, supervise=config.supervise,
+            max_length=config.max_length,
+        )  # fmt: skip
+        for part in built.parts if built.num_targets else ():
+            if layout == "expanded":
+                rows += [(row, part.turns) for row in expand(part.comb)]
+                continue
             comb = fold(part.comb) if is_sampled else part.comb
             try:
                 fitting = split_to_fit(comb, config.max_tokens_per_row)
             except DataError as error:
                 raise DataError(f"{where}: {error}") from None
             rows += [(row, part.turns) for row in fitting]
+    problems = list(built.dropped_targets)
+    # Where no target was left, the problems say why.
+    if built.num_targets and not any(row.num_supervised for row, _ in rows):
+        problems.append(
+            f"{where}: no reply of its own before its last target that supervise "
+            f"{config.supervise!r} could train on: expected a target at turn 2 or later"
+        )
     counts = {
         "num_targets": built.num_targets,
         "num_exchanges_dropped": built.num_exchanges_dropped,
     }
-    return rows, counts, list(built.dropped_targets)
+    return rows, counts, problems
 
 
 class _Dropped:

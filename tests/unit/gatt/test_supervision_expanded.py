@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 import pytest
 
 from gatt.comb import IGNORE, Comb, expand
 from gatt.errors import DataError
-from gatt.supervision import build_combs, build_expanded
+from gatt.supervision import SUPERVISE, Supervise, build_combs, build_expanded
 from tests.support.tiny import CHATML, REWRITING, sample, tiny_tokenizer
 
 
@@ -17,6 +20,16 @@ def texts(tokenizer: object, row: Comb) -> tuple[str, str]:
     assert row.trunk_labels[start:] == row.trunk[start:]
     decode = tokenizer.decode  # type: ignore[attr-defined]
     return decode(row.trunk[:start]), decode(row.trunk[start:])
+
+
+def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
+    """Return each supervised token with all that stands before it."""
+    return Counter(
+        (row.trunk[:index], label)
+        for row in rows
+        for index, label in enumerate(row.trunk_labels)
+        if label != IGNORE
+    )
 
 
 def test_rewritten_history_is_what_the_model_will_see() -> None:
@@ -63,6 +76,30 @@ def test_equals_the_expanded_comb_where_prefixes_are_kept(max_length: int | None
         assert "Always answer in French." in text
         assert "on day 2" not in text
         assert len(built.rows[1].trunk) <= max_length
+
+
+@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize(
+    "targets",
+    [
+        ["Oui.", "Non.", "Oui.", "Non."],
+        ["Oui.", None, None, None],
+        [None, "Oui.", None, None],
+        [None, None, "Oui.", None],
+        # The last target cannot be encoded: what stands before it is in no prompt then.
+        ["Oui.", None, None, "Non <|im_end|>."],
+        ["Oui <|im_end|>.", None, None, None],
+    ],
+)
+def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Supervise) -> None:
+    """Own replies up to the last turn with a target and not further, whatever the template."""
+    tokenizer, one = tiny_tokenizer(CHATML), sample(1, 4, targets=targets)
+    combs = build_combs(tokenizer, one, supervise=supervise)
+    built = build_expanded(tokenizer, one, supervise=supervise)
+    expected = learned(row for part in combs.parts for row in expand(part.comb))
+    assert learned(built.rows) == expected
+    assert built.num_targets == combs.num_targets
+    assert built.dropped_targets == combs.dropped_targets
 
 
 @pytest.mark.parametrize(

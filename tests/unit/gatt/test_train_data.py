@@ -170,10 +170,27 @@ def test_what_is_left_out_is_counted_by_reason(caplog: pytest.LogCaptureFixture)
     assert "dropped 2: no turn has a target reply (first: sample 's-2'" in caplog.text
 
 
-def test_the_length_policy_is_counted() -> None:
-    _, report = build([sample(1, 4), sample(2, 1)], max_length=150, max_tokens_per_row=500)
+@pytest.mark.parametrize("template", [CHATML, REWRITING])
+def test_the_length_policy_is_counted_and_named(
+    template: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = [sample(2, 1), sample(1, 4), sample(3, 4)]
+    _, report = build(
+        samples, template, layout="auto" if template == CHATML else "expanded",
+        max_length=170, max_tokens_per_row=500,
+    )  # fmt: skip
     assert report.num_exchanges_dropped > 0
-    assert report.num_used == 2
+    assert report.num_used == 3
+    said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert said == [
+        f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges, the oldest after "
+        "turn 1, counted for each prompt (first: sample 's-1'): raise max_length to keep them"
+    ]
+
+
+def test_nothing_is_said_of_samples_that_fit(caplog: pytest.LogCaptureFixture) -> None:
+    build([sample(1, 4)])
+    assert not caplog.records
 
 
 def test_a_long_comb_is_split_between_its_turns() -> None:
@@ -194,11 +211,40 @@ def test_no_sample_left() -> None:
         build([sample(1, 1, targets=[None])])
 
 
-def test_zero_supervised_tokens() -> None:
+NOTHING_TO_LEARN = (
+    "no reply of its own before its last target that supervise 'context_only' could train on"
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "layout", "supervised"),
+    [
+        # The rows of `last_turn`: without loss they keep the steps of the control the same.
+        (CHATML, "comb", [False, True, False]),
+        # All own replies of the sample in one row.
+        (CHATML, "expanded", [True]),
+        (REWRITING, "auto", [True, True]),
+    ],
+)
+def test_a_sample_without_a_token_to_learn_is_counted_alike_in_all_layouts(
+    template: str, layout: str, supervised: list[bool], caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = [sample(1, 3, targets=["Oui.", None, None]), sample(2, 3), sample(3, 1)]
+    rows, report = build(samples, template, layout=layout, supervise="context_only")
+    assert dict(report.dropped) == {NOTHING_TO_LEARN: 2}
+    assert (report.num_samples, report.num_used, report.num_targets) == (3, 1, 3)
+    assert [features_to_combs(row)[0].num_supervised > 0 for row in rows] == supervised
+    assert report.num_rows == len(supervised)
+    assert dict(report.families) == {"language": 1}
+    assert f"dropped 2: {NOTHING_TO_LEARN} (first: sample 's-1'" in caplog.text
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_zero_supervised_tokens(layout: str) -> None:
     with pytest.raises(
-        TrainingError, match="no token carries loss in 1 rows with supervise='context_only'"
+        TrainingError, match=rf"no sample left of 1 \(dropped 1: {NOTHING_TO_LEARN}\): loosen"
     ):
-        build([sample(1, 1)], supervise="context_only")
+        build([sample(1, 1)], supervise="context_only", layout=layout)
 
 
 def test_no_chat_template() -> None:
@@ -230,6 +276,27 @@ def test_rows_are_filled_with_dialogues() -> None:
     assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
     alone = [c for row in single for c in features_to_combs(row)]
     assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
+
+
+@pytest.mark.parametrize(("template", "layout"), [(CHATML, "expanded"), (REWRITING, "auto")])
+def test_pack_rows_without_packed_rows_is_said_once(
+    template: str, layout: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = [sample(i, 2) for i in range(3)]
+    for pack_rows in (True, False):
+        caplog.clear()
+        _, report = build(samples, template, layout=layout, pack_rows=pack_rows)
+        assert report.num_rows == 6
+        said = [r.getMessage() for r in caplog.records if "pack_rows" in r.getMessage()]
+        assert said == pack_rows * [
+            "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
+            "row; set pack_rows to false to raise per_device_train_batch_size"
+        ]
+
+
+def test_pack_rows_that_packs_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    build([sample(i, 2) for i in range(3)], pack_rows=True)
+    assert not caplog.records
 
 
 def test_sampled_history_is_one_plain_sequence() -> None:
