@@ -130,8 +130,10 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         store: of `open_store`.
 
     Raises:
+        ConfigError: several GPUs for one process, settings that the model or the device
+            cannot take, or an adapter that does not fit.
         DataError: broken samples, with file and line.
-        TrainingError: no sample or no supervised token is left.
+        TrainingError: no sample is left with a token that carries loss.
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no usable chat template.
     """
@@ -140,13 +142,19 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     from gatt.trainer import GattTrainer
 
     # What the user can mend is found before a model is loaded.
+    if args.n_gpu > 1:
+        raise ConfigError(
+            f"one process sees {args.n_gpu} GPUs, expected one a process: start it with "
+            "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
+        )
     inspect_template(load_tokenizer(config.model))
     samples = list(_samples(config))
+    # Packed rows, which eager never takes, bring an attention of their own.
+    is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
     loaded = load_model(
         config.model,
         dtype="bfloat16" if args.bf16 else "float32",
-        # Packed rows bring an attention of their own, whatever the model was loaded with.
-        attn_implementation=config.attn_implementation if config.layout == "expanded" else None,
+        attn_implementation=config.attn_implementation if is_plain else None,
     )
     model, peft_config = loaded.model, None
     rows, report = build_rows(
@@ -163,6 +171,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         report.num_used, report.num_rows, report.layout, report.num_targets,
         report.num_supervised_tokens, report.num_tokens,
     )  # fmt: skip
+    if report.layout == "expanded" and config.attn_implementation is not None:
+        _set_attention(model, config.attn_implementation)
     if config.init_adapter is not None:
         model = attach_adapter(
             model, config.init_adapter, base_name=config.model, is_trainable=True
@@ -175,11 +185,33 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             model, config, args, rows,
             tokenizer=loaded.tokenizer, layout=report.layout, peft_config=peft_config,
         )  # fmt: skip
+    except ConfigError:
+        raise
     except ValueError as error:
         raise ConfigError(
             f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
         ) from None
     return Prepared(trainer, report, store)
+
+
+def _set_attention(model: Any, attn_implementation: str) -> None:
+    """Give a causal LM an attention of transformers, for plain rows; nothing where it has it.
+
+    Raises:
+        ConfigError: the model does not have it.
+    """
+    try:
+        if model.config._attn_implementation != attn_implementation:
+            model.set_attn_implementation(attn_implementation)
+        # A model whose attention is not exchangeable stays as it is, without an error.
+        has_it = model.config._attn_implementation == attn_implementation
+    except (ValueError, ImportError):
+        has_it = False
+    if not has_it:
+        raise ConfigError(
+            f"attn_implementation is {attn_implementation!r}: {type(model).__name__} does not have "
+            "it for plain rows (layout 'expanded'): use another, or null for the model's default"
+        )
 
 
 def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:

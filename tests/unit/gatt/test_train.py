@@ -13,17 +13,32 @@ import pytest
 import torch
 from peft import PeftModel
 from safetensors.torch import load_file
-from transformers import MixtralConfig, MixtralForCausalLM
+from transformers import (
+    FalconConfig,
+    FalconForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
+)
 
 from gatt import cli
 from gatt.collator import features_to_combs
 from gatt.config import save_config
 from gatt.errors import ConfigError, DataError, ModelError, StoreError, TemplateError, TrainingError
+from gatt.models import LoadedModel, load_model
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
 from gatt.train_store import TrainStore, digest, is_complete
 from gatt.trainer import GattTrainer, training_arguments
-from tests.support.tiny import sample, save_tiny_model, tiny_llama, tiny_tokenizer, write_samples
+from tests.support.tiny import (
+    REWRITING,
+    sample,
+    save_tiny_model,
+    tiny_llama,
+    tiny_tokenizer,
+    write_samples,
+)
 
 
 @pytest.fixture(scope="module")
@@ -285,8 +300,94 @@ def test_a_mixture_of_experts_trains_on_our_loss_alone(make: Any, tmp_path: Path
     assert result.num_steps == 2
 
 
-def test_unknown_target_modules(make: Any) -> None:
+def attention_of(trainer: GattTrainer) -> str:
+    return str(trainer.model.config._attn_implementation)
 
+
+def test_eager_attention_falls_back_to_plain_rows_and_is_what_trains(make: Any) -> None:
+    trainer = ready(make(attn_implementation="eager"))
+    assert attention_of(trainer) == "eager"
+    assert trainer.train().global_step == 2
+
+
+@pytest.mark.parametrize("wanted", ["sdpa", "flex_attention"])
+def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    def load_eager(name: str, **settings: Any) -> LoadedModel:
+        return load_model(name, **{**settings, "attn_implementation": "eager"})
+
+    # Else SDPA is what a Llama has anyway.
+    monkeypatch.setattr("gatt.train.load_model", load_eager)
+    # As on CUDA: FlexAttention is not refused.
+    monkeypatch.setattr("gatt.trainer.choose_backend", lambda *_: "split")
+    folder = save_tiny_model(tmp_path / "rewriting", REWRITING)
+    trainer = ready(make(model=str(folder), attn_implementation=wanted))
+    assert attention_of(trainer) == wanted
+
+
+def test_packed_rows_keep_their_own_attention(make: Any) -> None:
+    assert attention_of(ready(make(attn_implementation="sdpa"))) == "gatt_comb"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings", "wanted"),
+    [
+        (MambaForCausalLM, MambaConfig(hidden_size=32, num_hidden_layers=1), "sdpa"),
+        (
+            FalconForCausalLM,
+            FalconConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4),
+            # It cannot be exchanged there, which transformers only warns of.
+            "flex_attention",
+        ),
+    ],
+)
+def test_an_attention_that_the_model_of_plain_rows_does_not_have(
+    make: Any, tmp_path: Path, architecture: Any, settings: Any, wanted: str
+) -> None:
+    tokenizer = tiny_tokenizer()
+    settings.vocab_size = len(tokenizer)
+    tokenizer.save_pretrained(tmp_path / "model")
+    architecture(settings).save_pretrained(tmp_path / "model")
+    with pytest.raises(
+        ConfigError,
+        match=rf"^attn_implementation is '{wanted}': {architecture.__name__} does not have it for "
+        r"plain rows \(layout 'expanded'\): use another, or null for the model's default$",
+    ):
+        ready(make(model=str(tmp_path / "model"), attn_implementation=wanted))
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_flex_attention_on_cpu_is_no_matter_of_lora(
+    make: Any, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    with pytest.raises(
+        ConfigError, match=r"^attn_implementation is 'flex_attention': it trains on CUDA only: use"
+    ):
+        ready(make(attn_implementation="flex_attention", layout=layout))
+
+
+def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: Any, **__: Any) -> None:
+        pytest.fail("the model was loaded")
+
+    config = make()
+    args = training_arguments(config)
+    # What transformers finds with two visible GPUs and no launcher.
+    args._n_gpu = 2
+    monkeypatch.setattr("gatt.train.load_model", load)
+    with pytest.raises(
+        ConfigError,
+        match=r"^one process sees 2 GPUs, expected one a process: start it with `accelerate launch "
+        r"-m gatt\.train`, or make one visible with CUDA_VISIBLE_DEVICES=0$",
+    ):
+        prepare(config, args, open_store(config, args))
+
+
+def test_unknown_target_modules(make: Any) -> None:
     with pytest.raises(ConfigError, match=r"the adapter does not fit .*: check lora"):
         train(make(lora=LoraSettings(target_modules=("nowhere",))))
 
