@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tiny import tiny_tokenizer
+from tests.support.tiny import save_tiny_model
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +28,7 @@ KEYS = {
 
 
 def test_a_small_run_prints_a_table_and_writes_the_figures(tmp_path: Path) -> None:
-    tiny_tokenizer().save_pretrained(tmp_path / "tokenizer")
+    save_tiny_model(tmp_path / "tokenizer")
     words = [
         sys.executable, str(SCRIPT), "--model", "random-llama:tiny", "--device", "cpu",
         "--tokenizer", str(tmp_path / "tokenizer"), "--turns", "3", "--rounds", "1",
