@@ -12,6 +12,8 @@ from gatt.cli import main
 
 def run(words: list[str]) -> int:
     """Run `gatt synth` with the given words; the end of standard input interrupts it as Ctrl-C."""
+    # What a shell starts in the background inherits a SIGINT that is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_input, daemon=True).start()
     return main(["synth", *words])
 

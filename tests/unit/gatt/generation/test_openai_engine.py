@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -183,6 +184,15 @@ def test_callers_in_threads_and_in_event_loops_are_served() -> None:
     assert sorted(g.text for g in found) == sorted(expected)
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Tests in the background of a shell inherit a SIGINT that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_ctrl_c_ends_the_call_and_leaves_the_engine_usable() -> None:
     with FaultyServer(lambda a: "hang" if a.nth == 0 else "ok") as server:
         engine = engine_for(server, timeout_seconds=20.0)
