@@ -306,8 +306,10 @@ def _special_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 def shared_length(first: Sequence[object], second: Sequence[object]) -> int:
     """Return how many leading items two sequences have in common."""
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    for index, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            return index
+    return min(len(first), len(second))
 
 
 def _name(tokenizer: Tokenizer) -> str:

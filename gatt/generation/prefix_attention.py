@@ -308,3 +308,25 @@ def prefix_implementation(model: Any) -> Iterator[None]:
         yield
     finally:
         config._attn_implementation = before
+
+
+def run_step(
+    model: Any, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor = 1
+) -> torch.Tensor:
+    """Return the logits `[B, positions, V]` of a step at the positions to keep; what is new is held.
+
+    Args:
+        model: under `prefix_implementation`.
+        step: the forward.
+        logits_to_keep: how many last positions, or which.
+    """
+    output = model(
+        input_ids=step.input_ids,
+        position_ids=step.position_ids,
+        use_cache=False,
+        logits_to_keep=logits_to_keep,
+        prefix_step=step,
+    )
+    step.commit()
+    logits: torch.Tensor = output.logits
+    return logits

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from gatt.chat_template import shared_length
 from gatt.generation.base import GenerationRequest
 
 MIN_SHARED_TOKENS = 64
@@ -70,7 +71,7 @@ def plan_groups(rows: Iterable[Row]) -> list[Group]:
         main = max(members, key=lambda r: (not r.request.is_aside, len(r.prompt)))
         together = []
         for row in members:
-            fork = num_common(row.prompt, main.prompt)
+            fork = shared_length(row.prompt, main.prompt)
             if row is main or _is_worth_sharing(fork, len(row.prompt)):
                 row.fork = fork
                 together.append(row)
@@ -163,11 +164,3 @@ def spans_of(sizes: Sequence[int]) -> list[tuple[int, int]]:
         spans.append((end, end + size))
         end += size
     return spans
-
-
-def num_common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return how many first tokens the two have in common."""
-    for index, (x, y) in enumerate(zip(first, second, strict=False)):
-        if x != y:
-            return index
-    return min(len(first), len(second))

@@ -7,7 +7,12 @@ from typing import Any
 import torch
 
 from gatt.attention.packable import MOST_ERROR, MOST_ERROR_BF16, why_not_packable
-from gatt.generation.prefix_attention import AppendStep, RowStep, prefix_implementation
+from gatt.generation.prefix_attention import (
+    AppendStep,
+    RowStep,
+    prefix_implementation,
+    run_step,
+)
 from gatt.generation.prefix_cache import Prefix, RowCache
 
 
@@ -51,21 +56,12 @@ def sharing_error(model: Any) -> float:
     forks = torch.tensor([11, 9], device=device)
     found = []
     with prefix_implementation(model):
-
-        def forward(step: AppendStep | RowStep) -> torch.Tensor:
-            output = model(
-                input_ids=step.input_ids, position_ids=step.position_ids, use_cache=False,
-                logits_to_keep=1, prefix_step=step,
-            )  # fmt: skip
-            step.commit()
-            logits: torch.Tensor = output.logits[:, -1]
-            return logits
-
         for part in (rows[0][:5], rows[0][5:11]):
-            forward(AppendStep([prefix], [part], device))
+            run_step(model, AppendStep([prefix], [part], device))
         tokens = [rows[0][11:], rows[1][9:]]
         for position in range(3):
-            found.append(forward(RowStep(cache, tokens, [prefix], [(0, 2)], forks, device)))
+            step = RowStep(cache, tokens, [prefix], [(0, 2)], forks, device)
+            found.append(run_step(model, step)[:, -1])
             if position < 2:
                 tokens = [[reply[position]] for reply in replies]
     shared = torch.stack(found, dim=1).float()

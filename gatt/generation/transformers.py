@@ -19,18 +19,22 @@ from typing import Any
 
 import torch
 
-from gatt.chat_template import encode, render, stop_token_ids
+from gatt.chat_template import encode, render, shared_length, stop_token_ids
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream
-from gatt.generation.prefix_attention import AppendStep, RowStep, prefix_implementation
+from gatt.generation.prefix_attention import (
+    AppendStep,
+    RowStep,
+    prefix_implementation,
+    run_step,
+)
 from gatt.generation.prefix_cache import Prefix, RowCache
 from gatt.generation.reencoding import generate_by_reencoding
 from gatt.generation.rows import (
     Group,
     Row,
     like_lengths,
-    num_common,
     pieces,
     plan_batches,
     plan_groups,
@@ -290,7 +294,7 @@ class TransformersEngine:
         for group in batch:
             prefix = self._kept.pop((adapter, group.name), None) if group.name else None
             prefix = prefix or Prefix()
-            prefix.cut(num_common(group.prefix, prefix.ids))
+            prefix.cut(shared_length(group.prefix, prefix.ids))
             prefixes.append(prefix)
             ends.append({})
             for row in (r for r in group.rows if r.fork == len(r.prompt)):
@@ -318,7 +322,7 @@ class TransformersEngine:
             wanted = [(place, rows) for place, rows in at if rows]
             # One position at least: none would mean all.
             kept = torch.tensor([place for place, _ in wanted] or [0], device=self.model.device)
-            found = self._forward(step, kept)[0]
+            found = run_step(self.model, step, kept)[0]
             for one, (_, rows) in zip(found, wanted, strict=False):
                 logits |= {row.index: one for row in rows}
         return prefixes, logits
@@ -342,22 +346,7 @@ class TransformersEngine:
         device = self.model.device
         forks_R = torch.tensor([row.fork for row in rows], device=device)
         step = RowStep(cache, tokens, prefixes, spans_of(sizes), forks_R, device)
-        return self._forward(step, 1)[:, -1]
-
-    def _forward(
-        self, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor
-    ) -> torch.Tensor:
-        """Return the logits `[B, positions, V]` of a step at the positions to keep."""
-        output = self.model(
-            input_ids=step.input_ids,
-            position_ids=step.position_ids,
-            use_cache=False,
-            logits_to_keep=logits_to_keep,
-            prefix_step=step,
-        )
-        step.commit()
-        logits: torch.Tensor = output.logits
-        return logits
+        return run_step(self.model, step)[:, -1]
 
     def _finish(self, row: Row) -> Generation:
         is_stopped = bool(row.output) and row.output[-1] in self.stop_ids
