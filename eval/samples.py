@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -17,11 +17,13 @@ from gatt.verifiers.base import Status, Verdict
 History = Literal["reference", "own"]
 Kind = Literal["turn", "probe"]
 SampleSplit = Literal["train", "heldout_value", "heldout_family", "none"]
+Expected = Literal["kept", "released"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "history": get_args(History),
     "kind": get_args(Kind),
     "split": (*SPLITS, "none"),
+    "expected": get_args(Expected),
     "finish": get_args(FinishReason),
     "status": get_args(Status),
 }
@@ -57,6 +59,17 @@ class Sample:
     finish: FinishReason
     status: Status
     verdicts: tuple[Verdict, ...]
+    loose: Status | None = None
+    """The status with IFEval's leniency (a first or last line, or asterisks, do not count); None where
+    only the strict one was asked for."""
+    event: str | None = None
+    """What the user does at this turn besides talking, such as `quoted_instruction`; None: nothing."""
+    expected: Expected = "kept"
+    """`released`: the instruction no longer holds here, and a reply that follows it has failed."""
+    completion: Verdict | None = None
+    """Whether the reply still answers what was asked; None where that was not measured."""
+    judge: Verdict | None = None
+    """What the judge model says; `undecided` where it gave no verdict, None where it was not asked."""
 
     def __post_init__(self) -> None:
         for key in TEXTS:
@@ -68,9 +81,13 @@ class Sample:
             if getattr(self, key) not in known:
                 found = getattr(self, key)
                 raise DataError(f"{key!r} is {found!r}: expected one of {', '.join(known)}")
-        for key, expected in (("reply", "a string"), ("reference", "a string or null")):
-            value = getattr(self, key)
-            if not isinstance(value, str) and not (key == "reference" and value is None):
+        if self.loose is not None and self.loose not in CHOICES["status"]:
+            raise DataError(
+                f"'loose' is {self.loose!r}: expected null or one of {', '.join(CHOICES['status'])}"
+            )
+        for key in ("reply", "reference", "event"):
+            value, expected = getattr(self, key), "a string" + " or null" * (key != "reply")
+            if not isinstance(value, str) and (key == "reply" or value is not None):
                 raise DataError(f"{key!r} is {type(value).__name__}: expected {expected}")
         if (self.instruction is None) != (self.split == "none"):
             given = "no instruction" if self.instruction is None else "an instruction"
@@ -97,6 +114,9 @@ class Sample:
         raw = {f.name: getattr(self, f.name) for f in fields(self)}
         raw["instruction"] = self.instruction.as_dict() if self.instruction else None
         raw["verdicts"] = [v.as_dict() for v in self.verdicts]
+        for name in ("completion", "judge"):
+            verdict = getattr(self, name)
+            raw[name] = verdict.as_dict() if verdict else None
         return raw
 
     @classmethod
@@ -114,9 +134,10 @@ class Sample:
             if key not in known:
                 hint = did_you_mean(key, known, f" (known: {', '.join(known)})")
                 raise DataError(f"unknown key {key!r}{hint}")
-        missing = [key for key in known if key not in raw]
+        required = [f.name for f in fields(cls) if f.default is MISSING]
+        missing = [key for key in required if key not in raw]
         if missing:
-            raise DataError(f"no {missing[0]!r}: expected all of {', '.join(known)}")
+            raise DataError(f"no {missing[0]!r}: expected all of {', '.join(required)}")
         where = f"arm {raw['arm']!r}, dialogue {raw['dialogue']!r}, turn {raw['turn']!r}"
         try:
             return cls(
@@ -124,6 +145,8 @@ class Sample:
                     **raw,
                     "instruction": _parse_instruction(raw["instruction"]),
                     "verdicts": _parse_verdicts(raw["verdicts"]),
+                    "completion": _parse_optional(raw.get("completion"), "'completion'"),
+                    "judge": _parse_optional(raw.get("judge"), "'judge'"),
                 }
             )
         except DataError as error:
@@ -167,24 +190,29 @@ def _parse_instruction(raw: object) -> Instruction | None:
 def _parse_verdicts(raw: object) -> tuple[Verdict, ...]:
     if not isinstance(raw, list | tuple):
         raise DataError(f"'verdicts' is {type(raw).__name__}: expected a list")
-    verdicts = []
-    for index, item in enumerate(raw, start=1):
-        try:
-            span = item["span"]
-            verdict = Verdict(
-                status=item["status"],
-                evidence=item["evidence"],
-                verifier=item["verifier"],
-                version=item["version"],
-                span=(int(span[0]), int(span[1])) if span else None,
-            )
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise DataError(f"verdict {index} is broken: {problem}") from None
-        if verdict.status not in CHOICES["status"]:
-            raise DataError(
-                f"verdict {index}: 'status' is {verdict.status!r}: expected one of "
-                f"{', '.join(CHOICES['status'])}"
-            )
-        verdicts.append(verdict)
-    return tuple(verdicts)
+    return tuple(_parse_verdict(item, f"verdict {n}") for n, item in enumerate(raw, start=1))
+
+
+def _parse_optional(raw: object, name: str) -> Verdict | None:
+    return None if raw is None else _parse_verdict(raw, name)
+
+
+def _parse_verdict(raw: Any, name: str) -> Verdict:
+    try:
+        span = raw["span"]
+        verdict = Verdict(
+            status=raw["status"],
+            evidence=raw["evidence"],
+            verifier=raw["verifier"],
+            version=raw["version"],
+            span=(int(span[0]), int(span[1])) if span else None,
+        )
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{name} is broken: {problem}") from None
+    if verdict.status not in CHOICES["status"]:
+        raise DataError(
+            f"{name}: 'status' is {verdict.status!r}: expected one of "
+            f"{', '.join(CHOICES['status'])}"
+        )
+    return verdict
