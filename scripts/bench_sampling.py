@@ -34,12 +34,14 @@ from gatt.benchmark.sampling import (
     by_engine,
     by_generate,
     by_generate_batch,
+    endless_engine,
     num_distinct,
     roll_out_by_engine,
     roll_out_by_generate,
     seconds_of,
 )
 from gatt.errors import GattError
+from gatt.generation.transformers import EngineCounters
 from gatt.models import EMBEDDED, LoadedModel, load_model
 from gatt.provenance import provenance
 
@@ -74,8 +76,9 @@ def time_turns(
 ) -> dict[str, Any]:
     """Time the replies to every turn of one dialogue."""
     prompts = all_turns(loaded, setting)
+    engine = endless_engine(loaded)
     work: dict[str, Callable[[], Any]] = {
-        "engine": lambda: by_engine(loaded, setting),
+        "engine": lambda: by_engine(engine, setting),
         **{
             f"generate, batch {batch}": lambda batch=batch: by_generate(
                 loaded, prompts, batch, setting.new_tokens
@@ -84,7 +87,7 @@ def time_turns(
         },
         "generate_batch": lambda: by_generate_batch(loaded, prompts, setting.new_tokens),
     }
-    by_engine(loaded, replace(setting, turns=2, new_tokens=2))
+    by_engine(engine, replace(setting, turns=2, new_tokens=2))
     seconds: dict[str, list[float]] = {name: [] for name in [*work, "bound"]}
     for number in range(args.rounds):
         for name, run in work.items():
@@ -94,7 +97,8 @@ def time_turns(
             say(number, args.rounds, name, seconds[name][-1])
         seconds["bound"].append(bound(loaded, prompts, setting.new_tokens))
         say(number, args.rounds, "bound", seconds["bound"][-1])
-    engine = by_engine(loaded, setting)
+    engine.counters = EngineCounters()
+    by_engine(engine, setting)
     median = {name: statistics.median(found) for name, found in seconds.items()}
     report = {
         "sampling_vs_generate": median[best(seconds)] / median["engine"],
@@ -125,10 +129,12 @@ def time_roll_outs(
     }
     fastest = min(trial, key=lambda batch: trial[batch])
     Console(stderr=True).print(f"one turn by generate at batch sizes: {trial}")
+    tokens = setting.turns * (setting.user_tokens + setting.new_tokens + 32) * num
+    engine = endless_engine(loaded, 2 * tokens)
     seconds: dict[str, list[float]] = {"engine": [], f"generate, batch {fastest}": []}
     for number in range(args.rounds):
         for name, run in (
-            ("engine", lambda: roll_out_by_engine(loaded, setting, num)),
+            ("engine", lambda: roll_out_by_engine(engine, setting, num)),
             (
                 f"generate, batch {fastest}",
                 lambda: roll_out_by_generate(loaded, setting, num, fastest),
@@ -140,6 +146,7 @@ def time_roll_outs(
     report = {
         "rollout_vs_generate": median[f"generate, batch {fastest}"] / median["engine"],
         "rollout_dialogues": num,
+        "rollout_counters": asdict(engine.counters),
         "rollout_trial_seconds": trial,
         "rollout_seconds": seconds,
     }
@@ -190,7 +197,7 @@ def arguments() -> argparse.Namespace:
         "--reply-tokens", type=int, default=27, help="of a text in the history (default: 27)"
     )
     parser.add_argument(
-        "--batch-sizes", type=int, nargs="+", default=[5, 10, 20], help="of generate"
+        "--batch-sizes", type=int, nargs="+", default=[2, 5, 10, 20], help="of generate"
     )
     parser.add_argument("--dialogues", type=int, default=32, help="to roll out (default: 32)")
     parser.add_argument("--rollout-batch-sizes", type=int, nargs="+", default=[8, 16, 32])

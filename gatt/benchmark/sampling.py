@@ -70,21 +70,23 @@ def num_distinct(prompts: Sequence[Sequence[int]]) -> int:
 
 
 def endless_engine(loaded: LoadedModel, max_tokens: int = 24_000) -> TransformersEngine:
-    """Return an engine that remembers nothing yet, and whose replies never end early."""
+    """Return an engine whose replies never end early.
+
+    It is made once, as the model is loaded once: making it tries the model on some tokens.
+    """
     engine = TransformersEngine(loaded, max_cache_tokens=max_tokens, max_kept_tokens=max_tokens)
     engine.stop_ids = frozenset()
     return engine
 
 
-def by_engine(loaded: LoadedModel, setting: SamplingSetting) -> TransformersEngine:
-    """Answer all turns with this project's engine; return it, for its counters."""
-    engine = endless_engine(loaded)
+def by_engine(engine: TransformersEngine, setting: SamplingSetting) -> None:
+    """Answer all turns with this project's engine, which is to remember nothing of them."""
+    engine.forget()
     requests = [
         GenerationRequest(f"d/{turn}", prompt, "d")
         for turn, prompt in enumerate(prompts_of(conversation("d", setting)), start=1)
     ]
     engine.generate(requests, _greedy(setting))
-    return engine
 
 
 def by_generate(
@@ -142,11 +144,10 @@ def bound(loaded: LoadedModel, prompts: Sequence[Sequence[int]], new_tokens: int
 
 
 def roll_out_by_engine(
-    loaded: LoadedModel, setting: SamplingSetting, num_dialogues: int
-) -> TransformersEngine:
-    """Roll dialogues out in lock-step with this project's engine; return it, for its counters."""
-    tokens = setting.turns * (setting.user_tokens + setting.new_tokens + 32) * num_dialogues
-    engine = endless_engine(loaded, 2 * tokens)
+    engine: TransformersEngine, setting: SamplingSetting, num_dialogues: int
+) -> None:
+    """Roll dialogues out in lock-step with this project's engine."""
+    engine.forget()
     dialogues = [conversation(f"d{i}", setting) for i in range(num_dialogues)]
     said: list[list[Message]] = [[d[0]] for d in dialogues]
     for turn in range(setting.turns):
@@ -158,7 +159,6 @@ def roll_out_by_engine(
         ]
         for messages, reply in zip(said, engine.generate(requests, _greedy(setting)), strict=True):
             messages.append(Message("assistant", reply.text or "…"))
-    return engine
 
 
 def roll_out_by_generate(

@@ -24,6 +24,7 @@ from transformers import AttentionInterface
 
 from gatt.attention.backend import window_of
 from gatt.generation.prefix_cache import Prefix, RowCache
+from gatt.generation.row_attention import RowMask, Shared, row_attention
 
 IMPLEMENTATION = "gatt_prefix"
 
@@ -167,7 +168,7 @@ class RowStep:
             if end > start and max(ends[start:end])
         ]
         self._num_shared = max((length for *_, length in self._groups), default=0)
-        self._masks: dict[int | None, torch.Tensor] = {}
+        self._masks: dict[int | None, RowMask] = {}
 
     def attend(
         self,
@@ -182,44 +183,19 @@ class RowStep:
     ) -> torch.Tensor:
         """Return the attention output `[R, S, H, D]`; see `PrefixStep`."""
         self._cache.write(layer, key, value, self._columns_RS)
-        own_keys, own_values = self._cache.read(layer, self._num_own)
-        if not self._groups:
-            mask = self._mask(window)[:, None]
-            return _attention(
-                query, own_keys, own_values, mask, scale=scale, softcap=softcap
-            ).transpose(1, 2)
-        rows, heads, columns, size = query.shape
-        kv_heads, shared = key.shape[1], self._num_shared
-        repeat = heads // kv_heads
-        query_RKQD = (query * scale).reshape(rows, kv_heads, repeat * columns, size)
-        scores = query.new_empty(rows, kv_heads, repeat * columns, shared + self._num_own)
-        scores[..., shared:] = query_RKQD @ own_keys.transpose(-1, -2)
-        for prefix, start, end, length in self._groups:
-            keys = prefix.read(layer, 0, length)[0]
-            stacked = query_RKQD[start:end].transpose(0, 1).reshape(kv_heads, -1, size)
-            found = (stacked @ keys.transpose(-1, -2)).view(kv_heads, end - start, -1, length)
-            scores[start:end, ..., :length] = found.transpose(0, 1)
-        if softcap is not None:
-            scores = softcap * torch.tanh(scores / softcap)
-        # What no product filled holds anything, NaN included: the mask covers it.
-        split = scores.view(rows, kv_heads, repeat, columns, -1)
-        split.masked_fill_(~self._mask(window)[:, None, None], torch.finfo(query.dtype).min)
-        precise = torch.promote_types(query.dtype, torch.float32)
-        weights = scores.softmax(dim=-1, dtype=precise).to(query.dtype)
-        output = weights[..., shared:] @ own_values
-        for prefix, start, end, length in self._groups:
-            values = prefix.read(layer, 0, length)[1]
-            on_prefix = weights[start:end, ..., :length].transpose(0, 1)
-            found = on_prefix.reshape(kv_heads, -1, length) @ values
-            output[start:end] += found.view(kv_heads, end - start, -1, size).transpose(0, 1)
-        return output.view(rows, heads, columns, size).transpose(1, 2)
+        own = self._cache.read(layer, self._num_own)
+        shared = [
+            Shared(start, end, *prefix.read(layer, 0, length))
+            for prefix, start, end, length in self._groups
+        ]
+        mask = self._mask(window, query.shape[1] // key.shape[1], query.dtype)
+        return row_attention(query, own, shared, mask, scale=scale, softcap=softcap)
 
     def commit(self) -> None:
         """Count the new tokens as held, after the forward."""
         self._cache.lengths = self._cache.lengths + self._counts_R
 
-    def _mask(self, window: int | None) -> torch.Tensor:
-        """Return which of the shared and own columns each new token sees, `[R, S, L + M]`."""
+    def _mask(self, window: int | None, repeat: int, dtype: torch.dtype) -> RowMask:
         if window not in self._masks:
             device = self.input_ids.device
             own = torch.arange(self._num_own, device=device)
@@ -232,7 +208,8 @@ class RowStep:
                 at = self.position_ids[:, :, None]
                 seen_own = seen_own & (at - self._forks_R[:, None, None] - own < window)
                 seen_shared = seen_shared & (at - shared < window)
-            self._masks[window] = torch.cat((seen_shared, seen_own), dim=-1)
+            seen = torch.cat((seen_shared, seen_own), dim=-1)
+            self._masks[window] = RowMask(seen, self._num_shared, repeat, dtype)
         return self._masks[window]
 
 

@@ -1,0 +1,165 @@
+"""Attention of rows to what they share, where it lies, and to what they hold of their own.
+
+Rows that continue one prefix are multiplied with its keys and values together;
+nothing shared is copied. On the CPU both parts go through torch's flash kernel,
+and the sums of their weights, which it also gives, join them; elsewhere, and
+with a softcap, the scores of both parts stand side by side under one softmax.
+
+Shapes: R rows, S new tokens a row, H query heads, K key/value heads, D head
+size, Q = H / K * S queries of a key head, L tokens of the longest prefix, M own
+tokens, P tokens of one prefix, N rows that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the neighbouring rows `[start, end)` share, in one layer."""
+
+    start: int
+    end: int
+    keys: torch.Tensor
+    """`[K, P, D]`."""
+    values: torch.Tensor
+
+
+class RowMask:
+    """Which of the shared and own columns each new token sees; layers of one window share it.
+
+    Args:
+        seen: `[R, S, L + M]`.
+        num_shared: L.
+        repeat: query heads a key head.
+        dtype: of the queries.
+    """
+
+    def __init__(
+        self, seen: torch.Tensor, num_shared: int, repeat: int, dtype: torch.dtype
+    ) -> None:
+        self.seen = seen
+        self.num_shared = num_shared
+        self._repeat = repeat
+        self._dtype = dtype
+        self._of_prefix: dict[tuple[int, int, int], torch.Tensor] = {}
+
+    @cached_property
+    def own(self) -> torch.Tensor:
+        """What is added to the scores of own tokens, `[R, 1, Q, M]`."""
+        return self._added(self.seen[..., self.num_shared :])[:, None]
+
+    def of_prefix(self, start: int, end: int, length: int) -> torch.Tensor:
+        """Return what is added to the scores of a prefix, `[1, 1, N * Q, P]`."""
+        key = (start, end, length)
+        if key not in self._of_prefix:
+            added = self._added(self.seen[start:end, :, :length])
+            self._of_prefix[key] = added.reshape(1, 1, -1, length)
+        return self._of_prefix[key]
+
+    def _added(self, seen: torch.Tensor) -> torch.Tensor:
+        # Finite: a row that sees nothing of a part gives numbers there, and weighs them with zero.
+        least = torch.finfo(self._dtype).min / 2
+        added = torch.zeros(seen.shape, dtype=self._dtype, device=seen.device)
+        added.masked_fill_(~seen, least)
+        return added.repeat(1, self._repeat, 1)
+
+
+def row_attention(
+    query: torch.Tensor,
+    own: tuple[torch.Tensor, torch.Tensor],
+    shared: Sequence[Shared],
+    mask: RowMask,
+    *,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Return the attention output `[R, S, H, D]`.
+
+    Args:
+        query: `[R, H, S, D]`.
+        own: keys and values `[R, K, M, D]`.
+        shared: of all rows that share something, in order.
+        mask: what is seen.
+        scale: factor of the scores.
+        softcap: scores are bent to stay below it (Gemma 2).
+    """
+    rows, heads, columns, size = query.shape
+    kv_heads = own[0].shape[1]
+    folded = query.reshape(rows, kv_heads, heads // kv_heads * columns, size)
+    if query.device.type == "cpu" and softcap is None:
+        output = _joined(folded, own, shared, mask, scale)
+    else:
+        output = _side_by_side(folded, own, shared, mask, scale, softcap)
+    return output.view(rows, heads, columns, size).transpose(1, 2)
+
+
+def _joined(
+    query: torch.Tensor,
+    own: tuple[torch.Tensor, torch.Tensor],
+    shared: Sequence[Shared],
+    mask: RowMask,
+    scale: float,
+) -> torch.Tensor:
+    """Return the output `[R, K, Q, D]` by the flash kernel, part by part."""
+    flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    _, kv_heads, queries, size = query.shape
+    output: torch.Tensor
+    output, log_sum = flash(query, *own, attn_mask=mask.own, scale=scale)
+    # The caller folds heads and tokens apart again; the kernel's own order does not allow it.
+    output = output.contiguous()
+    for part in shared:
+        span = slice(part.start, part.end)
+        stacked = query[span].transpose(0, 1).reshape(1, kv_heads, -1, size)
+        added = mask.of_prefix(part.start, part.end, part.keys.shape[1])
+        found, its_sum = flash(
+            stacked, part.keys[None], part.values[None], attn_mask=added, scale=scale
+        )
+        found = found.view(kv_heads, -1, queries, size).transpose(0, 1)
+        its_sum = its_sum.view(kv_heads, -1, queries).transpose(0, 1)
+        weight = torch.sigmoid(its_sum - log_sum[span])[..., None].to(found.dtype)
+        output[span] = torch.lerp(output[span], found, weight)
+    return output
+
+
+def _side_by_side(
+    query: torch.Tensor,
+    own: tuple[torch.Tensor, torch.Tensor],
+    shared: Sequence[Shared],
+    mask: RowMask,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Return the output `[R, K, Q, D]` by plain products, on any device."""
+    rows, kv_heads, queries, size = query.shape
+    own_keys, own_values = own
+    num_shared, columns = mask.num_shared, mask.seen.shape[1]
+    query = query * scale
+    scores = query.new_empty(rows, kv_heads, queries, num_shared + own_keys.shape[2])
+    scores[..., num_shared:] = query @ own_keys.transpose(-1, -2)
+    for part in shared:
+        stacked = query[part.start : part.end].transpose(0, 1).reshape(kv_heads, -1, size)
+        found = stacked @ part.keys.transpose(-1, -2)
+        length = part.keys.shape[1]
+        scores[part.start : part.end, ..., :length] = found.view(
+            kv_heads, -1, queries, length
+        ).transpose(0, 1)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    # What no product filled holds anything, NaN included: the mask covers it.
+    split = scores.view(rows, kv_heads, queries // columns, columns, -1)
+    split.masked_fill_(~mask.seen[:, None, None], torch.finfo(query.dtype).min)
+    precise = torch.promote_types(query.dtype, torch.float32)
+    weights = scores.softmax(dim=-1, dtype=precise).to(query.dtype)
+    output = weights[..., num_shared:] @ own_values
+    for part in shared:
+        length = part.keys.shape[1]
+        on_prefix = weights[part.start : part.end, ..., :length].transpose(0, 1)
+        found = on_prefix.reshape(kv_heads, -1, length) @ part.values
+        output[part.start : part.end] += found.view(kv_heads, -1, queries, size).transpose(0, 1)
+    return output
