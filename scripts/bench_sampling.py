@@ -1,13 +1,14 @@
 """Time this project's sampling against padded `generate` and `generate_batch` of transformers.
 
-    python scripts/bench_sampling.py --json results/sampling/turns_20.json
-    python scripts/bench_sampling.py --only rollout --rounds 1 --json results/sampling/rollout.json
+    python scripts/bench_sampling.py --part turns --json results/sampling/turns_20.json
+    python scripts/bench_sampling.py --part rollout --rounds 1 --json results/sampling/rollout.json
 
 First the replies to every turn of one dialogue; then roll-outs, in which each dialogue reads its own
-replies. The contenders take turns and give replies of the same number of tokens; quoted are medians, of
-`generate` those of its best batch size: the first round tries all, for roll-outs on the prompts of the
-middle turn. The bound is what must be done at least: plain passes over the distinct prompt tokens in one
-row, then over as many steps as a reply has tokens, without any history to attend to.
+replies. The contenders take turns and give replies of the same number of tokens; each is measured after
+a small warm-up, on a CPU in a process of its own. Quoted are medians, of `generate` those of its best
+batch size: the first round tries all, for roll-outs on the prompts of the middle turn. The bound is what
+must be done at least: plain passes over the distinct prompt tokens in one row, then over as many steps
+as a reply has tokens, without any history to attend to.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -42,26 +45,26 @@ from gatt.benchmark.sampling import (
 )
 from gatt.errors import GattError
 from gatt.generation.transformers import EngineCounters
-from gatt.models import EMBEDDED, LoadedModel, load_model
+from gatt.models import EMBEDDED, LoadedModel, load_model, load_tokenizer
 from gatt.provenance import provenance
 
 PARTS = ("turns", "rollout")
+ENGINE, GENERATE_BATCH, BOUND = "engine", "generate_batch", "bound"
+GENERATE, TRIAL = "generate, batch ", "middle turn by generate, batch "
 
 
 def main() -> None:
-    """Run the benchmark."""
+    """Run the benchmark, or one contender of it."""
     args = arguments()
     set_verbosity_error()
-    loaded = load_model(args.model, device=args.device)
-    setting = SamplingSetting(
-        turns=args.turns, new_tokens=args.new_tokens, user_tokens=args.user_tokens,
-        reply_tokens=args.reply_tokens, seed=args.seed,
-    )  # fmt: skip
+    if args.only:
+        print(json.dumps(measure(args.part, args.only, args)))
+        return
     report: dict[str, Any] = {}
-    if args.only != "rollout":
-        report |= time_turns(loaded, setting, args)
-    if args.only != "turns":
-        report |= time_roll_outs(loaded, setting, args)
+    if args.part != "rollout":
+        report |= time_turns(args)
+    if args.part != "turns":
+        report |= time_roll_outs(args)
     report |= {
         "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
         "provenance": provenance(),
@@ -71,99 +74,139 @@ def main() -> None:
         args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
-def time_turns(
-    loaded: LoadedModel, setting: SamplingSetting, args: argparse.Namespace
-) -> dict[str, Any]:
+def measure(part: str, name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the seconds of a contender in this process, and the engine's counters."""
+    loaded = load_model(args.model, device=args.device)
+    setting = setting_of(args)
+    small = replace(setting, turns=2, new_tokens=2)
+    engine = endless_engine(loaded, tokens_held(args)) if name == ENGINE else None
+    work = work_of(part, name, loaded, engine)
+    work(small, min(2, args.dialogues))
+    if engine:
+        engine.counters = EngineCounters()
+    found: dict[str, Any] = {"seconds": seconds_of(lambda: work(setting, args.dialogues))}
+    return found | ({"counters": asdict(engine.counters)} if engine else {})
+
+
+def work_of(
+    part: str, name: str, loaded: LoadedModel, engine: Any
+) -> Callable[[SamplingSetting, int], Any]:
+    """Return what a contender does with a setting and a number of dialogues."""
+    batch = int(name.rpartition(" ")[2]) if name.startswith((GENERATE, TRIAL)) else 0
+    if name.startswith(TRIAL):
+        return lambda s, num: by_generate(
+            loaded,
+            [all_turns(loaded.tokenizer, replace(s, turns=max(1, s.turns // 2)))[-1]] * num,
+            batch,
+            s.new_tokens,
+        )
+    if part == "rollout":
+        if engine:
+            return lambda s, num: roll_out_by_engine(engine, s, num)
+        return lambda s, num: roll_out_by_generate(loaded, s, num, batch)
+    if engine:
+        return lambda s, _: by_engine(engine, s)
+    if name == GENERATE_BATCH:
+        return lambda s, _: by_generate_batch(loaded, all_turns(loaded.tokenizer, s), s.new_tokens)
+    if name == BOUND:
+        return lambda s, _: bound(loaded, all_turns(loaded.tokenizer, s), s.new_tokens)
+    return lambda s, _: by_generate(loaded, all_turns(loaded.tokenizer, s), batch, s.new_tokens)
+
+
+def measured(part: str, name: str, args: argparse.Namespace, number: int) -> dict[str, Any]:
+    """Measure a contender, on a CPU in a process of its own: one keeps the memory it once took."""
+    if args.device != "cpu":
+        found = measure(part, name, args)
+    else:
+        words = [
+            sys.executable, __file__, "--part", part, "--only", name, "--model", args.model,
+            "--turns", str(args.turns), "--new-tokens", str(args.new_tokens),
+            "--user-tokens", str(args.user_tokens), "--reply-tokens", str(args.reply_tokens),
+            "--dialogues", str(args.dialogues), "--seed", str(args.seed),
+        ]  # fmt: skip
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+            raise SystemExit(f"{name}: {last[0]}")
+        found = json.loads(done.stdout.strip().splitlines()[-1])
+    said = f"round {number + 1} of {args.rounds}: {part}: {name}: {found['seconds']:.2f} s"
+    Console(stderr=True).print(said)
+    return found
+
+
+def time_turns(args: argparse.Namespace) -> dict[str, Any]:
     """Time the replies to every turn of one dialogue."""
-    prompts = all_turns(loaded, setting)
-    engine = endless_engine(loaded)
-    work: dict[str, Callable[[], Any]] = {
-        "engine": lambda: by_engine(engine, setting),
-        **{
-            f"generate, batch {batch}": lambda batch=batch: by_generate(
-                loaded, prompts, batch, setting.new_tokens
-            )
-            for batch in args.batch_sizes
-        },
-        "generate_batch": lambda: by_generate_batch(loaded, prompts, setting.new_tokens),
-    }
-    by_engine(engine, replace(setting, turns=2, new_tokens=2))
-    seconds: dict[str, list[float]] = {name: [] for name in [*work, "bound"]}
+    rivals = [f"{GENERATE}{batch}" for batch in args.batch_sizes]
+    names = [ENGINE, *rivals, GENERATE_BATCH, BOUND]
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    counters: dict[str, int] = {}
     for number in range(args.rounds):
-        for name, run in work.items():
-            if number and name.startswith("generate,") and name != best(seconds):
+        for name in names:
+            if number and name in rivals and name != best(seconds):
                 continue
-            seconds[name].append(seconds_of(run))
-            say(number, args.rounds, name, seconds[name][-1])
-        seconds["bound"].append(bound(loaded, prompts, setting.new_tokens))
-        say(number, args.rounds, "bound", seconds["bound"][-1])
-    engine.counters = EngineCounters()
-    by_engine(engine, setting)
+            found = measured("turns", name, args, number)
+            seconds[name].append(found["seconds"])
+            counters = found.get("counters", counters)
     median = {name: statistics.median(found) for name, found in seconds.items()}
+    prompts = all_turns(load_tokenizer(args.model), setting_of(args))
     report = {
-        "sampling_vs_generate": median[best(seconds)] / median["engine"],
-        "sampling_vs_generate_batch": median["generate_batch"] / median["engine"],
-        "fraction_of_bound": median["bound"] / median["engine"],
+        "sampling_vs_generate": median[best(seconds)] / median[ENGINE],
+        "sampling_vs_generate_batch": median[GENERATE_BATCH] / median[ENGINE],
+        "fraction_of_bound": median[BOUND] / median[ENGINE],
         "tokens_prompts": sum(map(len, prompts)),
         "tokens_distinct": num_distinct(prompts),
-        "tokens_encoded": engine.counters.num_encoded_tokens,
-        "counters": asdict(engine.counters),
+        "tokens_encoded": counters["num_encoded_tokens"],
+        "counters": counters,
         "sampling_seconds": seconds,
     }
-    print_table(f"{args.model}: replies to {setting.turns} turns of one dialogue", seconds, report)
+    print_table(f"{args.model}: replies to {args.turns} turns of one dialogue", seconds, report)
     return report
 
 
-def time_roll_outs(
-    loaded: LoadedModel, setting: SamplingSetting, args: argparse.Namespace
-) -> dict[str, Any]:
+def time_roll_outs(args: argparse.Namespace) -> dict[str, Any]:
     """Time roll-outs of many dialogues."""
-    num = args.dialogues
-    middle = replace(setting, turns=max(1, setting.turns // 2))
-    prompt = all_turns(loaded, middle)[-1]
     trial = {
-        batch: seconds_of(
-            lambda batch=batch: by_generate(loaded, [prompt] * num, batch, setting.new_tokens)
-        )
+        batch: measured("rollout", f"{TRIAL}{batch}", args, 0)["seconds"]
         for batch in args.rollout_batch_sizes
     }
-    fastest = min(trial, key=lambda batch: trial[batch])
-    Console(stderr=True).print(f"one turn by generate at batch sizes: {trial}")
-    tokens = setting.turns * (setting.user_tokens + setting.new_tokens + 32) * num
-    engine = endless_engine(loaded, 2 * tokens)
-    seconds: dict[str, list[float]] = {"engine": [], f"generate, batch {fastest}": []}
+    rival = f"{GENERATE}{min(trial, key=lambda batch: trial[batch])}"
+    seconds: dict[str, list[float]] = {ENGINE: [], rival: []}
+    counters: dict[str, int] = {}
     for number in range(args.rounds):
-        for name, run in (
-            ("engine", lambda: roll_out_by_engine(engine, setting, num)),
-            (
-                f"generate, batch {fastest}",
-                lambda: roll_out_by_generate(loaded, setting, num, fastest),
-            ),
-        ):
-            seconds[name].append(seconds_of(run))
-            say(number, args.rounds, f"roll-outs by {name}", seconds[name][-1])
-    median = {name: statistics.median(found) for name, found in seconds.items()}
+        for name, found in seconds.items():
+            one = measured("rollout", name, args, number)
+            found.append(one["seconds"])
+            counters = one.get("counters", counters)
     report = {
-        "rollout_vs_generate": median[f"generate, batch {fastest}"] / median["engine"],
-        "rollout_dialogues": num,
-        "rollout_counters": asdict(engine.counters),
+        "rollout_vs_generate": statistics.median(seconds[rival])
+        / statistics.median(seconds[ENGINE]),
+        "rollout_dialogues": args.dialogues,
+        "rollout_counters": counters,
         "rollout_trial_seconds": trial,
         "rollout_seconds": seconds,
     }
-    title = f"{args.model}: roll-outs of {num} dialogues, {setting.turns} turns"
+    title = f"{args.model}: roll-outs of {args.dialogues} dialogues, {args.turns} turns"
     print_table(title, seconds, report)
     return report
 
 
+def setting_of(args: argparse.Namespace) -> SamplingSetting:
+    """Return what all contenders share."""
+    return SamplingSetting(
+        turns=args.turns, new_tokens=args.new_tokens, user_tokens=args.user_tokens,
+        reply_tokens=args.reply_tokens, seed=args.seed,
+    )  # fmt: skip
+
+
+def tokens_held(args: argparse.Namespace) -> int:
+    """Return room for all that the roll-outs hold, so that nothing is encoded again."""
+    return 2 * args.dialogues * args.turns * (args.user_tokens + args.new_tokens + 32)
+
+
 def best(seconds: dict[str, list[float]]) -> str:
     """Return the padded `generate` whose batch size is fastest so far."""
-    rivals = {n: s for n, s in seconds.items() if n.startswith("generate,") and s}
+    rivals = {n: s for n, s in seconds.items() if n.startswith(GENERATE) and s}
     return min(rivals, key=lambda name: statistics.median(rivals[name]))
-
-
-def say(number: int, rounds: int, name: str, seconds: float) -> None:
-    """Report one measurement."""
-    Console(stderr=True).print(f"round {number + 1} of {rounds}: {name}: {seconds:.2f} s")
 
 
 def print_table(title: str, seconds: dict[str, list[float]], report: dict[str, Any]) -> None:
@@ -171,7 +214,7 @@ def print_table(title: str, seconds: dict[str, list[float]], report: dict[str, A
     table = Table(title=title)
     for column in ("contender", "s", "rounds", "times the engine's"):
         table.add_column(column, justify="left" if column == "contender" else "right")
-    ours = statistics.median(seconds["engine"])
+    ours = statistics.median(seconds[ENGINE])
     for name, found in seconds.items():
         median = statistics.median(found)
         table.add_row(name, f"{median:.2f}", str(len(found)), f"{median / ours:.2f}")
@@ -189,7 +232,8 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--model", default=EMBEDDED, help="embedded, a folder, or a hub id")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", choices=PARTS, help="one of the two (default: both)")
+    parser.add_argument("--part", choices=PARTS, help="one of the two (default: both)")
+    parser.add_argument("--only", metavar="NAME", help="one contender of a part, once, as JSON")
     parser.add_argument("--turns", type=int, default=20, help="of a dialogue (default: 20)")
     parser.add_argument("--new-tokens", type=int, default=32, help="of a reply (default: 32)")
     parser.add_argument("--user-tokens", type=int, default=9, help="of a user's text (default: 9)")
@@ -204,7 +248,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="of all contenders (default: 5)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.only and not args.part:
+        parser.error("--only needs --part")
+    return args
 
 
 if __name__ == "__main__":

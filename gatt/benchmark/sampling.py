@@ -56,10 +56,10 @@ def prompts_of(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
     return [tuple(messages[: i + 1]) for i, m in enumerate(messages) if m.role == "user"]
 
 
-def all_turns(loaded: LoadedModel, setting: SamplingSetting) -> list[list[int]]:
+def all_turns(tokenizer: Any, setting: SamplingSetting) -> list[list[int]]:
     """Return the token ids of the prompts of one dialogue."""
     return [
-        list(encode(loaded.tokenizer, p, add_generation_prompt=True))
+        list(encode(tokenizer, p, add_generation_prompt=True))
         for p in prompts_of(conversation("d", setting))
     ]
 

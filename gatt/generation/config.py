@@ -33,14 +33,18 @@ class EngineConfig:
     """Most replies decoded together."""
     max_cache_tokens: int = 24_000
     """Most tokens whose keys and values one batch holds; bounds the memory."""
+    max_kept_tokens: int = 48_000
+    """Most tokens whose keys and values are kept from one turn of a roll-out to the next; what does not
+    fit is encoded again (the embedded model needs 46 kB for each)."""
     server: ServerConfig | None = None
     """null: a local model; else requests go to OpenAI-compatible endpoints."""
 
     def __post_init__(self) -> None:
         if self.max_rows < 1:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1")
-        if self.max_cache_tokens < 1:
-            raise ConfigError(f"max_cache_tokens is {self.max_cache_tokens}: expected at least 1")
+        for name in ("max_cache_tokens", "max_kept_tokens"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 1")
 
     def decisive(self) -> dict[str, Any]:
         """Return what decides the replies, for a run's fingerprint: not where or how fast."""
@@ -109,5 +113,8 @@ def local_engine(
     for name, folder in (adapters or {}).items():
         loaded = load_adapter(loaded, Path(folder), name)
     return TransformersEngine(
-        loaded, max_rows=config.max_rows, max_cache_tokens=config.max_cache_tokens
+        loaded,
+        max_rows=config.max_rows,
+        max_cache_tokens=config.max_cache_tokens,
+        max_kept_tokens=config.max_kept_tokens,
     )

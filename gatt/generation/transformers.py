@@ -61,6 +61,9 @@ class EngineCounters:
     """Prompt tokens that went through the model."""
     num_sampled_tokens: int = 0
     """Tokens drawn, end-of-turn tokens included."""
+    num_encoded_again: int = 0
+    """Of the encoded tokens those that an earlier call had encoded too, and that were dropped since to
+    stay within `max_kept_tokens`."""
 
 
 class TransformersEngine:
@@ -94,6 +97,7 @@ class TransformersEngine:
         self.counters = EngineCounters()
         self.stop_ids = stop_token_ids(self.tokenizer)
         self._kept: OrderedDict[tuple[str | None, str], Prefix] = OrderedDict()
+        self._dropped: dict[tuple[str | None, str], tuple[int, ...]] = {}
         with self._adapter(None):
             problem = sharing_problem(self.model)
         self.shares_prefixes = problem is None
@@ -110,6 +114,7 @@ class TransformersEngine:
     def forget(self) -> None:
         """Drop what is kept for later calls."""
         self._kept.clear()
+        self._dropped.clear()
 
     def generate(
         self,
@@ -293,7 +298,10 @@ class TransformersEngine:
         ends: list[dict[int, list[Row]]] = []
         for group in batch:
             prefix = self._kept.pop((adapter, group.name), None) if group.name else None
-            prefix = prefix or Prefix()
+            if prefix is None:
+                prefix = Prefix()
+                dropped = self._dropped.pop((adapter, group.name), ())
+                self.counters.num_encoded_again += shared_length(group.prefix, dropped)
             prefix.cut(shared_length(group.prefix, prefix.ids))
             prefixes.append(prefix)
             ends.append({})
@@ -332,7 +340,14 @@ class TransformersEngine:
             return
         self._kept[key] = prefix
         while sum(map(len, self._kept.values())) > self.max_kept_tokens:
-            self._kept.popitem(last=False)
+            oldest, dropped = self._kept.popitem(last=False)
+            if not self._dropped:
+                log.warning(
+                    "more than %d tokens of dialogues are to be kept between calls: those dropped are "
+                    "encoded again; raise max_kept_tokens, or work on fewer dialogues at once",
+                    self.max_kept_tokens,
+                )
+            self._dropped[oldest] = dropped.ids
 
     def _rows_forward(
         self,
