@@ -24,6 +24,7 @@ VERIFIERS: dict[str, str] = {
     "haiku": "gatt.verifiers.haiku:Haiku",
     "in_character": "gatt.verifiers.in_character:InCharacter",
     "json_object": "gatt.verifiers.json_object:JsonObject",
+    "judge": "gatt.verifiers.judge:Judge",
     "language": "gatt.verifiers.language:Language",
     "letter_case": "gatt.verifiers.letter_case:LetterCase",
     "likes": "gatt.verifiers.likes:Likes",

@@ -14,6 +14,7 @@ from gatt.errors import VerifierError
 from gatt.instruction import VerifierSpec
 from gatt.verifiers import VERIFIERS, Verifier, build, check_all, overall, verifier_versions
 from gatt.verifiers.base import Examples
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.junk import JUNK
 from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.table import verifier_class
@@ -40,7 +41,9 @@ def test_every_kind_is_importable_under_its_name(kind: str) -> None:
     cls = verifier_class(kind)
     assert cls.kind == kind
     assert cls.version >= 1
-    assert any(len(e.good) >= 2 and len(e.bad) >= 2 for e in cls.examples)
+    # No rule passes a reply that is left to the judge.
+    least = 0 if kind == JUDGE else 2
+    assert any(len(e.good) >= least and len(e.bad) >= 2 for e in cls.examples)
 
 
 def test_every_rule_of_the_package_is_in_the_table() -> None:
