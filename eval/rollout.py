@@ -2,13 +2,14 @@
 
 Two histories. `reference`: every judged turn is answered within the dialogue
 as it stands, so all turns of a case share one prefix. `own`: the model reads
-its own replies; all cases of a batch move forward turn by turn. Probes are
-asked off the record: in place of the user message, outside the history.
+its own replies; all cases of a batch move forward turn by turn, and go on from
+any turn. Probes are asked off the record: in place of the user message, outside
+the history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,18 +33,45 @@ class Reply:
 
 
 def roll_out(
-    engine: Engine, cases: Sequence[Case], arm: str, history: History, config: EvalConfig
-) -> list[Reply]:
-    """Return the replies of one arm to a batch of cases, by case and turn.
+    engine: Engine,
+    cases: Sequence[Case],
+    arm: str,
+    history: History,
+    config: EvalConfig,
+    said: Mapping[str, Sequence[Generation]] | None = None,
+) -> Iterator[list[Reply]]:
+    """Yield the replies of one arm to a batch of cases, step by step, in the order of the cases.
+
+    A step is what an interruption cannot cut: with reference history all replies
+    to the batch; with own history those to one turn, from 1 to the last that is
+    asked for, judged or not, since the next turn reads them.
+
+    Args:
+        engine: answers.
+        cases: of the batch.
+        arm: who answers.
+        history: what is read.
+        config: of the evaluation.
+        said: with own history, what was answered before an interruption: case id to the replies
+            to its first turns. They are not yielded again.
 
     Raises:
         GenerationError: the engine gave no reply.
     """
     adapter = arm if arm in config.adapters else None
-    run = _reference if history == "reference" else _own
-    replies = run(engine, cases, arm, adapter, config)
     order = {case.id: index for index, case in enumerate(cases)}
-    return sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
+    steps = (
+        _reference(engine, cases, arm, adapter, config)
+        if history == "reference"
+        else _own(engine, cases, arm, adapter, config, said or {})
+    )
+    for replies in steps:
+        yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
+
+
+def last_turn(config: EvalConfig) -> int:
+    """Return the last turn that is asked for."""
+    return max((*config.turns, *config.probe_turns))
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
@@ -98,7 +126,7 @@ def _has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
 
 def _reference(
     engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
-) -> list[Reply]:
+) -> Iterator[list[Reply]]:
     asked = [_ask(c, c.dialogue, turn, "turn", arm, config) for c in cases for turn in config.turns]
     asked += [
         _ask(c, c.dialogue, turn, "probe", arm, config)
@@ -106,49 +134,59 @@ def _reference(
         for turn in config.probe_turns
         if _has_probe(c, turn, config)
     ]
-    return _answer(engine, asked, adapter, config)
+    yield _answer(engine, asked, adapter, config)
 
 
 def _own(
-    engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
-) -> list[Reply]:
-    said: dict[str, list[Message]] = {c.id: [] for c in cases}
-    going = {c.id: c for c in cases}
-    kept: list[Reply] = []
-    for turn in range(1, max((*config.turns, *config.probe_turns)) + 1):
-        asked = []
-        for case in (c for c in cases if c.id not in going):
-            kept += _unanswered(case, turn, config)
-        for case in going.values():
-            said[case.id].append(Message("user", case.dialogue.user_turns[turn - 1]))
-            dialogue = Dialogue(case.dialogue.id, tuple(said[case.id]))
-            asked.append(_ask(case, dialogue, turn, "turn", arm, config))
-            if _has_probe(case, turn, config):
-                asked.append(_ask(case, dialogue, turn, "probe", arm, config))
-        if not asked:
-            continue
-        for reply in _answer(engine, asked, adapter, config):
-            if reply.kind == "probe" or turn in config.turns:
-                kept.append(reply)
-            if reply.kind == "turn":
-                if reply.generation.finish == "context_limit":
-                    del going[reply.case.id]
-                else:
-                    text = reply.generation.text.strip() or BLANK
-                    said[reply.case.id].append(Message("assistant", text))
-    return kept
+    engine: Engine,
+    cases: Sequence[Case],
+    arm: str,
+    adapter: str | None,
+    config: EvalConfig,
+    said: Mapping[str, Sequence[Generation]],
+) -> Iterator[list[Reply]]:
+    messages: dict[str, list[Message]] = {case.id: [] for case in cases}
+    full: set[str] = set()
+
+    def hear(case: Case, turn: int, generation: Generation) -> None:
+        if generation.finish == "context_limit":
+            full.add(case.id)
+        text = generation.text.strip() or BLANK
+        user = Message("user", case.dialogue.user_turns[turn - 1])
+        messages[case.id] += [user, Message("assistant", text)]
+
+    for turn in range(1, last_turn(config) + 1):
+        asked, replies = [], []
+        for case in cases:
+            known = said.get(case.id, ())
+            if turn <= len(known):
+                hear(case, turn, known[turn - 1])
+            elif case.id in full:
+                replies += _unanswered(case, turn, config)
+            else:
+                user = Message("user", case.dialogue.user_turns[turn - 1])
+                dialogue = Dialogue(case.dialogue.id, (*messages[case.id], user))
+                asked.append(_ask(case, dialogue, turn, "turn", arm, config))
+                if _has_probe(case, turn, config):
+                    asked.append(_ask(case, dialogue, turn, "probe", arm, config))
+        if asked:
+            answered = _answer(engine, asked, adapter, config)
+            for reply in answered:
+                if reply.kind == "turn":
+                    hear(reply.case, turn, reply.generation)
+            replies += answered
+        if replies:
+            yield replies
 
 
 def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
     """Return what stands for a turn behind a full context: left out, it would look like success."""
     nothing = Generation("", "context_limit", 0)
-    kept = []
-    if turn in config.turns:
-        user = case.dialogue.user_turns[turn - 1]
-        kept.append(Reply(case, turn, "turn", user, nothing))
+    user = case.dialogue.user_turns[turn - 1]
+    replies = [Reply(case, turn, "turn", user, nothing)]
     if case.probe is not None and _has_probe(case, turn, config):
-        kept.append(Reply(case, turn, "probe", case.probe.question, nothing))
-    return kept
+        replies.append(Reply(case, turn, "probe", case.probe.question, nothing))
+    return replies
 
 
 BLANK = "…"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eval.cases import Case, make_cases
-from eval.config import REMINDER, EvalConfig
-from eval.judging import judge
-from eval.metrics.curves import curves
-from eval.metrics.paired import differences
-from eval.report.render import render_report
-from eval.report.selection import SCHEMA
-from eval.rollout import roll_out
-from eval.samples import Sample
+from eval.config import EvalConfig
+from eval.results import ROLLOUTS_FILE, EvalResult, close
+from eval.rollout import last_turn, roll_out
+from eval.rollout_rows import row_keys, rows_of_step, said_so_far, token_counts, turns_of_row
+from eval.samples import History
 from eval.triggers import Triggers, find_triggers, own_replies
-from eval.vacuous import vacuous_curves
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import config_dict, fingerprint, save_config
@@ -26,27 +21,10 @@ from gatt.dialogue import Dialogue
 from gatt.generation.base import Engine, forget
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
-from gatt.provenance import provenance
-from gatt.records import RecordStore, atomic_write_json, atomic_write_text, read_records
+from gatt.records import RecordStore
 from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
-
-ROLLOUTS_FILE = "rollouts.jsonl"
-"""One line per arm, history and case: the unit of resuming."""
-SAMPLES_FILE = "samples.jsonl"
-RESULTS_FILE = "results.json"
-REPORT_FILE = "report.html"
-
-
-@dataclass(frozen=True)
-class EvalResult:
-    """What a run left behind."""
-
-    results: dict[str, Any]
-    report: Path
-    num_new: int
-    """Samples made by this call; 0 if all stood there already."""
 
 
 def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> EvalResult:
@@ -94,23 +72,36 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
     with RecordStore(path, fingerprint=mark, kind="rollout", describe=settings) as store:
         save_config(config, config.output_dir / "eval.yaml")
         done = store.keys("key")
-        total = len(cases) * len(config.arms) * len(config.histories)
-        with progress_bar("eval", total, unit="roll-outs", done=len(done)) as bar:
+        said = said_so_far(path)
+        total = len(cases) * len(config.arms) * sum(_turns(h, config) for h in config.histories)
+        num_done = sum(turns_of_row(_history(key), config) for key in done)
+        with progress_bar("eval", total, unit="turns", done=num_done) as bar:
             usable: EvalConfig | None = None
             for arm, history, batch in work:
-                missing = [c for c in batch if _key(arm, history, c) not in done]
+                missing = [c for c in batch if set(row_keys(arm, history, c, config)) - done]
                 if not missing:
                     continue
                 usable = usable or _with_usable_placement(config, get_engine())
                 forget(get_engine())
-                replies = roll_out(get_engine(), missing, arm, history, usable)
-                for case in missing:
-                    samples = [judge(r, arm, history, pool) for r in replies if r.case is case]
-                    rows = [s.as_dict() for s in samples]
-                    store.append({"key": _key(arm, history, case), "samples": rows})
-                    num_new += len(rows)
-                    bar.advance(1)
-    return _close(config, cases, triggers, source.as_dict(), made, num_new)
+                known = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in missing}
+                before = token_counts(get_engine())
+                for replies in roll_out(get_engine(), missing, arm, history, usable, known):
+                    tokens = token_counts(get_engine())
+                    for row in rows_of_step(replies, arm, history, pool, usable, tokens - before):
+                        store.append(row)
+                        num_new += len(row["samples"])
+                        bar.advance(turns_of_row(history, config))
+                    before = tokens
+    return close(config, cases, triggers, source.as_dict(), num_new)
+
+
+def _turns(history: History, config: EvalConfig) -> int:
+    """Return the turns of a case that a progress bar counts."""
+    return len(config.turns) if history == "reference" else last_turn(config)
+
+
+def _history(key: str) -> History:
+    return "own" if key.split("/")[1] == "own" else "reference"
 
 
 def _triggers(
@@ -166,10 +157,6 @@ def _adapters(config: EvalConfig) -> dict[str, Path]:
     return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}
 
 
-def _key(arm: str, history: str, case: Case) -> str:
-    return f"{arm}/{history}/{case.id}"
-
-
 def _case_row(case: Case) -> list[Any]:
     return [
         case.id,
@@ -177,91 +164,3 @@ def _case_row(case: Case) -> list[Any]:
         case.instruction.as_dict() if case.instruction else None,
         case.probe.as_dict() if case.probe else None,
     ]
-
-
-def _close(
-    config: EvalConfig,
-    cases: Sequence[Case],
-    triggers: Triggers | None,
-    source: dict[str, object],
-    made: Sequence[Engine],
-    num_new: int,
-) -> EvalResult:
-    """Write samples, results and report from the roll-outs on disk."""
-    order = {
-        _key(arm, history, case): index
-        for index, (history, arm, case) in enumerate(
-            (h, a, c) for h in config.histories for a in config.arms for c in cases
-        )
-    }
-    rollouts = sorted(
-        read_records(config.output_dir / ROLLOUTS_FILE), key=lambda r: order[r["key"]]
-    )
-    samples = [Sample.from_dict(row) for rollout in rollouts for row in rollout["samples"]]
-    lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
-    atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
-    path = config.output_dir / RESULTS_FILE
-    run = (
-        json.loads(path.read_text(encoding="utf-8"))["run"] if not num_new and path.exists() else {}
-    )
-    if not run:
-        run = _head(config) | {"config": config_dict(config)}
-        run["source"] = source
-        run["verifiers"] = verifier_versions()
-        counters = getattr(made[0], "counters", None) if made else None
-        run["tokens"] = asdict(counters) if counters else {}
-    pool = triggers.entries if triggers else ()
-    results: dict[str, Any] = {
-        "schema": SCHEMA,
-        "run": run,
-        "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, pool))],
-        "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
-        "notes": _notes(config, cases, triggers),
-    }
-    if triggers:
-        results["false_triggers"] = triggers.as_dict()
-    atomic_write_json(path, results)
-    report = config.output_dir / REPORT_FILE
-    render_report(results, samples, report)
-    return EvalResult(results, report, num_new)
-
-
-def _head(config: EvalConfig) -> dict[str, Any]:
-    """Return where the results come from; short texts first, as the report's head shows them."""
-    found = provenance()
-    commit = found.pop("commit") or {}
-    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
-    memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
-    hardware = [*found["gpus"], found["cpu"], f"{found['num_cpus']} cores", memory]
-    return {
-        "name": config.output_dir.name,
-        "model": config.engine.model,
-        "seed": config.seed,
-        "commit": f"{commit['id'][:12]}{state}" if commit.get("id") else "",
-        "hardware": ", ".join(part for part in hardware if part),
-        **found,
-    }
-
-
-def _notes(config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None) -> list[str]:
-    notes = []
-    num_dialogues = len({c.dialogue.id for c in cases})
-    if num_dialogues < len(cases):
-        notes.append(
-            f"{len(cases)} cases share {num_dialogues} dialogues; intervals are clustered by dialogue."
-        )
-    if REMINDER in config.arms:
-        notes.append(
-            "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
-        )
-    if triggers:
-        total = len(triggers.entries) + len(triggers.left_out)
-        notes.append(
-            f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
-            f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
-        )
-    if config.part != "eval":
-        notes.append(
-            "Dialogues were not limited to the evaluation part: training may have seen them."
-        )
-    return notes

@@ -11,7 +11,7 @@ import pytest
 from eval.cases import Case, make_cases
 from eval.config import EvalConfig
 from eval.judging import judge
-from eval.rollout import BLANK, roll_out
+from eval.rollout import BLANK, Reply, roll_out
 from gatt.catalog import Catalog, load_catalog
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
@@ -50,6 +50,13 @@ def config(**changes: Any) -> EvalConfig:
     return EvalConfig(**(settings | changes))
 
 
+def rolled(engine, cases, arm, history, settings, said=None) -> list[Reply]:
+    """Return the judged replies of all steps, ordinary ones first."""
+    steps = roll_out(engine, cases, arm, history, settings, said)
+    replies = [r for step in steps for r in step if r.kind == "probe" or r.turn in settings.turns]
+    return sorted(replies, key=lambda r: (r.kind == "probe", r.turn))
+
+
 def case(instruction: Instruction | None = INSTRUCTION) -> Case:
     return Case("c", dialogue(1, 4), instruction, PROBE if instruction else None)
 
@@ -71,7 +78,7 @@ def say(request: GenerationRequest) -> str:
 @pytest.mark.parametrize("placement", ["system", "first_user"])
 def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
     engine = RecordingEngine(say)
-    roll_out(engine, [case()], arm, "reference", config(placement=placement))
+    rolled(engine, [case()], arm, "reference", config(placement=placement))
     assert {name for _, _, name in engine.calls} == {adapter}
     for kind in ("turn", "probe"):
         for messages in prompts(engine, kind).values():
@@ -82,7 +89,7 @@ def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, plac
 
 def test_the_reminder_stands_on_every_turn_of_the_base_model() -> None:
     engine = RecordingEngine(say)
-    roll_out(engine, [case()], "base+reminder", "reference", config())
+    rolled(engine, [case()], "base+reminder", "reference", config())
     assert {name for _, _, name in engine.calls} == {None}
     for kind in ("turn", "probe"):
         for messages in prompts(engine, kind).values():
@@ -93,7 +100,7 @@ def test_the_reminder_stands_on_every_turn_of_the_base_model() -> None:
 
 def test_reference_history_is_the_dialogues_own() -> None:
     engine = RecordingEngine(say)
-    replies = roll_out(engine, [case()], "base", "reference", config())
+    replies = rolled(engine, [case()], "base", "reference", config())
     assert [(r.turn, r.kind) for r in replies] == [
         (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
     ]  # fmt: skip
@@ -104,7 +111,7 @@ def test_reference_history_is_the_dialogues_own() -> None:
 
 def test_own_history_is_what_the_model_said_at_every_turn() -> None:
     engine = RecordingEngine(say)
-    replies = roll_out(engine, [case()], "base", "own", config())
+    replies = rolled(engine, [case()], "base", "own", config())
     assert [(r.turn, r.kind) for r in replies] == [
         (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
     ]  # fmt: skip
@@ -115,7 +122,7 @@ def test_own_history_is_what_the_model_said_at_every_turn() -> None:
 @pytest.mark.parametrize("history", ["reference", "own"])
 def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history) -> None:
     engine = RecordingEngine(say)
-    roll_out(engine, [case()], "base", history, config())
+    rolled(engine, [case()], "base", history, config())
     turns, probes = prompts(engine), prompts(engine, "probe")
     assert probes[2][-1] == f"user: {PROBE.question}"
     assert probes[2][:-1] == turns[2][:-1]
@@ -127,13 +134,44 @@ def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history
 def test_the_seed_of_the_evaluation_fixes_the_draws(history) -> None:
     engine = RecordingEngine(say)
     sampling = SamplingConfig(max_new_tokens=9, temperature=0.7)
-    roll_out(engine, [case()], "base", history, config(seed=7, sampling=sampling))
+    rolled(engine, [case()], "base", history, config(seed=7, sampling=sampling))
     assert {params for _, params, _ in engine.calls} == {sampling.params(7)}
+
+
+def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
+    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
+    whole = RecordingEngine(say)
+    steps = list(roll_out(whole, [case(), other], "base", "own", config()))
+    assert [{r.turn for r in step} for step in steps] == [{1}, {2}, {3}, {4}]
+    said = {
+        name: [
+            r.generation for step in steps for r in step
+            if (r.case.id, r.kind) == (name, "turn") and r.turn <= num
+        ]
+        for name, num in (("c", 3), ("other", 2))
+    }  # fmt: skip
+    rest = RecordingEngine(say)
+    again = list(roll_out(rest, [case(), other], "base", "own", config(), said))
+    assert [[(r.case.id, r.turn, r.kind) for r in step] for step in again] == [
+        [("other", 3, "turn"), ("other", 3, "probe")],
+        [("c", 4, "turn"), ("other", 4, "turn")],
+    ]
+    assert set(rest.requests) <= set(whole.requests)
+
+
+def test_a_case_whose_context_was_full_before_an_interruption_stays_silent() -> None:
+    engine = RecordingEngine(say)
+    said = {"c": [Generation("Fine.", "stop", 2), Generation("", "context_limit", 0)]}
+    (third, fourth) = roll_out(engine, [case()], "base", "own", config(), said)
+    assert [(r.turn, r.kind, r.generation.finish) for r in (*third, *fourth)] == [
+        (3, "turn", "context_limit"), (3, "probe", "context_limit"), (4, "turn", "context_limit"),
+    ]  # fmt: skip
+    assert not engine.requests
 
 
 def test_an_empty_reply_stays_a_turn_of_an_own_history() -> None:
     engine = RecordingEngine(lambda _: " ")
-    roll_out(engine, [case()], "base", "own", config())
+    rolled(engine, [case()], "base", "own", config())
     assert prompts(engine)[2][2] == f"assistant: {BLANK}"
 
 
@@ -145,7 +183,7 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
     settings = config(probe_turns=(2, 4))
     engine = RecordingEngine(reply)
-    replies = roll_out(engine, [case(), other], "base", "own", settings)
+    replies = rolled(engine, [case(), other], "base", "own", settings)
     found = {(r.case.id, r.kind, r.turn): judge(r, "base", "own", ()).status for r in replies}
     assert found == {
         ("c", "turn", 1): "pass",
@@ -164,7 +202,7 @@ def test_a_reply_that_a_server_withheld_is_undecided_and_its_dialogue_goes_on() 
         is_withheld = request.key == "c/2/turn"
         return Generation("", "content_filter", 0) if is_withheld else "I play tennis on Sundays."
 
-    replies = roll_out(RecordingEngine(reply), [case()], "base", "own", config(probe_turns=()))
+    replies = rolled(RecordingEngine(reply), [case()], "base", "own", config(probe_turns=()))
     samples = [judge(r, "base", "own", ()) for r in replies]
     assert [(s.turn, s.status) for s in samples] == [(1, "pass"), (2, "undecided"), (4, "pass")]
     assert samples[1].finish == "content_filter"
@@ -175,7 +213,7 @@ def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:
     pool = catalog.select(("hobby",), (), ("tennis",))
     settings = config(turns=(1, 2), probe_turns=())
     text = {"c/1/turn": "On Sunday I play tennis with a friend.", "c/2/turn": "It was calm there."}
-    replies = roll_out(
+    replies = rolled(
         RecordingEngine(lambda r: text[r.key]), [case(None)], "base", "reference", settings
     )
     samples = [judge(r, "base", "reference", pool) for r in replies]
@@ -202,9 +240,7 @@ def test_what_cannot_be_told_on_a_plain_dialogue_is_undecided(
 ) -> None:
     pool = [catalog.entry(e) for e in entries]
     settings = config(turns=(1,), probe_turns=())
-    (found,) = roll_out(
-        RecordingEngine(lambda _: reply), [case(None)], "base", "reference", settings
-    )
+    (found,) = rolled(RecordingEngine(lambda _: reply), [case(None)], "base", "reference", settings)
     judged = judge(found, "base", "reference", pool)
     assert (judged.status, judged.verdicts[0].evidence) == ("undecided", evidence)
 
@@ -212,7 +248,7 @@ def test_what_cannot_be_told_on_a_plain_dialogue_is_undecided(
 def test_a_probe_is_judged_by_its_own_verifiers() -> None:
     golf = Probe("Which sport?", (VerifierSpec("terms", {"any_of": ["golf"]}),))
     asked = Case("c", dialogue(1, 4), INSTRUCTION, golf)
-    replies = roll_out(
+    replies = rolled(
         RecordingEngine(lambda _: "I like golf a lot."), [asked], "base", "reference", config()
     )
     assert {(r.kind, judge(r, "base", "reference", ()).status) for r in replies} == {

@@ -10,12 +10,14 @@ import pytest
 
 from eval import run as run_module
 from eval.config import EvalConfig
+from eval.report.selection import SCHEMA
 from eval.run import EvalResult, evaluate
 from eval.samples import read_samples
 from gatt.cli import main
 from gatt.errors import ModelError, StoreError
-from gatt.generation.base import GenerationRequest
+from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
+from gatt.generation.transformers import EngineCounters
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
 from tests.support.stages import RecordingEngine, write_dialogues, write_model
@@ -63,7 +65,7 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     result, engine = run(config)
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
-    assert results["schema"] == 2
+    assert results["schema"] == SCHEMA
     assert {"config", "source", "verifiers", "tokens", "commit"} <= set(results["run"])
     assert all(set(point) == CURVE_KEYS for point in results["curves"])
     found = {(p["arm"], p["history"]) for p in results["curves"]}
@@ -112,9 +114,51 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) ->
     assert one.read_bytes() == two.read_bytes()
     assert result.results["curves"] == whole.results["curves"]
     assert bool(kept) == (call > 1)
-    assert len(again.requests) + sum(
-        len(json.loads(line)["samples"]) for line in kept.splitlines()
-    ) <= len(engine.requests)
+    # Not even a turn is asked again, but for those of the step that was cut.
+    rows = [json.loads(line) for line in kept.splitlines()]
+    num_kept = sum(
+        len(row["samples"])
+        + ("said" in row and not any(s["kind"] == "turn" for s in row["samples"]))
+        for row in rows
+    )
+    assert len(again.requests) + num_kept == len(engine.requests)
+
+
+def test_the_end_of_the_context_is_told(config) -> None:
+    def full(request: GenerationRequest) -> str | Generation:
+        case, turn, _ = request.key.split("/")
+        is_full = case == "train-0000" and int(turn) > 2
+        return Generation("", "context_limit", 0) if is_full else reply(request)
+
+    engine = RecordingEngine(full)
+    found = evaluate(replace(config, arms=("base",)), lambda: engine).results["limits"]
+    assert found == [
+        {"arm": "base", "history": history, "num_cases": 8, "num_cases_cut": 1, "first_turn": first,
+         "num_replies_without": num}
+        for history, first, num in (("reference", 4, 1), ("own", 3, 2))
+    ]  # fmt: skip
+
+
+def test_what_all_calls_computed_is_added_up(config) -> None:
+    class Counting(RecordingEngine):
+        counters = EngineCounters()
+
+        def generate(self, requests, params, adapter=None):
+            found = super().generate(requests, params, adapter)
+            self.counters.num_prompt_tokens += 10 * len(requests)
+            return found
+
+    def counting(**settings):
+        engine = Counting(reply, **settings)
+        engine.counters = EngineCounters(num_prompt_tokens=7)
+        return engine
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(config, lambda: counting(interrupt_at=15))
+    result = evaluate(config, counting)
+    whole = RecordingEngine(reply)
+    evaluate(replace(config, output_dir=config.output_dir / "whole"), lambda: whole)
+    assert result.results["run"]["tokens"]["num_prompt_tokens"] == 10 * len(whole.requests)
 
 
 def test_a_second_run_asks_nobody_and_changes_nothing(config) -> None:

@@ -22,8 +22,23 @@ def test_every_sample_survives_its_json_form() -> None:
 def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
     assert list(sample().as_dict()) == [
         "arm", "history", "dialogue", "turn", "kind", "instruction", "family", "split", "user",
-        "reply", "reference", "finish", "status", "verdicts",
+        "reply", "reference", "finish", "status", "verdicts", "loose", "event", "expected",
+        "completion", "judge",
     ]  # fmt: skip
+
+
+def test_what_was_not_measured_may_be_left_out() -> None:
+    made = sample()
+    raw = {k: v for k, v in made.as_dict().items() if k not in ("loose", "event", "judge")}
+    assert Sample.from_dict(raw) == made
+
+
+def test_a_sample_keeps_event_and_all_verdicts() -> None:
+    verdict = sample().verdicts[0]
+    made = sample(
+        loose="pass", event="asks_to_drop", expected="released", completion=verdict, judge=verdict
+    )
+    assert Sample.from_dict(json.loads(json.dumps(made.as_dict()))) == made
 
 
 @pytest.mark.parametrize(
@@ -36,6 +51,9 @@ def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
         ({"status": "ok"}, r"'status' is 'ok': expected one of pass, fail, undecided"),
         ({"reply": None}, r"'reply' is NoneType: expected a string"),
         ({"reference": 3}, r"'reference' is int: expected a string or null"),
+        ({"event": 3}, r"'event' is int: expected a string or null"),
+        ({"loose": "ok"}, r"'loose' is 'ok': expected null or one of pass, fail, undecided"),
+        ({"expected": "lost"}, r"'expected' is 'lost': expected one of kept, released"),
         ({"instruction": None}, r"'split' is 'train' with no instruction: expected 'none'"),
         ({"split": "none"}, r"'split' is 'none' with an instruction"),
         (
@@ -61,6 +79,8 @@ def test_an_empty_reply_is_a_reply() -> None:
         ({"instruction": {"id": "x"}}, r"'instruction' has no 'text'"),
         ({"verdicts": {}}, r"'verdicts' is dict: expected a list"),
         ({"verdicts": [{"status": "pass"}]}, r"verdict 1 is broken: no 'span'"),
+        ({"judge": {"status": "pass"}}, r"'judge' is broken: no 'span'"),
+        ({"completion": {**VERDICT, "status": "ok"}}, r"'completion': 'status' is 'ok'"),
         (
             {"verdicts": [{**VERDICT, "span": [3]}]},
             r"verdict 1 is broken: list index out of range",

@@ -1,0 +1,138 @@
+"""From the roll-outs on disk to samples, `results.json` and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.cases import Case
+from eval.config import REMINDER, EvalConfig
+from eval.limits import limits
+from eval.metrics.curves import curves
+from eval.metrics.paired import differences
+from eval.report.render import render_report
+from eval.report.selection import SCHEMA
+from eval.rollout_rows import row_keys, total_tokens
+from eval.samples import Sample
+from eval.triggers import Triggers
+from eval.vacuous import vacuous_curves
+from gatt.config import config_dict
+from gatt.provenance import provenance
+from gatt.records import atomic_write_json, atomic_write_text, read_records
+from gatt.verifiers import verifier_versions
+
+ROLLOUTS_FILE = "rollouts.jsonl"
+"""The unit of resuming is its row; see `eval.rollout_rows`."""
+SAMPLES_FILE = "samples.jsonl"
+RESULTS_FILE = "results.json"
+REPORT_FILE = "report.html"
+
+
+@dataclass(frozen=True)
+class EvalResult:
+    """What a run left behind."""
+
+    results: dict[str, Any]
+    report: Path
+    num_new: int
+    """Samples made by this call; 0 if all stood there already."""
+
+
+def close(
+    config: EvalConfig,
+    cases: Sequence[Case],
+    triggers: Triggers | None,
+    source: dict[str, object],
+    num_new: int,
+) -> EvalResult:
+    """Write samples, results and report from the roll-outs on disk.
+
+    Args:
+        config: of the evaluation.
+        cases: all of them.
+        triggers: what counts as a false trigger, None in a run without plain dialogues.
+        source: the account of the dialogues' source.
+        num_new: samples made by this call.
+    """
+    order = {
+        key: index
+        for index, key in enumerate(
+            key
+            for history in config.histories
+            for arm in config.arms
+            for case in cases
+            for key in row_keys(arm, history, case, config)
+        )
+    }
+    rows = sorted(read_records(config.output_dir / ROLLOUTS_FILE), key=lambda r: order[r["key"]])
+    samples = [Sample.from_dict(raw) for row in rows for raw in row["samples"]]
+    lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
+    atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
+    path = config.output_dir / RESULTS_FILE
+    run = (
+        json.loads(path.read_text(encoding="utf-8"))["run"] if not num_new and path.exists() else {}
+    )
+    if not run:
+        run = _head(config) | {"config": config_dict(config)}
+        run["source"] = source
+        run["verifiers"] = verifier_versions()
+        run["tokens"] = total_tokens(rows)
+    pool = triggers.entries if triggers else ()
+    results: dict[str, Any] = {
+        "schema": SCHEMA,
+        "run": run,
+        "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, pool))],
+        "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
+        "limits": [limit.as_dict() for limit in limits(rows)],
+        "notes": _notes(config, cases, triggers),
+    }
+    if triggers:
+        results["false_triggers"] = triggers.as_dict()
+    atomic_write_json(path, results)
+    report = config.output_dir / REPORT_FILE
+    render_report(results, samples, report)
+    return EvalResult(results, report, num_new)
+
+
+def _head(config: EvalConfig) -> dict[str, Any]:
+    """Return where the results come from; short texts first, as the report's head shows them."""
+    found = provenance()
+    commit = found.pop("commit") or {}
+    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
+    memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
+    hardware = [*found["gpus"], found["cpu"], f"{found['num_cpus']} cores", memory]
+    return {
+        "name": config.output_dir.name,
+        "model": config.engine.model,
+        "seed": config.seed,
+        "commit": f"{commit['id'][:12]}{state}" if commit.get("id") else "",
+        "hardware": ", ".join(part for part in hardware if part),
+        **found,
+    }
+
+
+def _notes(config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None) -> list[str]:
+    notes = []
+    num_dialogues = len({c.dialogue.id for c in cases})
+    if num_dialogues < len(cases):
+        notes.append(
+            f"{len(cases)} cases share {num_dialogues} dialogues; intervals are clustered by dialogue."
+        )
+    if REMINDER in config.arms:
+        notes.append(
+            "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
+        )
+    if triggers:
+        total = len(triggers.entries) + len(triggers.left_out)
+        notes.append(
+            f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
+            f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
+        )
+    if config.part != "eval":
+        notes.append(
+            "Dialogues were not limited to the evaluation part: training may have seen them."
+        )
+    return notes
