@@ -1,0 +1,119 @@
+"""`gatt suite`: the suites that are shipped, and cases from what others made."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from eval.importers.table import IMPORTERS, Request, import_cases
+from gatt.config_source import dump_yaml, read_mapping
+from gatt.errors import ConfigError, StoreError
+from gatt.nearest import did_you_mean
+
+HELP = "list and show the suites of the evaluation, or make cases of what others made"
+SUITES = Path(__file__).parent.parent / "suites"
+"""Folder of the suites that are shipped as package data."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions `import`, `list` and `show`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="import | list | show")
+    imported = actions.add_parser("import", help="make a case file of a local copy of a benchmark")
+    imported.add_argument(
+        "benchmark",
+        metavar="BENCHMARK",
+        help="; ".join(f"{name}: {about}" for name, (_, about) in IMPORTERS.items()),
+    )
+    imported.add_argument("path", type=Path, metavar="FOLDER_OR_FILE", help="the local copy")
+    imported.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="CASES.jsonl",
+        help="file to write; must be new",
+    )
+    composed = imported.add_argument_group("tasks and constraints of sequor")
+    composed.add_argument(
+        "--compose",
+        action="store_true",
+        help="put tasks and constraints together afresh (default: take the test sets)",
+    )
+    composed.add_argument(
+        "--num-turns", type=int, metavar="N", help="most turns of a composed case (default: 50)"
+    )
+    composed.add_argument("--seed", type=int, help="seed of the composition (default: 0)")
+    actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
+    shown = actions.add_parser("show", help="print a suite")
+    shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the action and return its exit status."""
+    if args.action == "import":
+        return _import(args)
+    return _list() if args.action == "list" else _show(args.suite)
+
+
+def _import(args: argparse.Namespace) -> int:
+    from eval.importers.imported import write_cases
+
+    if args.output.exists():
+        raise StoreError(
+            f"{args.output}: exists already: give a new file to --output, or move it away"
+        )
+    request = Request(args.path, args.compose, args.num_turns, args.seed)
+    imported = import_cases(args.benchmark, request)
+    write_cases(args.output, imported.cases)
+    counts = imported.count_by_kind().items()
+    lines = [
+        f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
+        f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
+        *(f"not said: {number} {what}" for what, number in sorted(imported.left_out.items())),
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _list() -> int:
+    table = Table("suite", "about")
+    for name, path in _shipped().items():
+        table.add_row(escape(name), escape(str(_read(path).get("about", ""))))
+    Console().print(table)
+    return 0
+
+
+def _show(suite: str) -> int:
+    sys.stdout.write(dump_yaml(_read(_path(suite))))
+    return 0
+
+
+def _shipped() -> dict[str, Path]:
+    return {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
+
+
+def _path(suite: str) -> Path:
+    shipped = _shipped()
+    if suite in shipped:
+        return shipped[suite]
+    path = Path(suite)
+    if not path.is_file():
+        known = ", ".join(shipped) or "none"
+        raise ConfigError(
+            f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {known}), and no such file"
+        )
+    if path.suffix == ".jsonl":
+        raise ConfigError(f"{path}: a file of cases: expected a suite, a YAML file that names it")
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    raw, problems = read_mapping(path)
+    if problems:
+        raise ConfigError("; ".join(problems))
+    return raw

@@ -1,0 +1,82 @@
+"""The table of importers, and what one is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.importers.imported import Imported
+from gatt.errors import DataError
+from gatt.nearest import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line says about an import."""
+
+    path: Path
+    is_composed: bool = False
+    """Whether cases are made of a benchmark's tasks and constraints, and not of its own test sets."""
+    num_turns: int | None = None
+    """Most turns of a composed case; None: as the benchmark has it."""
+    seed: int | None = None
+    """Of the composition; None: 0."""
+
+
+def _sysbench(request: Request) -> Imported:
+    from eval.importers.sysbench import import_sysbench
+
+    _refuse_composing(request, "sysbench has nothing to compose")
+    return import_sysbench(request.path)
+
+
+def _sequor(request: Request) -> Imported:
+    from eval.importers.sequor import import_testsets
+    from eval.importers.sequor_tasks import NUM_TURNS, compose_cases
+
+    if request.is_composed:
+        num_turns = NUM_TURNS if request.num_turns is None else request.num_turns
+        return compose_cases(request.path, num_turns, request.seed or 0)
+    _refuse_composing(request, "they shape composed cases, so add --compose")
+    return import_testsets(request.path)
+
+
+IMPORTERS: Mapping[str, tuple[Callable[[Request], Imported], str]] = {
+    "sequor": (_sequor, "up to 50 turns under one to three constraints (arXiv:2605.06353)"),
+    "sysbench": (
+        _sysbench,
+        "system messages with five turns and a checklist a turn (arXiv:2408.10943)",
+    ),
+}
+"""Name -> importer and what it reads. A new one is one file, one line here, one test."""
+
+
+def import_cases(name: str, request: Request) -> Imported:
+    """Return what an importer makes of a local copy.
+
+    Raises:
+        DataError: no such importer, no such path, or a copy that is not of the
+            format.
+    """
+    if name not in IMPORTERS:
+        raise DataError(
+            f"unknown benchmark {name!r}{did_you_mean(name, IMPORTERS)} (known: {', '.join(IMPORTERS)})"
+        )
+    if not request.path.exists():
+        raise DataError(f"{request.path}: no such file or folder: expected a local copy of {name}")
+    return IMPORTERS[name][0](request)
+
+
+def _refuse_composing(request: Request, why: str) -> None:
+    given = [
+        flag
+        for flag, is_given in (
+            ("--compose", request.is_composed),
+            ("--num-turns", request.num_turns is not None),
+            ("--seed", request.seed is not None),
+        )
+        if is_given
+    ]
+    if given:
+        raise DataError(f"{', '.join(given)}: {why}")

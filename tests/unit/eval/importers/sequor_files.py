@@ -1,0 +1,38 @@
+"""Files in exactly the shapes of SEQUOR's, with content made up."""
+
+import json
+
+DUTCH = ("t-1", "Answer in Dutch")
+FUNNY = ("t-2", "Be funny")
+SHORT = ("t-3", "Use two sentences")
+SHANTY = ("t-4", "Write as a sea shanty")
+
+
+def turn(number, *constraints, announced=None, **extra):
+    task = f"Question {number}?"
+    prompt = f"{announced}\n\n\n{task}" if announced else task
+    data = [{"id": name, "text": text} for name, text in constraints]
+    return {"prompt": prompt, "constraints_data": data, **extra}
+
+
+def start(number, *constraints):
+    """The first turn, with its announcement."""
+    if len(constraints) == 1:
+        return turn(number, *constraints, announced=f"In every reply: {constraints[0][1]}")
+    rules = "\n".join(f"{n}. {text}" for n, (_, text) in enumerate(constraints, start=1))
+    return turn(number, *constraints, announced=f"In every reply:\n{rules}")
+
+
+def write(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def task(number):
+    return {"persona": "A baker.", "activity": "7:00 AM – Oven", "prompt": f"Question {number}?"}
+
+
+def constraint(name, text):
+    scores = {"satisfiability": 97.0, "subjectivity": 76.0, "triviality": 100.0}
+    return {"constraint": text, **scores, "id": name}
