@@ -38,6 +38,9 @@ class JudgeConfig:
     """Replies judged together: the unit that is redone after an interruption."""
     seed: int = 0
     """Part of what the codes of the fences are made from; answers are drawn greedily."""
+    is_prefilled: bool = False
+    """Whether the beginning of the JSON object is given to the judge: some models write none without it;
+    those that reason first cannot do so with it."""
 
     def __post_init__(self) -> None:
         for name in ("tasks", "kinds"):
@@ -52,6 +55,12 @@ class JudgeConfig:
         for name in ("max_new_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 1")
+        server = self.engine.server
+        if self.is_prefilled and server is not None and not server.can_prefill:
+            raise ConfigError(
+                "is_prefilled is true, and the judge's server is not said to go on with the beginning "
+                "of a reply: set engine.server.can_prefill if it does (vLLM, SGLang)"
+            )
 
     def params(self) -> SamplingParams:
         """Return how answers are drawn: greedily."""
@@ -65,4 +74,5 @@ class JudgeConfig:
             "engine": self.engine.decisive(),
             "max_new_tokens": self.max_new_tokens,
             "seed": self.seed,
+            "is_prefilled": self.is_prefilled,
         }

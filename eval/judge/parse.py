@@ -16,8 +16,11 @@ from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import quote
 
 KEYS = ("reason", "verdict")
+VERDICTS = ("pass", "fail")
 REASON_CHARACTERS = 200
 """Longest reason that is kept as evidence."""
+# What small models fill the form with, whatever the reply: `{"reason": "pass", "verdict": "fail"}`.
+_NO_REASONS = ("", REASON_FORM, *VERDICTS)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNFINISHED: dict[FinishReason, str] = {
     "length": "cut by max_new_tokens",
@@ -78,9 +81,9 @@ def _verdict(found: _Object) -> Verdict:
         return _no_verdict(f"keys {listed}, expected {' and '.join(KEYS)}, each once")
     values = dict(found.pairs)
     reason, verdict = values["reason"], values["verdict"]
-    if not isinstance(reason, str) or reason.strip() in ("", REASON_FORM):
+    if not isinstance(reason, str) or reason.strip().casefold() in _NO_REASONS:
         return _no_verdict(f"'reason' is {_shown(reason)}, expected a reason")
-    if verdict not in ("pass", "fail"):
+    if verdict not in VERDICTS:
         return _no_verdict(f"'verdict' is {_shown(verdict)}, expected 'pass' or 'fail'")
     line = " ".join(_whole(reason).split())
     if len(line) > REASON_CHARACTERS:

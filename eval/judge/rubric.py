@@ -52,6 +52,8 @@ _FORM: Final = (
     f'Answer with one JSON object and nothing else: {{"reason": "{REASON_FORM}", "verdict": '
     '"pass" or "fail"}'
 )
+PREFILL: Final = '{"reason": "'
+"""Beginning of every answer in that form."""
 _ASKED: Final[dict[Task, str]] = {
     "adherence": "Does the reply follow the instruction?",
     "completion": "Does the reply do what the user message asks for?",

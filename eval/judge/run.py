@@ -9,7 +9,7 @@ from typing import Any
 from eval.judge.config import JudgeConfig
 from eval.judge.parse import parse_verdict
 from eval.judge.question import JudgeKey, Question, questions
-from eval.judge.rubric import RUBRIC_VERSION, judge_prompt
+from eval.judge.rubric import PREFILL, RUBRIC_VERSION, judge_prompt
 from eval.samples import Sample
 from gatt.config import fingerprint
 from gatt.dialogue import Message
@@ -86,6 +86,7 @@ def _ask(engine: Engine, batch: Sequence[Question], config: JudgeConfig) -> list
             question.key,
             (Message("user", judge_prompt(question, config.seed, markers)),),
             f"judge/{question.task}",
+            prefill=PREFILL if config.is_prefilled else "",
             is_aside=True,
         )
         for question in batch

@@ -11,6 +11,9 @@ from eval.judge.config import JudgeConfig
 from gatt.config import load_config
 from gatt.errors import ConfigError
 from gatt.generation.config import EngineConfig
+from gatt.generation.servers.config import ServerConfig
+
+SERVED = EngineConfig(model="large", server=ServerConfig(urls=("http://localhost:8000/v1",)))
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,10 @@ from gatt.generation.config import EngineConfig
         ({"turns": (2, 0)}, r"turns is \[2, 0\]: expected turns from 1 on"),
         ({"max_new_tokens": 0}, "max_new_tokens is 0: expected at least 1"),
         ({"batch_size": 0}, "batch_size is 0: expected at least 1"),
+        (
+            {"is_prefilled": True, "engine": SERVED},
+            r"is_prefilled is true.*set engine\.server\.can_prefill",
+        ),
     ],
 )
 def test_values_out_of_range_are_refused(changes, message) -> None:
@@ -47,5 +54,10 @@ def test_which_replies_are_judged_decides_no_verdict() -> None:
     config = JudgeConfig()
     other = replace(config, tasks=("completion",), arms=("gatt",), turns=(4,), batch_size=7)
     assert other.decisive() == config.decisive()
-    for changes in ({"seed": 1}, {"max_new_tokens": 8}, {"engine": EngineConfig(model="other")}):
+    for changes in (
+        {"seed": 1},
+        {"max_new_tokens": 8},
+        {"engine": EngineConfig(model="other")},
+        {"is_prefilled": True},
+    ):
         assert replace(config, **changes).decisive() != config.decisive()

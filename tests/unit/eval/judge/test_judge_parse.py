@@ -68,6 +68,7 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
         ('{"reason": null, "verdict": "pass"}', "'reason' is null, expected a reason"),
         ('{"reason": "  ", "verdict": "pass"}', "'reason' is '', expected a reason"),
         ('{"reason": "one short sentence", "verdict": "pass"}', "'reason' is 'one short sentence'"),
+        ('{"reason": "Pass ", "verdict": "fail"}', "'reason' is 'Pass', expected a reason"),
         (f'{PASS} {{"note": "sorry"}}', "keys 'note'"),
         ('{"a":' * 20_000 + FAIL, "braces nested too deep to be read"),
         ('{"a":' * 500, "no JSON object"),

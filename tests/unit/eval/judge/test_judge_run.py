@@ -79,6 +79,15 @@ def test_neither_order_nor_batches_change_anything_but_the_cost(path, tmp_path) 
     assert other.read_bytes() == path.read_bytes()
 
 
+def test_a_small_judge_is_given_the_beginning_of_its_answer(path) -> None:
+    engine = RecordingEngine(lambda r: f'{r.prefill}so so", "verdict": "fail"}}')
+    config = replace(CONFIG, is_prefilled=True)
+    (verdict,) = judge_samples([sample()], config, path, lambda: engine).values()
+    assert (verdict.status, verdict.evidence) == ("fail", "so so")
+    with pytest.raises(StoreError, match="is_prefilled True -> False"):
+        judge_samples([sample()], CONFIG, path, lambda: pytest.fail("asked"))
+
+
 @pytest.mark.parametrize("call", [1, 2, 9])
 def test_an_interrupted_run_goes_on_to_the_same_bytes(path, tmp_path, call: int) -> None:
     whole = tmp_path / "whole.jsonl"
