@@ -47,6 +47,7 @@ def close(
     triggers: Triggers | None,
     source: dict[str, object],
     num_new: int,
+    unknown: Sequence[str] = (),
 ) -> EvalResult:
     """Write samples, results and report from the roll-outs on disk.
 
@@ -56,6 +57,7 @@ def close(
         triggers: what counts as a false trigger, None in a run without plain dialogues.
         source: the account of the dialogues' source.
         num_new: samples made by this call.
+        unknown: arms that do not say what they were trained on.
     """
     order = {
         key: index
@@ -87,7 +89,7 @@ def close(
         "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, pool))],
         "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
         "limits": [limit.as_dict() for limit in limits(rows)],
-        "notes": _notes(config, cases, triggers),
+        "notes": _notes(config, cases, triggers, unknown),
     }
     if triggers:
         results["false_triggers"] = triggers.as_dict()
@@ -114,7 +116,9 @@ def _head(config: EvalConfig) -> dict[str, Any]:
     }
 
 
-def _notes(config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None) -> list[str]:
+def _notes(
+    config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None, unknown: Sequence[str]
+) -> list[str]:
     notes = []
     num_dialogues = len({c.dialogue.id for c in cases})
     if num_dialogues < len(cases):
@@ -130,6 +134,11 @@ def _notes(config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None)
         notes.append(
             f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
             f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
+        )
+    if unknown:
+        notes.append(
+            f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
+            "them are evaluated here was not checked."
         )
     if config.part != "eval":
         notes.append(

@@ -9,6 +9,7 @@ from typing import Any
 
 from eval.cases import Case, make_cases
 from eval.config import EvalConfig
+from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
 from eval.rollout import last_turn, roll_out
 from eval.rollout_rows import row_keys, rows_of_step, said_so_far, token_counts, turns_of_row
@@ -39,7 +40,7 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
     Raises:
         ConfigError: a source that cannot be had.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue.
+        DataError: no dialogue, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the folder belongs to another configuration or is in use.
     """
@@ -54,6 +55,7 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
     model_weights = "" if engine else config.engine.weights_digest()
     dialogues, source = _dialogues(config, get_engine, model_weights)
     cases = make_cases(config, catalog, dialogues)
+    unknown = () if config.engine.server else refuse_overlap(_adapters(config), cases)
     triggers = _triggers(config, catalog, dialogues, cases)
     settings = fingerprinted(config) | {"model_weights": model_weights}
     pool = triggers.entries if triggers else ()
@@ -92,7 +94,7 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
                         num_new += len(row["samples"])
                         bar.advance(turns_of_row(history, config))
                     before = tokens
-    return close(config, cases, triggers, source.as_dict(), num_new)
+    return close(config, cases, triggers, source.as_dict(), num_new, unknown)
 
 
 def _turns(history: History, config: EvalConfig) -> int:

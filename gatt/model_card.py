@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from gatt.dialogue import Dialogue
 from gatt.provenance import versions
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
+from gatt.trained_on import write_marks
 
 _LOSS: Final = {
     "last_turn": "on the sampled replies alone, no token of the history carries any",
@@ -21,7 +23,12 @@ FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
 
 
 def write_adapter(
-    draft: Path, target: Path, config: TrainConfig, report: RowReport, result: Mapping[str, Any]
+    draft: Path,
+    target: Path,
+    config: TrainConfig,
+    report: RowReport,
+    result: Mapping[str, Any],
+    dialogues: Iterable[Dialogue],
 ) -> None:
     """Make the folder of an adapter out of what the trainer saved; it appears whole.
 
@@ -34,6 +41,7 @@ def write_adapter(
         config: of the run.
         report: of its rows.
         result: steps, loss, tokens.
+        dialogues: of its samples; evaluations refuse them.
     """
     for path in draft.iterdir():
         if path.name not in FILES:
@@ -42,6 +50,7 @@ def write_adapter(
     values = json.loads(settings.read_text(encoding="utf-8"))
     values["base_model_name_or_path"] = config.model
     settings.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    write_marks(draft, dialogues)
     (draft / "README.md").write_text(model_card(config, report, result, values), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     draft.rename(target)

@@ -245,7 +245,8 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     wait_for_everyone()
     trainer.save_model(str(draft))
     if runtime.is_main:
-        write_adapter(draft, store.adapter, config, report, result)
+        dialogues = (sample.dialogue for sample in _samples(config))
+        write_adapter(draft, store.adapter, config, report, result, dialogues)
         store.write("finished", **more, result=result)
     wait_for_everyone()
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from eval import run as run_module
 from eval.config import EvalConfig
+from eval.metrics.curves import CurvePoint
 from eval.report.selection import SCHEMA
 from eval.run import EvalResult, evaluate
 from eval.samples import read_samples
 from gatt.cli import main
-from gatt.errors import ModelError, StoreError
+from gatt.errors import DataError, ModelError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.generation.transformers import EngineCounters
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
-from tests.support.stages import RecordingEngine, write_dialogues, write_model
+from gatt.trained_on import write_marks
+from tests.support.stages import RecordingEngine, dialogue, write_dialogues, write_model
 
-CURVE_KEYS = {
-    "arm", "metric", "history", "split", "family", "turn", "rate", "low", "high",
-    "num_dialogues", "num_passed", "num_decided", "num_undecided", "pessimistic", "optimistic",
-}  # fmt: skip
+CURVE_KEYS = {field.name for field in fields(CurvePoint)}
 
 
 @pytest.fixture
@@ -137,6 +136,21 @@ def test_the_end_of_the_context_is_told(config) -> None:
          "num_replies_without": num}
         for history, first, num in (("reference", 4, 1), ("own", 3, 2))
     ]  # fmt: skip
+
+
+def test_dialogues_that_an_adapter_was_trained_on_are_refused_and_counted(config) -> None:
+    write_marks(config.adapters["gatt"], [dialogue(n, 9) for n in range(5)])
+    with pytest.raises(DataError, match=r"arm 'gatt': 3 of 3 dialogues .* choose part: eval"):
+        run(config)
+    assert not config.output_dir.exists()
+    write_marks(config.adapters["gatt"], [dialogue(77)])
+    notes = run(config)[0].results["notes"]
+    assert not [n for n in notes if "training dialogues" in n]
+
+
+def test_an_adapter_that_does_not_say_what_it_was_trained_on_is_noted(config) -> None:
+    (note,) = [n for n in run(config)[0].results["notes"] if "training dialogues" in n]
+    assert note.startswith("gatt: ")
 
 
 def test_what_all_calls_computed_is_added_up(config) -> None:

@@ -77,7 +77,7 @@ def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
     assert result.is_new
     assert result.num_steps == 2
     assert sorted(p.name for p in result.adapter.iterdir()) == [
-        "README.md", "adapter_config.json", "adapter_model.safetensors",
+        "README.md", "adapter_config.json", "adapter_model.safetensors", "trained_on.json"
     ]  # fmt: skip
     settings = json.loads((result.adapter / "adapter_config.json").read_text(encoding="utf-8"))
     assert settings["base_model_name_or_path"] == str(model)

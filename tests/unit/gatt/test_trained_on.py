@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gatt.dialogue import Dialogue
+from gatt.errors import DataError
+from gatt.trained_on import FILE, dialogue_mark, read_marks, write_marks
+from tests.support.stages import dialogue
+
+
+def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_length() -> None:
+    long, other = dialogue(1, 9), dialogue(2, 9)
+    cut = Dialogue("another-name", long.messages[:10])
+    assert dialogue_mark(cut) == dialogue_mark(long) != dialogue_mark(other)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write_marks(tmp_path, [dialogue(1), dialogue(2), dialogue(1)])
+    assert read_marks(tmp_path) == {dialogue_mark(dialogue(n)) for n in (1, 2)}
+
+
+def test_a_folder_that_does_not_say_is_unknown(tmp_path: Path) -> None:
+    assert read_marks(tmp_path) is None
+    (tmp_path / FILE).write_text(json.dumps({"num_turns": 9, "dialogues": []}), encoding="utf-8")
+    assert read_marks(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"num_turns": 4}', '{"num_turns": 4, "dialogues": 3}']
+)
+def test_a_broken_file_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"trained_on.json: broken: expected 'num_turns'"):
+        read_marks(tmp_path)
