@@ -1,8 +1,9 @@
-"""The report: one HTML file that opens from disk, and tables for README and terminal."""
+"""The report: one HTML file that opens from disk, and tables for README, model card and terminal."""
 
 from __future__ import annotations
 
+from eval.report.markdown import markdown_tables
 from eval.report.render import render_report
-from eval.report.tables import markdown_table, terminal_table
+from eval.report.tables import terminal_table
 
-__all__ = ["markdown_table", "render_report", "terminal_table"]
+__all__ = ["markdown_tables", "render_report", "terminal_table"]

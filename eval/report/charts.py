@@ -18,9 +18,11 @@ from eval.metrics.curves import CurvePoint
 from eval.report.headline import rate_with_interval
 from eval.report.selection import arm_name
 
-INK, MUTED, GRID = "#010101", "#020202", "#030303"
+INK, MUTED, GRID, PAGE = "#010101", "#020202", "#030303", "#040404"
 """Stand-ins that matplotlib can draw with; the page's CSS variables replace them."""
-CSS_COLOURS = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--grid)"}
+CSS_COLOURS = {
+    INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--grid)", PAGE: "var(--page)",
+}  # fmt: skip
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 DASHES = ("-", "-", (0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 2, 1, 2)), "-", (0, (3, 1)))
 NUM_STYLES = len(MARKERS)
@@ -38,10 +40,30 @@ class Shape:
     """Names the curves at their right end; else the page's legend does."""
 
 
-HERO = Shape(9.6, 4.1, 11, has_labels=True)
-HERO_NARROW = Shape(4.2, 3.6, 11, has_labels=True)
-WIDE_PANEL = Shape(4.2, 2.9, 11, has_labels=True)
-PANEL = Shape(3.6, 2.2, 10.5, has_labels=False)
+# One point is one pixel on the page where the chart stands at its own width.
+HERO = Shape(15.4, 5.1, 13, has_labels=True)
+HERO_NARROW = Shape(4.7, 3.6, 12, has_labels=False)
+PANEL = Shape(4.9, 3.2, 12, has_labels=False)
+MANY_POINTS = 12
+"""From here on a curve has small markers, or they would hide it."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the horizontal axis counts."""
+
+    title: str = "turn"
+    shift: int = 0
+    """Added before the logarithm; 1 where the axis begins at 0."""
+    tip: str = "turn {}"
+
+    def position(self, turn: int) -> float:
+        """Return where a turn stands: equal steps for doublings, as most is lost early on."""
+        return math.log2(turn + self.shift)
+
+
+TURNS = Axis()
+SINCE_EVENT = Axis("turns since", 1, "{} turns later")
 
 
 def chart(
@@ -50,6 +72,9 @@ def chart(
     shape: Shape,
     name: str,
     title: str,
+    *,
+    axis: Axis = TURNS,
+    published: Mapping[str, Mapping[int, float]] | None = None,
 ) -> str:
     """Return the curves of some arms as one SVG element.
 
@@ -59,6 +84,8 @@ def chart(
         shape: size and furniture.
         name: unique on the page; prefixes every id in the SVG.
         title: what a screen reader says.
+        axis: what `turn` of the points counts.
+        published: rates of others by turn, drawn as dotted lines in grey.
     """
     settings = {
         "svg.fonttype": "none",
@@ -73,96 +100,115 @@ def chart(
         figure = Figure(figsize=(shape.width, shape.height))
         FigureCanvasSVG(figure)
         axes = figure.add_axes((0, 0, 1, 1))
-        turns = sorted({p.turn for points in by_arm.values() for p in points})
-        _furnish(axes, turns, shape)
-        tips: dict[str, str] = {}
+        others = published or {}
+        turns = {p.turn for points in by_arm.values() for p in points}
+        turns.update(turn for row in others.values() for turn in row)
+        _furnish(axes, sorted(turns), shape, axis, [arm_name(a) for a in by_arm])
+        for row in others.values():
+            _draw_published(axes, row, axis)
+        tips: dict[str, list[str]] = {}
         ends: list[tuple[float, str]] = []
         for arm, points in by_arm.items():
             measured = [p for p in points if p.rate is not None]
             if not measured:
                 continue
-            _draw(axes, measured, list(arms).index(arm) % NUM_STYLES, shape, f"{name}-{arm}", tips)
+            style = list(arms).index(arm) % NUM_STYLES
+            group = f"tips-{len(tips)}"
+            _draw(axes, measured, style, axis, group)
+            tips[group] = [_tip(p, axis) for p in measured]
             ends.append((measured[-1].rate or 0.0, arm))
         if shape.has_labels:
-            _label(axes, ends, arms, max(turns), shape)
+            _label(axes, ends, arms, axis.position(max(turns)), shape)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
     return _inline(stream.getvalue(), name, title, tips)
 
 
-def _position(turn: int) -> float:
-    # Most is lost in the first turns; equal steps for doublings show it.
-    return math.log2(turn)
-
-
-def _furnish(axes: Any, turns: Sequence[int], shape: Shape) -> None:
+def _furnish(
+    axes: Any, turns: Sequence[int], shape: Shape, axis: Axis, labels: Sequence[str]
+) -> None:
     """Place the axes in the figure and draw grid, ticks and axis titles."""
     points = shape.font_points / 72
     left, bottom = 3.4 * points / shape.width, 3.3 * points / shape.height
     top = 1 - 0.9 * points / shape.height
-    room = 9.2 * points if shape.has_labels else 1.2 * points
+    longest = max(map(len, labels), default=0)
+    room = (0.64 * longest + 1.8) * points if shape.has_labels else 0.9 * points
     axes.set_position((left, bottom, 1 - left - room / shape.width, top - bottom))
     axes.set_ylim(-0.03, 1.03)
-    first, last = _position(turns[0]), _position(turns[-1])
-    margin = 0.06 * (last - first) if last > first else 0.5
+    first, last = axis.position(turns[0]), axis.position(turns[-1])
+    margin = 0.03 * (last - first) if last > first else 0.5
     axes.set_xlim(first - margin, last + margin)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
-    labelled = _readable(turns, (last - first) * 0.075 * (1 if shape.width > 5 else 1.6))
-    axes.set_xticks([_position(t) for t in labelled], [str(t) for t in labelled])
-    axes.set_xlabel("turn", color=MUTED, labelpad=2)
-    axes.tick_params(length=0, colors=MUTED, pad=5)
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.axhline(0.5, color=GRID, linewidth=1.6, zorder=1)
+    labelled = _readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
+    axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
+    axes.set_xlabel(axis.title, color=MUTED, labelpad=2)
+    axes.tick_params(length=0, colors=MUTED, pad=6)
+    axes.grid(axis="y", color=GRID, linewidth=1)
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_axisbelow(True)
 
 
-def _readable(turns: Sequence[int], gap: float) -> list[int]:
+def _readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
     """Return the turns whose tick labels do not collide; the last one always stays."""
     kept = [turns[-1]]
     for turn in reversed(turns[:-1]):
-        if _position(kept[-1]) - _position(turn) >= gap:
+        if axis.position(kept[-1]) - axis.position(turn) >= gap:
             kept.append(turn)
     return kept[::-1]
 
 
-def _draw(
-    axes: Any,
-    points: Sequence[CurvePoint],
-    style: int,
-    shape: Shape,
-    name: str,
-    tips: dict[str, str],
-) -> None:
-    """Draw one curve: band, line, and a marker with a tip for every point."""
+def _draw(axes: Any, points: Sequence[CurvePoint], style: int, axis: Axis, group: str) -> None:
+    """Draw one curve: band, line, and its markers as one group of that id."""
     colour = _stand_in(style)
-    xs = [_position(p.turn) for p in points]
+    xs = [axis.position(p.turn) for p in points]
+    rates = [p.rate for p in points]
     lows, highs = [p.low or 0.0 for p in points], [p.high or 0.0 for p in points]
     if len(points) > 1:
-        axes.fill_between(xs, lows, highs, color=colour, alpha=0.14, linewidth=0, zorder=2)
-    axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=1.2, zorder=2)
-    width = 2.4 if shape.width > 4 else 1.9
-    rates = [p.rate for p in points]
-    axes.plot(xs, rates, color=colour, linewidth=width, linestyle=DASHES[style], zorder=3)
-    for x, point in zip(xs, points, strict=True):
-        (marker,) = axes.plot(
-            x,
-            point.rate,
-            color=colour,
-            marker=MARKERS[style],
-            markersize=3 * width,
-            zorder=4,
-            clip_on=False,
-        )
-        tip = f"tip-{re.sub(r'[^a-zA-Z0-9-]', '-', name)}-{point.turn}"
-        marker.set_gid(tip)
-        plural = "" if point.num_dialogues == 1 else "s"
-        undecided = f", {point.num_undecided} undecided" if point.num_undecided else ""
-        tips[tip] = (
-            f"{arm_name(point.arm)}, turn {point.turn}: {rate_with_interval(point)}, "
-            f"{point.num_dialogues} dialogue{plural}{undecided}"
-        )
+        axes.fill_between(xs, lows, highs, color=colour, alpha=0.13, linewidth=0, zorder=2)
+    else:
+        axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
+    axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
+    few = len(points) <= MANY_POINTS
+    (markers,) = axes.plot(
+        xs,
+        rates,
+        color=colour,
+        linestyle="none",
+        marker=MARKERS[style],
+        markersize=8.5 if few else 5,
+        markeredgecolor=PAGE if few else colour,
+        markeredgewidth=1.5 if few else 0,
+        zorder=4,
+        clip_on=False,
+    )
+    markers.set_gid(group)
+
+
+def _draw_published(axes: Any, row: Mapping[int, float], axis: Axis) -> None:
+    turns = sorted(row)
+    axes.plot(
+        [axis.position(t) for t in turns],
+        [row[t] for t in turns],
+        color=MUTED,
+        linewidth=1.3,
+        linestyle=(0, (1, 2)),
+        marker="o",
+        markersize=5.5,
+        markerfacecolor=PAGE,
+        markeredgecolor=MUTED,
+        zorder=2.5,
+        clip_on=False,
+    )
+
+
+def _tip(point: CurvePoint, axis: Axis) -> str:
+    plural = "" if point.num_dialogues == 1 else "s"
+    undecided = f", {point.num_undecided} undecided" if point.num_undecided else ""
+    return (
+        f"{arm_name(point.arm)}, {axis.tip.format(point.turn)}: {rate_with_interval(point)}, "
+        f"{point.num_dialogues} dialogue{plural}{undecided}"
+    )
 
 
 def _stand_in(style: int) -> str:
@@ -170,7 +216,7 @@ def _stand_in(style: int) -> str:
 
 
 def _label(
-    axes: Any, ends: list[tuple[float, str]], arms: Sequence[str], turn: int, shape: Shape
+    axes: Any, ends: list[tuple[float, str]], arms: Sequence[str], end: float, shape: Shape
 ) -> None:
     """Write the arms at the right end of their curves, moved apart where they collide."""
     height = shape.height * axes.get_position().height
@@ -180,7 +226,7 @@ def _label(
     for y, (_, arm) in zip(heights, ordered, strict=True):
         axes.annotate(
             arm_name(arm),
-            (_position(turn), y),
+            (end, y),
             xytext=(14, 0),
             textcoords="offset points",
             va="center",
@@ -202,19 +248,28 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     return placed
 
 
-def _inline(svg: str, name: str, title: str, tips: Mapping[str, str]) -> str:
+def _inline(svg: str, name: str, title: str, tips: Mapping[str, Sequence[str]]) -> str:
     """Return matplotlib's file as an element of the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(url\(|xlink:href=")#', rf"\1#{name}-", svg)
-    svg = re.sub(r"font: ([^'\";]*?)'[^;\"]*sans-serif", r"font: \1var(--sans)", svg)
+    svg = re.sub(r"(font(?:-family)?: [^'\";]*?)'[^;\"]*sans-serif", r"\1var(--sans)", svg)
     for stand_in, css in CSS_COLOURS.items():
         svg = svg.replace(stand_in, css)
     svg = re.sub(r"#0000([0-9a-f]{2})\b", lambda m: f"var(--arm-{int(m[1], 16) - 16})", svg)
-    for tip, text in tips.items():
-        place = f'<g id="{name}-{tip}">'
-        svg = svg.replace(place, f"{place}<title>{html.escape(text)}</title>", 1)
+    for group, texts in tips.items():
+        svg = _with_tips(svg, f'<g id="{name}-{group}">', texts)
     label = html.escape(title, quote=True)
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+
+def _with_tips(svg: str, group: str, tips: Sequence[str]) -> str:
+    """Return the SVG with a tip in each marker of a group; there are as many as tips."""
+    start = svg.index(group)
+    pieces = re.split(r"(<use [^>]*)/>", svg[start:], maxsplit=len(tips))
+    parts = [svg[:start], pieces[0]]
+    for tip, use, rest in zip(tips, pieces[1::2], pieces[2::2], strict=True):
+        parts.append(f"{use}><title>{html.escape(tip)}</title></use>{rest}")
+    return "".join(parts)

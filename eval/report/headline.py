@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from eval.metrics.curves import ALL, CurvePoint
-from eval.report.selection import HEADLINE_TURN_LIMIT, Curves, arm_name
+from eval.report.selection import HEADLINE_TURN_LIMIT, Curves, arm_name, split_arm
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+MOST_RUNS = 3
+"""Runs that the sentence names; the page shows the others too."""
+NOTHING = "No adherence was measured in this run."
+
+ByTurn = Mapping[int, CurvePoint]
 
 
 def percent(value: float | None) -> str:
@@ -22,11 +29,16 @@ def percent(value: float | None) -> str:
     return str(rounded)
 
 
-def interval(point: CurvePoint) -> str:
-    """Return the 95 % interval in whole per cent, "[60, 83]"."""
-    if point.low is None or point.high is None:
+def bounds(low: float | None, high: float | None) -> str:
+    """Return an interval in whole per cent, "[60, 83]", nothing where there is none."""
+    if low is None or high is None:
         return ""
-    return f"[{round(100 * point.low)}, {round(100 * point.high)}]"
+    return f"[{round(100 * low)}, {round(100 * high)}]"
+
+
+def interval(point: CurvePoint) -> str:
+    """Return the 95 % interval of a point, "[60, 83]"."""
+    return bounds(point.low, point.high)
 
 
 def rate_with_interval(point: CurvePoint) -> str:
@@ -43,13 +55,25 @@ def counts(point: CurvePoint) -> str:
 
 
 @dataclass(frozen=True)
-class Headline:
-    """The sentence and the points it speaks of."""
+class Part:
+    """A piece of the sentence: plain words, or a rate or interval of an arm."""
 
-    sentence: str
-    turn: int | None
-    ours: CurvePoint | None = None
-    theirs: CurvePoint | None = None
+    text: str
+    kind: Literal["words", "rate", "interval"] = "words"
+    arm: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The sentence in its parts, and the turn it speaks of."""
+
+    parts: tuple[Part, ...]
+    turn: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence as text."""
+        return "".join(part.text for part in self.parts)
 
 
 def headline(curves: Curves) -> Headline:
@@ -58,8 +82,31 @@ def headline(curves: Curves) -> Headline:
     The turn is the last one up to `HEADLINE_TURN_LIMIT` at which both were
     measured, or the first one after it. Seen instructions and the reference
     history are preferred. With one arm alone the sentence speaks of it alone.
+    Of several runs the first `MOST_RUNS` are named, at a turn that all of them
+    have; without such a turn the first run speaks for itself.
     """
-    measured: dict[str, dict[int, CurvePoint]] = {}
+    measured = _measured(curves)
+    pairs = [
+        pair
+        for run in curves.runs or ("",)
+        if (pair := _pair({a: p for a, p in measured.items() if split_arm(a)[0] == run}))
+    ][:MOST_RUNS]
+    if not pairs:
+        return Headline((Part(NOTHING),))
+    turn = _common_turn(measured, [arm for pair in pairs for arm in pair if arm])
+    if turn is None:
+        pairs = pairs[:1]
+        turn = _common_turn(measured, [arm for arm in pairs[0] if arm])
+    if turn is None:
+        pairs = [(pairs[0][0], None)]
+        turn = _common_turn(measured, [pairs[0][0]])
+    assert turn is not None  # one arm alone has a measured turn, or it were no pair
+    return Headline(tuple(_sentence(pairs, measured, turn)), turn)
+
+
+def _measured(curves: Curves) -> dict[str, ByTurn]:
+    """Return the measured points of the headline's curve, by arm and turn."""
+    found: dict[str, ByTurn] = {}
     for arm in curves.arms:
         points = curves.find(
             arm=arm,
@@ -68,29 +115,56 @@ def headline(curves: Curves) -> Headline:
             split=curves.main_split,
             family=ALL,
         )
-        by_turn = {p.turn: p for p in points if p.rate is not None}
-        if by_turn:
-            measured[arm] = by_turn
-    if not measured:
-        return Headline("No adherence was measured in this run.", None)
-    trained = [a for a in measured if a not in ("base", "base+reminder")]
-    ours = "gatt" if "gatt" in measured else next(iter(trained or measured))
-    theirs = "base" if "base" in measured and ours != "base" else None
-    turn = _last_turn(set(measured[ours]) & set(measured[theirs] if theirs else measured[ours]))
-    if turn is None:
-        theirs, turn = None, _last_turn(set(measured[ours]))
-    if turn is None:
-        return Headline("No adherence was measured in this run.", None)
-    our_point = measured[ours][turn]
-    subject = arm_name(ours) if ours != "base" else "the base model"
-    sentence = f"At turn{NO_BREAK}{turn} {subject} keeps {rate_with_interval(our_point)} of its "
-    if theirs is None:
-        return Headline(sentence + "instructions.", turn, our_point)
-    their_point = measured[theirs][turn]
-    sentence += f"instructions, the base model {rate_with_interval(their_point)}."
-    return Headline(sentence, turn, our_point, their_point)
+        if by_turn := {p.turn: p for p in points if p.rate is not None}:
+            found[arm] = by_turn
+    return found
 
 
-def _last_turn(turns: set[int]) -> int | None:
+def _pair(measured: Mapping[str, ByTurn]) -> tuple[str, str | None] | None:
+    """Return the trained arm of a run and its base arm, if it was measured."""
+    names = {split_arm(arm)[1]: arm for arm in measured}
+    if not names:
+        return None
+    trained = [n for n in names if n not in ("base", "base+reminder")]
+    ours = "gatt" if "gatt" in names else next(iter(trained or names))
+    return names[ours], names.get("base") if ours != "base" else None
+
+
+def _common_turn(measured: Mapping[str, ByTurn], arms: Sequence[str]) -> int | None:
+    turns = set.intersection(*(set(measured[a]) for a in arms))
     early = [t for t in turns if t <= HEADLINE_TURN_LIMIT]
     return max(early) if early else min(turns, default=None)
+
+
+def _sentence(
+    pairs: Sequence[tuple[str, str | None]], measured: Mapping[str, ByTurn], turn: int
+) -> Iterator[Part]:
+    has_runs = len(pairs) > 1
+    names = {split_arm(ours)[1] for ours, _ in pairs}
+    subject = "The trained arm"
+    if names == {"base"}:
+        subject = "The base model"
+    elif len(names) == 1:
+        subject = arm_name(names.pop() if has_runs else pairs[0][0])
+    yield Part(f"{subject} keeps ")
+    for number, (ours, _) in enumerate(pairs):
+        if number:
+            yield Part(" and " if number == len(pairs) - 1 else ", ")
+        yield from _rate(measured[ours][turn])
+        if has_runs:
+            yield Part(f" in {split_arm(ours)[0]}")
+    yield Part(f" at turn{NO_BREAK}{turn}")
+    others = [theirs for _, theirs in pairs if theirs]
+    if others:
+        yield Part(", the base model ")
+        for number, theirs in enumerate(others):
+            if number:
+                yield Part(" and " if number == len(others) - 1 else ", ")
+            yield from _rate(measured[theirs][turn])
+    yield Part(".")
+
+
+def _rate(point: CurvePoint) -> Iterator[Part]:
+    yield Part(f"{percent(point.rate)}{NO_BREAK}%", "rate", point.arm)
+    yield Part(NO_BREAK)
+    yield Part(interval(point).replace(" ", NO_BREAK), "interval", point.arm)

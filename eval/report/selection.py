@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from eval.metrics.curves import ALL, METRICS, VACUOUS, CurvePoint
+from eval.metrics.curves import ALL, OWN_REPLIES, VACUOUS, CurvePoint
 from gatt.errors import DataError
 from gatt.instruction import SPLITS
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of `results.json` that this package writes and reads."""
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 
+RUN_MARK = " · "
+"""Stands between run and arm where several runs share a report."""
 ARM_ORDER = ("base", "gatt", "base+reminder")
 ARM_NAMES: Mapping[str, str] = {
     "base": "base model",
     "base+reminder": "base + reminder",
     "gatt": "GAtt",
+    ALL: "all arms",
 }
 SPLIT_NAMES: Mapping[str, str] = {
     ALL: "all instructions",
@@ -33,17 +38,26 @@ METRIC_NAMES: Mapping[str, str] = {
     "adherence": "Adherence",
     "survival": "Survival",
     "probe_recall": "Probe recall",
+    "task_completion": "Task completion",
     "false_trigger": "False triggers",
+    "adherence_loose": "Adherence, lenient reading",
 }
+"""In the order in which a report shows them."""
+OWN_REPLIES_NAME = "the dialogue itself"
+"""What readers call the dialogue's own replies, the reference of the vacuous metrics."""
+
+
+def split_arm(arm: str) -> tuple[str, str]:
+    """Return the run and the arm's own name; the run is empty where there is one alone."""
+    run, _, name = arm.rpartition(RUN_MARK)
+    return run, name
 
 
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
-    return ARM_NAMES.get(arm, arm)
-
-
-OWN_REPLIES_NAME = "the dialogue itself"
-"""What readers call the dialogue's own replies, the reference of the vacuous metrics."""
+    run, name = split_arm(arm)
+    known = {**ARM_NAMES, OWN_REPLIES: OWN_REPLIES_NAME}.get(name, name)
+    return f"{run}{RUN_MARK}{known}" if run else known
 
 
 def metric_name(metric: str) -> str:
@@ -81,19 +95,38 @@ class Curves:
 
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
         """Return the points whose fields have the wanted values, by turn."""
-        found = [p for p in self.points if all(getattr(p, k) == v for k, v in wanted.items())]
+        points = self._by_metric.get(wanted["metric"], ()) if "metric" in wanted else self.points
+        found = [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
         return tuple(sorted(found, key=lambda p: p.turn))
 
-    @property
+    @cached_property
+    def _by_metric(self) -> Mapping[object, list[CurvePoint]]:
+        # A run over 50 turns holds tens of thousands of points, and each table asks for many curves.
+        found: dict[object, list[CurvePoint]] = defaultdict(list)
+        for point in self.points:
+            found[point.metric].append(point)
+        return found
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs, none where there is one alone."""
+        return tuple(dict.fromkeys(run for a in self.arms if (run := split_arm(a)[0])))
+
+    @cached_property
     def arms(self) -> tuple[str, ...]:
-        """The arms: base, gatt, the reminder, then the others as they come; no own replies."""
-        return _ordered((p.arm for p in self.points if p.metric not in VACUOUS.values()), ARM_ORDER)
+        """Run by run: base, gatt, the reminder, then the others as they come; no own replies."""
+        found = dict.fromkeys(p.arm for p in self.points if p.metric not in VACUOUS.values())
+        runs = list(dict.fromkeys(split_arm(a)[0] for a in found))
+        names = _ordered((split_arm(a)[1] for a in found), ARM_ORDER)
+        return tuple(
+            sorted(found, key=lambda a: (runs.index(split_arm(a)[0]), names.index(split_arm(a)[1])))
+        )
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics of the arms that were measured."""
         found = (p.metric for p in self.points if p.metric not in VACUOUS.values())
-        return _ordered(found, tuple(METRICS))
+        return _ordered(found, tuple(METRIC_NAMES))
 
     @property
     def histories(self) -> tuple[str, ...]:
@@ -125,3 +158,11 @@ class Curves:
 def _ordered(values: Iterable[str], first: tuple[str, ...]) -> tuple[str, ...]:
     found = list(dict.fromkeys(values))
     return (*(v for v in first if v in found), *(v for v in found if v not in first))
+
+
+def few_turns(turns: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of rising turns, evenly spread; the first and the last stay."""
+    if len(turns) <= most:
+        return list(turns)
+    step = (len(turns) - 1) / (most - 1)
+    return [turns[round(number * step)] for number in range(most)]

@@ -1,4 +1,4 @@
-"""The rates of a run as tables: rows for the page, Markdown, and the terminal."""
+"""The rates of a run as tables: rows for the page and for Markdown, and those of the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from eval.metrics.half_life import half_life
 from eval.report.headline import NO_BREAK, counts, headline, rate_with_interval
 from eval.report.selection import (
     HISTORY_NAMES,
-    OWN_REPLIES_NAME,
     SPLIT_NAMES,
     Curves,
     arm_name,
@@ -49,7 +48,7 @@ class Row:
     @property
     def name(self) -> str:
         """What readers call the arm."""
-        return OWN_REPLIES_NAME if self.is_reference else arm_name(self.arm)
+        return arm_name(self.arm)
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,14 @@ def rate_table(curves: Curves, metric: str, **wanted: object) -> RateTable:
                     ]
                     if points:
                         rows.append(_row(points, turns))
-                points = [
-                    p for p in own if (p.history, p.split, p.family) == (history, split, family)
-                ]
-                if points:
-                    rows.append(replace(_row(points, turns), half_life=""))
+                for arm in dict.fromkeys(p.arm for p in own):
+                    points = [
+                        p
+                        for p in own
+                        if (p.history, p.split, p.family, p.arm) == (history, split, family, arm)
+                    ]
+                    if points:
+                        rows.append(replace(_row(points, turns), half_life=""))
     return RateTable(metric, turns, tuple(rows))
 
 
@@ -108,7 +110,7 @@ def half_life_text(points: Sequence[CurvePoint]) -> str:
     return f">{max(measured)}" if first_below is None else str(first_below)
 
 
-def _headline_tables(curves: Curves) -> list[RateTable]:
+def headline_tables(curves: Curves) -> list[RateTable]:
     """Tables of the metrics under an instruction, totals of the main split and history."""
     chosen = {"history": curves.main_history, "split": curves.main_split, "family": ALL}
     metrics = [m for m in curves.metrics if m != "false_trigger"]
@@ -129,34 +131,7 @@ def legend(curves: Curves) -> str:
     return COUNTS_LEGEND + (OWN_REPLIES_LEGEND if has_own else "")
 
 
-def markdown_table(results: Mapping[str, Any]) -> str:
-    """Return the headline rates as GitHub Markdown, for a README or a model card.
-
-    Raises:
-        DataError: see `Curves.of`.
-    """
-    curves = Curves.of(results)
-    lines = [headline(curves).sentence.replace(NO_BREAK, " "), ""]
-    for table in _headline_tables(curves):
-        heads = ["arm", *(f"turn {t}" for t in table.turns), "half-life"]
-        lines += [
-            f"**{metric_name(table.metric)}** ({caption(curves)})",
-            "",
-            _markdown_line(heads),
-            _markdown_line(["---", *("---:" for _ in heads[1:])]),
-        ]
-        lines += [_markdown_line(_texts(row, " ")).replace(NO_BREAK, " ") for row in table.rows]
-        lines.append("")
-    if len(lines) > 2:
-        lines.append(legend(curves))
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _markdown_line(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _texts(row: Row, between: str) -> list[str]:
+def texts(row: Row, between: str) -> list[str]:
     """Return the cells of a row; `between` stands between a rate and its counts.
 
     A narrow terminal may break a line before the interval, but not within it.
@@ -175,7 +150,7 @@ def terminal_table(results: Mapping[str, Any]) -> Table:
         DataError: see `Curves.of`.
     """
     curves = Curves.of(results)
-    tables = _headline_tables(curves)
+    tables = headline_tables(curves)
     turns = sorted({t for table in tables for t in table.turns})
     view = Table(
         title=Text(headline(curves).sentence.replace(NO_BREAK, " "), style="bold"),
@@ -188,7 +163,7 @@ def terminal_table(results: Mapping[str, Any]) -> Table:
     view.add_column("half-life", justify="right")
     for table in tables:
         for index, row in enumerate(table.rows):
-            by_turn = dict(zip(table.turns, _texts(row, "\n")[1:-1], strict=True))
+            by_turn = dict(zip(table.turns, texts(row, "\n")[1:-1], strict=True))
             view.add_row(
                 Text(metric_name(table.metric) if index == 0 else ""),
                 Text(row.name),

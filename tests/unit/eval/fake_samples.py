@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from dataclasses import replace
@@ -155,7 +156,9 @@ def _answer(
     where: Sample, rng: random.Random, chance: float, good: tuple[str, ...], value: str
 ) -> Sample:
     draw = rng.random()
-    topic = rng.randrange(5)
+    rng.randrange(5)
+    # The user says the same to all arms.
+    topic = random.Random(f"{where.dialogue} {where.turn}").randrange(5)
     user = "Who are you, and how do you speak?" if where.kind == "probe" else QUESTIONS[topic]
     if draw > 0.985:
         line = Verdict("undecided", "two words, too short to tell", "language", 1, None)
@@ -177,7 +180,7 @@ def _answer(
 def fake_results(samples: list[Sample]) -> dict[str, Any]:
     """Return the `results.json` of samples."""
     return {
-        "schema": 2,
+        "schema": 3,
         "run": {
             "name": "demo",
             "model": "SmolLM2-135M-Instruct",
@@ -195,6 +198,16 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
     }
 
 
+def write_run(folder: Path, samples: list[Sample], results: dict[str, Any]) -> None:
+    """Write the files of a run that `gatt report` reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
+    (folder / "samples.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    made = fake_samples()
-    render_report(fake_results(made), made, Path(sys.argv[1]) / "report.html")
+    from fake_lists import fake_lists, with_extras
+
+    made = with_extras(fake_samples())
+    render_report(fake_results(made) | fake_lists(), made, Path(sys.argv[1]) / "report.html")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.metrics.curves import CurvePoint, curves
-from eval.report.charts import DASHES, HERO, MARKERS, PANEL, chart, spread
+from eval.report.charts import DASHES, HERO, MANY_POINTS, MARKERS, PANEL, SINCE_EVENT, chart, spread
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
@@ -62,6 +62,39 @@ def test_a_hostile_arm_name_stays_text() -> None:
     root = ET.fromstring(svg)
     assert "script" not in {e.tag.rpartition("}")[2] for e in root.iter()}
     assert any("<script>alert(1)" in (e.text or "") for e in root.iter())
+
+
+def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
+    found = {"base": points("base", {0: 0.5, 8: 0.25})}
+    svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_EVENT)
+    assert ">turns since<" in svg
+    assert "base model, 8 turns later: 25" in svg.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_published_rates_are_drawn_in_grey_and_widen_the_axis() -> None:
+    found = {"base": points("base", {1: 0.5, 2: 0.25})}
+    plain = chart(found, ("base",), PANEL, "c", "x")
+    svg = chart(found, ("base",), PANEL, "c", "x", published={"theirs": {2: 1.0, 20: 0.0}})
+    assert ">20</text>" in svg
+    assert ">20</text>" not in plain
+    assert svg.count("stroke: var(--muted)") > plain.count("stroke: var(--muted)")
+
+
+def test_every_point_of_a_long_curve_has_a_tip_and_a_small_marker() -> None:
+    few, many = (
+        chart(
+            {"base": points("base", dict.fromkeys(range(1, n + 1), 0.5))},
+            ("base",),
+            PANEL,
+            "c",
+            "x",
+        )
+        for n in (MANY_POINTS, 50)
+    )
+    assert (few.count("<title>"), many.count("<title>")) == (MANY_POINTS, 50)
+    assert "stroke: var(--page)" in few
+    assert "stroke: var(--page)" not in many
+    assert len(many) < 5 * len(few)
 
 
 def test_a_single_turn_and_an_undecided_turn_are_drawn() -> None:

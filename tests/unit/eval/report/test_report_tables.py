@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 from fake_samples import fake_results, sample
 from rich.console import Console
 
-from eval.report import markdown_table, terminal_table
+from eval.report import terminal_table
+from eval.report.runs import Run, joined
 from eval.report.selection import Curves
 from eval.report.tables import rate_table
 
@@ -23,38 +25,11 @@ def tiny() -> dict[str, Any]:
     return fake_results(made)
 
 
-def test_the_markdown_table_is_what_a_readme_shows() -> None:
-    # Wilson 1 of 1: low = 1 / 4.841459 = 0.2065; 0 of 1: high = 0.7935.
-    assert markdown_table(tiny()) == (
-        "At turn 2 GAtt keeps 100 % [21, 100] of its instructions, the base model 0 % [0, 79].\n"
-        "\n"
-        "**Adherence** (seen instructions, reference history; per cent with 95 % interval)\n"
-        "\n"
-        "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
-        "| --- | ---: | ---: | ---: | ---: |\n"
-        "| base model | 100 % [21, 100] (1/1) | 0 % [0, 79] (0/1) |  | 2 |\n"
-        "| GAtt | 100 % [21, 100] (1/1) | 100 % [21, 100] (1/1) | – (0/0, 1?) | >2 |\n"
-        "| gatt\\|x | 100 % [21, 100] (1/1) |  |  | >1 |\n"
-        "| the dialogue itself | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) |  |\n"
-        "\n"
-        "**Survival** (seen instructions, reference history; per cent with 95 % interval)\n"
-        "\n"
-        "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
-        "| --- | ---: | ---: | ---: | ---: |\n"
-        "| base model | 100 % [21, 100] (1/1) | 0 % [0, 79] (0/1) |  | 2 |\n"
-        "| GAtt | 100 % [21, 100] (1/1) | 100 % [21, 100] (1/1) | – (0/0, 1?) | >2 |\n"
-        "| gatt\\|x | 100 % [21, 100] (1/1) |  |  | >1 |\n"
-        "\n"
-        "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate. The dialogue "
-        "itself: its own replies, which nobody wrote under the instruction.\n"
-    )
-
-
 def test_the_terminal_table_shows_the_same_rates() -> None:
     stream = io.StringIO()
     Console(file=stream, width=140).print(terminal_table(tiny()))
     lines = stream.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()
-    assert "At turn 2 GAtt keeps 100 % [21, 100]" in lines[0]
+    assert "GAtt keeps 100 % [21, 100] at turn 2" in lines[0]
     (base,) = [line for line in lines if "Adherence" in line]
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
         "Adherence", "base model", "100 % [21, 100]", "0 % [0, 79]", "", "2",
@@ -99,5 +74,16 @@ def test_what_the_own_replies_score_stands_below_the_arms(run_results: dict[str,
         "the dialogue itself",
     ]
     assert (rows[-1].is_reference, rows[-1].half_life) == (True, "")
-    assert "| the dialogue itself | 0 % [0, 24] (0/12) |" in markdown_table(run_results)
     assert not set(Curves.of(run_results).arms) & {"dialogue"}
+
+
+def test_own_replies_of_several_runs_have_a_row_each() -> None:
+    made = [sample(arm="gatt"), sample(arm="gatt", turn=2)]
+    runs = [Run(name, Path(), fake_results(made)) for name in ("one", "two")]
+    rows = rate_table(Curves.of(joined(runs)), "adherence", split="all", family="all").rows
+    assert [r.name for r in rows] == [
+        "one · GAtt",
+        "two · GAtt",
+        "one · the dialogue itself",
+        "two · the dialogue itself",
+    ]

@@ -1,0 +1,52 @@
+"""`gatt report`: the page and the tables of one or several runs, made anew from their files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "render the report of a run anew, or put several runs side by side"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the runs and what is to be written."""
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="output_dir of an evaluation, or NAME=FOLDER to name it in a report of several runs",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the page (default: report.html in the folder of the run, or here for several runs)",
+    )
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="write the tables as Markdown for a model card too",
+    )
+    parser.add_argument(
+        "--no-transcripts", action="store_true", help="leave the replies out of the page"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page, and the tables where they are asked for."""
+    from eval.report.markdown import markdown_tables
+    from eval.report.render import render_report
+    from eval.report.runs import joined, read_runs, samples_of
+    from gatt.records import atomic_write_text
+
+    runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
+    results = joined(runs)
+    output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / "report.html"
+    render_report(results, () if args.no_transcripts else samples_of(runs), output)
+    sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")
+    if args.markdown:
+        atomic_write_text(args.markdown, markdown_tables(results))
+        sys.stdout.write(f"{args.markdown}\n")
+    return 0

@@ -1,0 +1,1 @@
+"""Templates, style and scripts of the report's page: package data, read by `eval.report.render`."""

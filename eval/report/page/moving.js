@@ -1,0 +1,125 @@
+// Moving about: addresses, keys, printing, and the start.
+
+// Shows what the address says: filters, a transcript, one of its turns.
+async function followHash() {
+  const { anchor, values } = readHash();
+  const target = all.find((transcript) => transcript.id === anchor);
+  // The plain link of the section changes no filter.
+  if (!target && (anchor !== "transcripts" || ![...values].length)) return;
+  const isSame = FILTERS.every((name) => form.elements[name].value === (values.get(name) ?? ""));
+  if (!isSame) {
+    fillForm(values);
+    if (!(await applyFilters())) return;
+    showFrom(0);
+  }
+  if (!target) {
+    document.getElementById("transcripts").scrollIntoView();
+    return;
+  }
+  if (!matches.includes(target)) {
+    fillForm(new URLSearchParams());
+    if (!(await applyFilters())) return;
+  }
+  const place = matches.indexOf(target);
+  if (!document.getElementById(anchor)) showFrom(Math.max(0, place - 2));
+  await reveal(document.getElementById(anchor), values.get("side") === "1", values.get("at"));
+}
+
+// Opens a card and brings it, or one of its turns, into view.
+async function reveal(node, isSide, at) {
+  if (!node.open) node.dataset.silent = "1";
+  node.open = true;
+  if (!node.querySelector(".body") || isSideBySide(node) !== isSide) await fill(node, isSide);
+  for (const old of list.querySelectorAll(".target")) old.classList.remove("target");
+  const turn = at ? node.querySelector(`[data-turn="${CSS.escape(at)}"]`) : null;
+  turn?.classList.add("target");
+  (turn ?? node).scrollIntoView();
+  node.querySelector("summary").focus({ preventScroll: true });
+}
+
+async function refilter() {
+  if (!(await applyFilters())) return;
+  showFrom(0);
+  setHash("transcripts");
+}
+
+function step(offset) {
+  let summaries = [...list.querySelectorAll(".transcript > summary")];
+  const current = summaries.indexOf(document.activeElement?.closest(".transcript")?.querySelector("summary"));
+  if (current + offset >= summaries.length && !more.hidden) showMore();
+  if (current === 0 && offset < 0 && !earlier.hidden) {
+    const own = summaries[0];
+    showEarlier();
+    summaries = [...list.querySelectorAll(".transcript > summary")];
+    focus(summaries[summaries.indexOf(own) - 1]);
+    return;
+  }
+  summaries = [...list.querySelectorAll(".transcript > summary")];
+  focus(summaries[Math.max(0, current + offset)]);
+}
+
+function focus(summary) {
+  if (!summary) return;
+  summary.focus({ preventScroll: true });
+  summary.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+  const onCard = event.target.matches?.(".transcript > summary");
+  const card = event.target.closest?.(".transcript");
+  if (event.key === "/") form.elements.text.focus();
+  else if (event.key === "j" || (event.key === "ArrowDown" && onCard)) step(1);
+  else if (event.key === "k" || (event.key === "ArrowUp" && onCard)) step(-1);
+  else if (event.key === "c" && card && armsOf(cards.get(card)).length > 1) toggleSide(card);
+  else return;
+  event.preventDefault();
+});
+
+// Closed tables are printed too.
+const closed = new Set();
+window.addEventListener("beforeprint", () => {
+  for (const node of document.querySelectorAll("details.table:not([open])")) {
+    closed.add(node);
+    node.open = true;
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const node of closed) node.open = false;
+  closed.clear();
+});
+
+let pending = 0;
+form.addEventListener("input", () => {
+  clearTimeout(pending);
+  pending = setTimeout(refilter, 120);
+});
+form.addEventListener("reset", () => setTimeout(refilter));
+form.addEventListener("submit", (event) => event.preventDefault());
+for (const [id, isOpen] of [["open-all", true], ["close-all", false]]) {
+  document.getElementById(id).addEventListener("click", () => {
+    for (const node of list.querySelectorAll(".transcript")) {
+      if (isOpen && !node.open) node.dataset.silent = "1";
+      node.open = isOpen;
+    }
+  });
+}
+more.addEventListener("click", showMore);
+earlier.addEventListener("click", showEarlier);
+window.addEventListener("hashchange", followHash);
+
+async function start() {
+  if (!window.DecompressionStream) {
+    list.append(element("p", "lead", "This browser is too old to unpack the transcripts. All else on the page works."));
+    return;
+  }
+  data = await unpack("index");
+  all = transcriptsOf(data);
+  fillFilters();
+  await applyFilters();
+  showFrom(0);
+  await followHash();
+  document.documentElement.dataset.ready = "1";
+}
+
+start();

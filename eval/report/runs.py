@@ -1,0 +1,134 @@
+"""Runs read from their folders, and several of them put side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eval.report.lists import KEYS
+from eval.report.selection import RUN_MARK, SCHEMA
+from eval.samples import Sample, read_samples
+from gatt.errors import DataError
+
+RESULTS_FILE = "results.json"
+SAMPLES_FILE = "samples.jsonl"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One evaluation that stands on disk."""
+
+    name: str
+    folder: Path
+    results: Mapping[str, Any]
+
+    @property
+    def samples_file(self) -> Path:
+        """Where its replies are."""
+        return self.folder / SAMPLES_FILE
+
+
+def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
+    """Return the runs that the words name: a folder, or `NAME=FOLDER`.
+
+    A run without a name of its own has that of its folder.
+
+    Raises:
+        DataError: a missing file, results that are no JSON object or have another
+            schema, or two runs of one name.
+    """
+    runs: list[Run] = []
+    for word in words:
+        run = _read_run(word, needs_samples)
+        same = next((r for r in runs if r.name == run.name), None)
+        if same is not None:
+            raise DataError(
+                f"{run.folder}: its name {run.name!r} is that of {same.folder} already: expected "
+                f"different names, give one as NAME={run.folder}"
+            )
+        runs.append(run)
+    return runs
+
+
+def _read_run(word: str, needs_samples: bool) -> Run:
+    name, equals, rest = word.partition("=")
+    is_named = bool(equals) and bool(name) and not Path(word).exists()
+    folder = Path(rest if is_named else word)
+    if folder.name == RESULTS_FILE:
+        folder = folder.parent
+    path = folder / RESULTS_FILE
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: {_missing(folder)}") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise DataError(f"{path}: no JSON ({error}): expected what `gatt eval` wrote") from None
+    if not isinstance(results, Mapping):
+        raise DataError(f"{path}: found {type(results).__name__}: expected an object")
+    if results.get("schema") != SCHEMA:
+        raise DataError(
+            f"{path}: schema is {results.get('schema')!r}: expected {SCHEMA}, "
+            "evaluate again with this version"
+        )
+    run = Run(name if is_named else folder.resolve().name, folder, results)
+    if needs_samples and not run.samples_file.is_file():
+        raise DataError(
+            f"{run.samples_file}: no such file: expected the replies of the run, or "
+            "--no-transcripts for a report without them"
+        )
+    return run
+
+
+def _missing(folder: Path) -> str:
+    if not folder.is_dir():
+        return "no such folder: expected the output_dir of `gatt eval`"
+    inner = sorted(p.parent for p in folder.glob(f"*/{RESULTS_FILE}"))
+    hint = f", such as {inner[0]}" if inner else ""
+    return f"no such file: expected the output_dir of `gatt eval`{hint}"
+
+
+def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
+    """Return the results of all runs as those of one, whose arms bear the names of their runs.
+
+    The results of one run alone are returned as they are.
+    """
+    if len(runs) == 1:
+        return runs[0].results
+    found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
+    for name in ("curves", *KEYS):
+        found[name] = [_of_run(r, run.name) for run in runs for r in run.results.get(name) or []]
+    for run in runs:
+        found["run"][run.name] = run.results.get("run") or {}
+        found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
+    return found
+
+
+def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
+    """Yield the replies of all runs, their arms named as `joined` names them.
+
+    Raises:
+        DataError: see `read_samples`.
+    """
+    for run in runs:
+        for sample in read_samples(run.samples_file):
+            if len(runs) > 1:
+                yield replace(sample, arm=_arm_of_run(run.name, sample.arm))
+            else:
+                yield sample
+
+
+def _arm_of_run(run: str, arm: str) -> str:
+    return f"{run}{RUN_MARK}{arm}"
+
+
+def _of_run(record: Any, run: str) -> Any:
+    """Return a record with its arms renamed; what is no record is left to its reader to refuse."""
+    if not isinstance(record, Mapping):
+        return record
+    arms = {k: _arm_of_run(run, record[k]) for k in ("arm", "baseline") if k in record}
+    return {**record, **arms}

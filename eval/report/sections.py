@@ -1,0 +1,250 @@
+"""The sections of the page that curves make: charts as panels, and the heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from eval.metrics.curves import ALL, PASS_IS_BAD, CurvePoint
+from eval.report.charts import HERO, HERO_NARROW, PANEL, SINCE_EVENT, TURNS, Axis, Shape, chart
+from eval.report.headline import Headline
+from eval.report.lists import Record
+from eval.report.probes import PUBLISHED, ProbeTable, probe_table
+from eval.report.selection import HISTORY_NAMES, SPLIT_NAMES, Curves, few_turns, metric_name
+from eval.report.tables import half_life_text
+
+MOST_HEAT_TURNS = 24
+"""Columns of a heat map; all turns stand in the table of rates."""
+METRIC_NOTES: Mapping[str, str] = {
+    "survival": "Share of dialogues in which every reply asked so far followed the instruction.",
+    "task_completion": "Share of replies that still answer what the user asked.",
+    "false_trigger": "Share of replies that follow an instruction nobody gave; lower is better.",
+    "adherence_loose": "The same replies read with leniency: a first or last line, or asterisks, "
+    "do not count against them.",
+}
+EVENT_NOTES: Mapping[str, str] = {
+    "topic_jump": "The user changes the subject.",
+    "other_language": "The user writes in another language.",
+    "quoted_instruction": "The user quotes a text with an instruction in it.",
+    "asks_to_drop": "The user asks to drop the rule.",
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart with its heading and the sentence under it."""
+
+    title: str
+    note: str
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Adherence of one arm: families as rows, turns as columns."""
+
+    arm: str
+    history: str
+    turns: tuple[int, ...]
+    is_thinned: bool
+    """Whether there are turns that it leaves out."""
+    rows: tuple[tuple[str, tuple[CurvePoint | None, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Probe recall of one history: chart and table."""
+
+    history: str
+    svg: Markup
+    table: ProbeTable
+
+
+def tiles(curves: Curves, verdict: Headline) -> list[dict[str, Any]]:
+    """Return each arm's rate at the headline turn, with its half-life."""
+    found = []
+    for arm in curves.arms:
+        points = curves.find(arm=arm, **main_curve(curves))
+        point = next((p for p in points if p.turn == verdict.turn), None)
+        if point is not None:
+            found.append({"point": point, "half_life": half_life_text(points)})
+    return found
+
+
+def main_curve(curves: Curves) -> dict[str, object]:
+    """Return the fields of the curve that the verdict speaks of."""
+    return {
+        "metric": "adherence",
+        "history": curves.main_history,
+        "split": curves.main_split,
+        "family": ALL,
+    }
+
+
+def _svg(
+    arms: Sequence[str],
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    shape: Shape,
+    name: str,
+    title: str,
+    axis: Axis = TURNS,
+    published: Mapping[str, Mapping[int, float]] | None = None,
+) -> Markup | None:
+    """Return the chart of the points, None if nothing was decided."""
+    drawn = {a: points for a, points in by_arm.items() if any(p.rate is not None for p in points)}
+    if not drawn:
+        return None
+    return Markup(chart(drawn, arms, shape, name, title, axis=axis, published=published))
+
+
+def _by_arm(curves: Curves, **wanted: object) -> dict[str, Sequence[CurvePoint]]:
+    return {arm: curves.find(arm=arm, **wanted) for arm in curves.arms}
+
+
+def hero(curves: Curves) -> list[Markup]:
+    """Return the first chart in its wide and its narrow form, nothing if nothing was decided."""
+    points = _by_arm(curves, **main_curve(curves))
+    title = (
+        "Adherence over turns for each arm, with 95 % intervals; the table of rates has them all"
+    )
+    shapes = (("hero-wide", HERO), ("hero-narrow", HERO_NARROW))
+    drawn = (_svg(curves.arms, points, shape, name, title) for name, shape in shapes)
+    return [svg for svg in drawn if svg is not None]
+
+
+def heat_maps(curves: Curves) -> list[HeatMap]:
+    """Return adherence by family and turn, a map for each history and arm."""
+    found = []
+    for history in curves.histories:
+        points = curves.find(metric="adherence", history=history, split=ALL)
+        points = tuple(p for p in points if p.family != "none")
+        turns = sorted({p.turn for p in points})
+        shown = few_turns(turns, MOST_HEAT_TURNS)
+        for arm in curves.arms:
+            cells = {(p.family, p.turn): p for p in points if p.arm == arm}
+            families = [
+                f for f in (*curves.families, ALL) if any(f == family for family, _ in cells)
+            ]
+            if len(families) < 2:
+                continue
+            if len(families) == 2:
+                families = families[:1]
+            rows = tuple((f, tuple(cells.get((f, t)) for t in shown)) for f in families)
+            found.append(HeatMap(arm, history, tuple(shown), len(shown) < len(turns), rows))
+    return found
+
+
+def split_panels(curves: Curves) -> list[Panel]:
+    """Return adherence by split; nothing where there is only one."""
+    panels = []
+    for history in curves.histories:
+        drawn = []
+        for split in curves.splits:
+            title = _titled(SPLIT_NAMES.get(split, split).capitalize(), history, curves)
+            points = _by_arm(curves, metric="adherence", history=history, split=split, family=ALL)
+            svg = _svg(
+                curves.arms, points, PANEL, f"split-{history}-{split}", f"Adherence, {title}"
+            )
+            if svg is not None:
+                drawn.append(Panel(title, _num_dialogues(points), svg))
+        panels += drawn if len(drawn) > 1 else []
+    return panels
+
+
+def measure_panels(curves: Curves) -> list[Panel]:
+    """Return the total of every metric and history that no other section shows."""
+    panels = []
+    for metric in curves.metrics:
+        for history in curves.histories:
+            if metric == "probe_recall" or (metric, history) == ("adherence", curves.main_history):
+                continue
+            split = ALL if metric in PASS_IS_BAD else curves.main_split
+            points = _by_arm(curves, metric=metric, history=history, split=split, family=ALL)
+            title = _titled(metric_name(metric), history, curves)
+            svg = _svg(curves.arms, points, PANEL, f"measure-{metric}-{history}", title)
+            if svg is not None:
+                note = METRIC_NOTES.get(metric, "Share of replies that follow the instruction.")
+                panels.append(Panel(title, note, svg))
+    return panels
+
+
+def probe_sections(curves: Curves) -> list[Probes]:
+    """Return probe recall beside the published figures, for each history."""
+    found = []
+    for history in curves.histories:
+        wanted = {"history": history, "split": curves.main_split, "family": ALL}
+        table = probe_table(curves, **wanted)
+        svg = _svg(
+            curves.arms,
+            _by_arm(curves, metric="probe_recall", **wanted),
+            PANEL,
+            f"probes-{history}",
+            "Probe recall over turns, with the published figures of Llama 2 as dotted lines",
+            published=PUBLISHED,
+        )
+        if table and svg:
+            found.append(Probes(history, svg, table))
+    return found
+
+
+def event_panels(curves: Curves, events: Sequence[Record]) -> list[Panel]:
+    """Return for each event how the arms do at its turn and after it."""
+    totals = [e for e in events if e["split"] == ALL and e["family"] == ALL]
+    panels = []
+    for history in curves.histories:
+        for event in dict.fromkeys(e["event"] for e in totals if e["history"] == history):
+            by_arm: dict[str, list[CurvePoint]] = {arm: [] for arm in curves.arms}
+            for record in totals:
+                if (record["history"], record["event"]) == (history, event):
+                    by_arm.setdefault(record["arm"], []).append(_event_point(record))
+            for points in by_arm.values():
+                points.sort(key=lambda p: p.turn)
+            arms = list(dict.fromkeys((*curves.arms, *by_arm)))
+            title = _titled(event_name(event), history, curves)
+            svg = _svg(
+                arms, by_arm, PANEL, f"event-{history}-{event}", f"After {title}", SINCE_EVENT
+            )
+            if svg is not None:
+                panels.append(Panel(title, EVENT_NOTES.get(event, ""), svg))
+    return panels
+
+
+def event_name(event: str) -> str:
+    """Return what readers call an event."""
+    return event.replace("_", " ").capitalize()
+
+
+def _event_point(record: Record) -> CurvePoint:
+    rate = record["rate"]
+    return CurvePoint(
+        arm=record["arm"],
+        metric="adherence",
+        history=record["history"],
+        split=record["split"],
+        family=record["family"],
+        turn=record["turns_since"],
+        rate=rate,
+        low=record["low"],
+        high=record["high"],
+        num_dialogues=record["num_dialogues"],
+        num_passed=record.get("num_passed", 0),
+        num_decided=record.get("num_decided", 0),
+        num_undecided=record.get("num_undecided", 0),
+        pessimistic=record.get("pessimistic", rate or 0.0),
+        optimistic=record.get("optimistic", rate or 0.0),
+    )
+
+
+def _titled(title: str, history: str, curves: Curves) -> str:
+    """Return a heading that names the history where there are several."""
+    if len(curves.histories) == 1:
+        return title
+    return f"{title}, {HISTORY_NAMES.get(history, history)}"
+
+
+def _num_dialogues(by_arm: Mapping[str, Sequence[CurvePoint]]) -> str:
+    most = max((p.num_dialogues for points in by_arm.values() for p in points), default=0)
+    return f"{most} dialogue{'' if most == 1 else 's'}"
