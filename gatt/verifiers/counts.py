@@ -6,13 +6,14 @@ import re
 from abc import abstractmethod
 from typing import ClassVar
 
+from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.blocks import divided_spans, has_word, paragraph_spans
 from gatt.verifiers.markup import strip_markdown
-from gatt.verifiers.rule import Rule, require_bounds
+from gatt.verifiers.rule import Rule, Span, require_bounds
 from gatt.verifiers.sentence_split import sentences
 from gatt.verifiers.words import words
 
-_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _HAS_WORD = re.compile(r"[^\W_]")
 
 
@@ -50,6 +51,7 @@ class Sentences(CountRule):
     """Counts sentences; see `sentence_spans` for what one is."""
 
     kind = "sentences"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"min": 1, "max": 1},
@@ -101,7 +103,18 @@ class Lines(CountRule):
 
 
 class Paragraphs(CountRule):
-    """Counts blocks that blank lines part and that hold a letter or digit."""
+    """Counts blocks that blank lines part, or a divider, and that hold a letter or digit.
+
+    Args:
+        min: fewest allowed, a whole number from 0 up; none if not given.
+        max: most allowed; unbounded if not given.
+        divider: what parts the paragraphs instead of blank lines ("***"), between
+            white space; nothing between two of them is a fail.
+
+    Raises:
+        VerifierError: no bound at all, a bound that is no whole number from 0
+            up, `min` above `max`, or a divider with white space or nothing in it.
+    """
 
     kind = "paragraphs"
     examples: ClassVar[tuple[Examples, ...]] = (
@@ -110,9 +123,54 @@ class Paragraphs(CountRule):
             good=("I like tea.\nA lot.\n\nYou like milk.", "First this.\n \n\nThen that."),
             bad=("I like tea.\nYou like milk.", "One thing.\n\nAnother.\n\nA third one."),
         ),
+        Examples(
+            {"min": 2, "max": 2, "divider": "***"},
+            good=("I like tea.\n\nA lot.\n***\nYou like milk.", "***\nThis.\n\n***\n\nThat. ***"),
+            bad=(
+                "I like tea.\n\nYou like milk.",
+                "I ***really*** like tea.",
+                "One thing.\n***\n***\nAnother.",
+            ),
+        ),
     )
+
+    def __init__(
+        self,
+        *,
+        min: int | None = None,  # noqa: A002
+        max: int | None = None,  # noqa: A002
+        divider: str | None = None,
+    ) -> None:
+        super().__init__(min=min, max=max)
+        if divider is not None:
+            require_divider(self.kind, divider)
+        self._divider = divider
 
     def count(self, reply: str) -> int:
         """Return the number of paragraphs."""
-        text = reply.replace("\r\n", "\n")
-        return sum(bool(_HAS_WORD.search(block)) for block in _BLANK_LINES.split(text))
+        return len(self._spans(reply))
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        for span in self._spans(reply):
+            if not has_word(reply[slice(*span)]):
+                return self.failed(f"nothing between two dividers {self._divider!r}", span)
+        return super().judge(reply)
+
+    def _spans(self, reply: str) -> list[Span]:
+        if self._divider is None:
+            return paragraph_spans(reply)
+        return divided_spans(reply, self._divider)
+
+
+def require_divider(kind: str, value: object) -> str:
+    """Return a parameter that must be a divider: a text without white space.
+
+    Raises:
+        VerifierError: it is something else.
+    """
+    if not isinstance(value, str) or len(value.split()) != 1 or value != value.strip():
+        raise VerifierError(
+            f"verifier {kind!r}: 'divider' is {value!r}: expected marks such as '***'"
+        )
+    return value

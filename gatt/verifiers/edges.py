@@ -123,6 +123,7 @@ class EndsWithQuestion(Rule):
     """Passes if the last sentence is a question."""
 
     kind = "ends_with_question"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {},

@@ -1,40 +1,57 @@
-"""Sentences of a reply, with the traps: abbreviations, initials, ellipses, quotes, lists."""
+"""Sentences of a reply: split by `sentencex`, with the traps of chat text mended around it.
+
+Wikimedia's library knows abbreviations, initials, decimals and the stops of all scripts. It
+gets one block at a time, as it knows neither a single list item nor a heading, and in each
+block what would mislead it is written over, length for length:
+
+- quotation marks, brackets and emphasis: a whole quotation counts as one sentence there,
+  and closing asterisks go to the next one;
+- "Oh !", "Really?! no": single marks behind a letter are all that it takes for sure;
+- "He told me. I left.": "me", "no", "ok" and others are abbreviations there;
+- "Mr. Right", whose name is a word that often starts a sentence.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 
-from gatt.verifiers.words import SPACELESS
+import sentencex
 
-# Never the end of a sentence.
-_TITLES = frozenset({
-    "dr", "mr", "mrs", "ms", "mx", "prof", "st", "vs", "fig", "approx", "mt", "ft", "cf", "gen",
-    "col", "capt", "sgt", "lt", "rev", "hon", "gov", "sen", "rep", "ca", "e.g", "i.e",
-    "al", "viz", "nr", "bzw", "z.b", "d.h", "mme", "mlle", "sra", "dra", "m.me",
-})  # fmt: skip
-# The end of one only where the next word looks like the start of another.
-_MAYBE_END = frozenset({
-    "etc", "inc", "ltd", "co", "corp", "jr", "sr", "a.m", "p.m", "b.c", "a.d", "ph.d", "usw", "no",
-    "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
-})  # fmt: skip
-_STARTERS = frozenset({
-    "i", "i'm", "it", "it's", "the", "he", "she", "we", "you", "they", "this", "that", "these",
-    "those", "there", "but", "and", "so", "in", "at", "on", "my", "our", "your", "what", "when",
-    "where", "who", "how", "why", "is", "are", "do", "did", "have", "would", "if", "then", "a",
-    "an", "no", "yes", "its", "his", "her", "their", "for", "to", "as",
-})  # fmt: skip
+_ITEM = re.compile(r"[ \t>]*(?:[-*•+–]|\d{1,3}[.)]|#{1,6})[ \t]")
+_HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]")
 
-_CLOSERS = "\"'”’»)\\]*_~`"
-_END = re.compile(
-    rf"(?P<stop>[.!?…]+)(?P<close>[{_CLOSERS}]*)(?=\s|$)"
-    rf"|(?P<wide>[。！？｡]+)[」』”’）)\"']*"
-    rf"|(?P<stuck>[!?]+)(?=[{SPACELESS}])"
-    r"|(?P<block>\n[ \t]*\n|\n(?=[ \t]*(?:[-*•+–]|\d{1,3}[.)]|\#{1,6})[ \t]))"
+_GO_ON = r"(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Sra|Dra|Sig|e\.g|i\.e)"
+# What is written over, with what, in this order.
+_MISLEADING = tuple(
+    (re.compile(pattern, flags), filler)
+    for pattern, flags, filler in (
+        (r"\A[ \t>]*(?:[-*•+–]|\d{1,3}[.)]|#{1,6})(?=[ \t])", re.NOFLAG, " "),
+        (r"[\"“”„«»()\[\]{}「」『』（）*~`]", re.NOFLAG, " "),
+        (r"(?<![^\W_])['_‘’]+|['_‘’]+(?![^\W_])", re.NOFLAG, " "),
+        # It takes every white space for one byte and panics inside a longer one, and it takes
+        # no lone surrogates.
+        (r"[^\S\n]", re.NOFLAG, " "),
+        (r"[\ud800-\udfff]", re.NOFLAG, "x"),
+        (r"(?<![ !?.])[ !?.]+(?=[!?])", re.NOFLAG, "x"),
+        (rf"\b{_GO_ON}\.(?= +[^\W\d_a-z])", re.NOFLAG, "x"),
+        (r"\b(?:me|no|ok|art|id|la|yum)(?=\.\s+[^\s\d])", re.IGNORECASE, "x"),
+        # Glued to the word before it: a letter alone is an initial.
+        (r"(?<=[a-z,]) [Ii](?=\.\s)", re.NOFLAG, "x"),
+        (
+            r"\b(?!(?:vs|cf)\.)(?:[^\W\d_]{2,}|[A-Z]\.[A-Z]|[ap]\.m)(?=\.\s+I(?:['’]\w+)?\s)",
+            re.NOFLAG,
+            "x",
+        ),
+    )
 )
-_NEXT_WORD = re.compile(r"[\s\"'“‘«(\[*_~`¿¡-]*(?P<word>[^\W_][\w'’]*)?")
-_LAST_TOKEN = re.compile(r"\S+$")
-_LIST_NUMBER = re.compile(r"(?:^|\n)[ \t>*_]*\d{1,3}$")
-_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_CLOSERS = re.compile(r"[」』）]+|[\"'”’»)\]}*_~`]*(?![^\W_])")
+_EMPHASIS = "*_~`"
+_ELLIPSIS = re.compile(r"(?:\.\.|…)[\"'”’»)\]}*_~`]*$")
+_NEXT_WORD = re.compile(r"[\W_]*(?P<word>[^\W_][\w'’]*)")
+# 「そうですか。」と言った is one sentence.
+_QUOTED_IN_JAPANESE = re.compile(r"\s*(?:と|って)")
 _HAS_WORD = re.compile(r"[^\W_]")
 _LOOKBACK = 24
 
@@ -42,17 +59,18 @@ _LOOKBACK = 24
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the span of every sentence: [start, end) without outer white space.
 
-    A blank line and a list item end a sentence too, with or without a full
-    stop. Pieces without a letter or digit (an emoji, a dash) are none.
+    A blank line, a list item and a heading end a sentence too, with or without a
+    full stop. Pieces without a letter or digit (an emoji, a dash) are none.
     """
     spans: list[tuple[int, int]] = []
-    start = 0
-    for match in _END.finditer(text):
-        if match["stop"] and not _ends_sentence(text, match):
-            continue
-        end = match.start() if match["block"] else match.end()
-        start = _append(spans, text, start, end)
-    _append(spans, text, start, len(text))
+    for start, end in _blocks(text):
+        left = start
+        for right in (*(start + stop for stop in _stops(text[start:end])), end):
+            piece = text[left:right]
+            if _HAS_WORD.search(piece):
+                indent = len(piece) - len(piece.lstrip())
+                spans.append((left + indent, left + len(piece.rstrip())))
+            left = right
     return spans
 
 
@@ -61,44 +79,51 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
-def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> int:
-    """Add a piece to the spans if it has a word; return where the next one starts."""
-    piece = text[start:end]
-    if not _HAS_WORD.search(piece):
-        return end
-    left = start + len(piece) - len(piece.lstrip())
-    spans.append((left, start + len(piece.rstrip())))
-    return end
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of what no sentence crosses: paragraphs, list items, headings."""
+    start = position = 0
+    is_over = False
+    for line in text.splitlines(keepends=True):
+        if is_over or not line.strip() or _ITEM.match(line):
+            yield start, position
+            start = position
+        is_over = bool(_HEADING.match(line))
+        position += len(line)
+    yield start, position
 
 
-def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    found = _NEXT_WORD.match(text, match.end())
-    word = (found["word"] or "") if found else ""
-    if not word:
+def _stops(block: str) -> Iterator[int]:
+    """Yield where the sentences of a block end, behind their closing marks."""
+    if not _HAS_WORD.search(block):
+        return
+    for found in sentencex.get_sentence_boundaries("en", _written_over(block)):
+        stop = found["start_index"] + len(found["text"].rstrip())
+        closers = _CLOSERS.match(block, stop)
+        end = closers.end() if closers else stop
+        if not _goes_on(block, stop, end):
+            yield end
+
+
+def _written_over(block: str) -> str:
+    for pattern, filler in _MISLEADING:
+        block = pattern.sub(partial(_fill, filler), block)
+    return block
+
+
+def _fill(filler: str, match: re.Match[str]) -> str:
+    return filler * len(match[0])
+
+
+def _goes_on(block: str, stop: int, end: int) -> bool:
+    """Whether a sentence goes on behind its mark: "Well... maybe", "Stop!" he said."""
+    closed = block[stop:end].strip(_EMPHASIS)
+    if closed and _QUOTED_IN_JAPANESE.match(block, end):
         return True
-    stop = match["stop"]
-    is_ellipsis = "…" in stop or stop.startswith("..")
-    # "Well... I think" and "Stop!" he said: the sentence goes on.
-    if is_ellipsis and (word[0].islower() or word.split("'")[0] == "I"):
+    found = _NEXT_WORD.match(block, end)
+    if not found:
         return False
-    if match["close"].strip("*_~`") and word[0].islower():
-        return False
-    return stop != "." or not _is_abbreviation(text, match.start(), word)
-
-
-def _is_abbreviation(text: str, stop: int, next_word: str) -> bool:
-    before = text[max(0, stop - _LOOKBACK) : stop]
-    if _LIST_NUMBER.search(before):
+    word = found["word"]
+    if closed and word[0].islower():
         return True
-    found = _LAST_TOKEN.search(before)
-    token = found[0].lstrip("\"'“‘«([*_").lower() if found else ""
-    if token in _TITLES:
-        return True
-    starts_anew = next_word.lower().replace("’", "'") in _STARTERS and next_word[0].isupper()
-    if token in _MAYBE_END:
-        follows_number = next_word[0].isdigit()
-        return follows_number or (token != "no" and next_word[0].islower())
-    if _DOTTED.fullmatch(token):
-        return not starts_anew
-    # Initials: "J. K. Rowling", but "It was I. Then" ends.
-    return len(token) == 1 and token.isalpha() and token != "i" and not starts_anew
+    is_ellipsis = _ELLIPSIS.search(block[max(0, end - _LOOKBACK) : end])
+    return bool(is_ellipsis) and (word[0].islower() or re.split("['’]", word)[0] == "I")

@@ -9,39 +9,8 @@ import pytest
 from gatt.errors import VerifierError
 from gatt.instruction import VerifierSpec
 from gatt.verifiers import build
-from gatt.verifiers.sentence_split import sentences
 from gatt.verifiers.syllables import syllables
 from gatt.verifiers.words import words
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("I like tea.", 1),
-        ("Dr. Smith met Mrs. Jones, e.g. at 5 p.m. today.", 1),
-        ("He lives in the U.S. now.", 1),
-        ("He lives in the U.S. It is large.", 2),
-        ("It costs 3.50 dollars, i.e. less.", 1),
-        ("Well... maybe.", 1),
-        ("Well... I think so.", 1),
-        ("I waited... Then it came.", 2),
-        ('"Stop!" he said.', 1),
-        ('He said: "Stop!" Then he left.', 2),
-        ("What?! No way!!", 2),
-        ("J. K. Rowling wrote it.", 1),
-        ("hello there. how are you?", 2),
-        ("Fine. 😊", 1),
-        ("**Fine.** *Good.*", 2),
-        ("1. Buy bread.\n2. Eat it.", 2),
-        ("- buy bread\n- eat it", 2),
-        ("A heading\n\nAnd a text", 2),
-        ("a soft\nline break.", 1),
-        ("今日は。元気？", 2),
-        ("No. I do not.", 2),
-    ],
-)
-def test_sentences(text: str, number: int) -> None:
-    assert len(sentences(text)) == number, sentences(text)
 
 
 def test_words_of_several_scripts() -> None:
@@ -69,6 +38,9 @@ def test_syllables(word: str, number: int) -> None:
         ("words", {"min": 4}, "- I like tea", "fail"),
         ("lines", {"max": 1}, "one line\n", "pass"),
         ("paragraphs", {"max": 1}, "one\r\n\r\ntwo", "fail"),
+        ("paragraphs", {"min": 3, "divider": "***"}, "a b\n***\nc d\n***\ne f", "pass"),
+        ("paragraphs", {"min": 2, "divider": "***"}, "a b *** c d", "pass"),
+        ("paragraphs", {"min": 1, "divider": "***"}, "a b\n***\n---\n***\nc d", "fail"),
         ("haiku", {}, "Old pond\nA frog jumps\nSound", "fail"),
         ("letter_case", {"case": "lower"}, "123", "fail"),
         ("letter_case", {"case": "lower"}, "我喜欢喝茶。", "undecided"),
@@ -80,6 +52,8 @@ def test_syllables(word: str, number: int) -> None:
         ("bullets", {"min": 2}, "**one**\n**two**", "fail"),
         ("bullets", {"min": 1}, "text\n- \n- ", "fail"),
         ("bullets", {"min": None, "max": 1}, "no list at all", "pass"),
+        ("bullets", {"min": 1, "numbered": False}, "1. one\n2. two", "fail"),
+        ("bullets", {"min": 1, "max": 1, "numbered": False}, "1. one\n   - two\n---", "pass"),
         ("starts_with", {"any_of": ["Art"]}, "Artful as ever", "fail"),
         ("starts_with", {"any_of": ["Indeed,"]}, "**Indeed** it is", "pass"),
         ("starts_with", {"any_of": ["🐟"]}, "🐟 Swim on!", "pass"),
@@ -119,6 +93,9 @@ def test_edge_cases(kind: str, params: dict[str, Any], reply: str, status: str) 
         ("sentences", {"min": True}, "'min' is True"),
         ("paragraphs", {"min": 3, "max": 1}, "'min' 3 is above 'max' 1"),
         ("bullets", {"min": 0}, "'min' is 0: expected a whole number from 1 up"),
+        ("bullets", {"numbered": 1}, "'numbered' is 1: expected true or false"),
+        ("paragraphs", {"min": 1, "divider": "* *"}, r"'divider' is '\* \*': expected marks"),
+        ("paragraphs", {"min": 1, "divider": ""}, "'divider' is '': expected marks"),
         ("emoji", {"min": None}, "neither 'min' nor 'max'"),
         ("number", {"min": "1"}, "'min' is '1'"),
         ("letter_case", {"case": "title"}, "unknown case 'title': expected one of lower, upper"),
