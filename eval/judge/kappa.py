@@ -4,12 +4,15 @@ Cohen (1960, Educ. Psychol. Meas. 20:37-46): kappa = (po - pe) / (1 - pe), the
 agreement beyond what two raters of these base rates would reach by chance.
 
 Replies of one dialogue resemble each other, so the interval is a percentile
-bootstrap over whole dialogues. Dialogues with equal counts are drawn as one kind,
-which is the same bootstrap at a cost that does not grow with their number.
+bootstrap over whole dialogues, its quantiles moved outwards as Hesterberg (2015,
+Am. Stat. 69:371-386, the expanded percentile interval) does, since few dialogues
+vary less than what they are drawn from. Dialogues with equal counts are drawn as
+one kind, which is the same bootstrap at a cost that does not grow with their number.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -18,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eval.metrics.clustered import clustered_interval
+from eval.metrics.student_t import t_quantile
 
 LEAST_DEFINED = 0.95
 """Share of resamples in which kappa must exist for their quantiles to be bounds."""
@@ -95,8 +99,15 @@ def kappa_interval(
         return _from_agreement(counts, point, total)
     if len(defined) < LEAST_DEFINED * num_resamples:
         return None
-    low, high = np.quantile(defined, (0.025, 0.975))
+    tail = expanded_tail(len(counts))
+    low, high = np.quantile(defined, (tail, 1 - tail))
     return float(low), float(high)
+
+
+def expanded_tail(num_clusters: int) -> float:
+    """Return the quantile that leaves 2.5 % outside after what few clusters cost, at most 0.025."""
+    widened = math.sqrt(num_clusters / (num_clusters - 1)) * t_quantile(0.95, num_clusters - 1)
+    return math.erfc(widened / math.sqrt(2)) / 2
 
 
 def _from_agreement(

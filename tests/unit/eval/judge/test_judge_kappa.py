@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.judge.kappa import Table, cohen_kappa, kappa_interval
+from eval.judge.kappa import Table, cohen_kappa, expanded_tail, kappa_interval
 
 
 def test_kappa_by_hand() -> None:
@@ -66,6 +66,12 @@ def test_replies_that_share_a_dialogue_are_worth_less() -> None:
     assert wide is not None
     assert narrow is not None
     assert wide[1] - wide[0] > 1.5 * (narrow[1] - narrow[0])
+
+
+def test_few_dialogues_widen_the_interval() -> None:
+    # t with 31 degrees of freedom is 2.0395; times sqrt(32/31) it is 2.072; beyond that lies 1.91 %.
+    assert expanded_tail(32) == pytest.approx(0.0191, abs=1e-4)
+    assert expanded_tail(100_000) == pytest.approx(0.025, abs=1e-5)
 
 
 def test_order_counts_for_nothing_and_the_seed_fixes_the_draws() -> None:
