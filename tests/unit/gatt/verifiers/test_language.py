@@ -99,7 +99,7 @@ def test_english_that_looks_like_several_languages_fails(code: str, reply: str) 
 def test_a_clause_or_quotation_in_another_language_fails(code: str, reply: str) -> None:
     verdict = Language(language=code).check(reply)
     assert verdict.status == "fail", verdict
-    assert verdict.version == 2
+    assert verdict.version == 3
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,94 @@ def test_a_clause_or_quotation_in_another_language_fails(code: str, reply: str) 
 def test_loan_words_titles_and_lookalikes_pass(code: str, reply: str) -> None:
     verdict = Language(language=code).check(reply)
     assert verdict.status == "pass", verdict
+
+
+LADEN = [
+    "Run `pip install requests`, then open https://example.org/docs in Firefox.",
+    "Set DEBUG=True in settings.py and restart the server before you try again.",
+    "You can email Jean-Pierre Dupont at jp@example.fr or call Maria Schmidt in Berlin.",
+    "The file /usr/share/locale/fr/LC_MESSAGES/django.mo is missing on this machine.",
+    "See https://fr.wikipedia.org/wiki/Paris and https://de.wikipedia.org/wiki/Berlin for more.",
+    "```python\nprint('bonjour')\n```\nThis prints a greeting in French.",
+    "Napoleon Bonaparte, Josephine de Beauharnais and Marie-Louise met in Fontainebleau.",
+    "I grew up between Copenhagen, Oslo and Stockholm, and I still miss the winters there.",
+    "Use get_user() from utils/accounts.py, it returns None for unknown names.",
+    "Sushi, ramen and tempura are what I would order in Tokyo.",
+    "My friend Giovanni says that Pizza Margherita was named after a queen.",
+    "1. Open Visual Studio Code\n2. Press Ctrl+Shift+P\n3. Type `reload` and hit Enter",
+    "Try **El Rey de los Tacos** on Calle Ocho, ask for Miguel.",
+    "OK, sure! Here you go: https://github.com/example/example",
+    "That is a no from me, in general I do not like to travel so far.",
+    "Great! Let me know if any issue occurs, bug or not.",
+    "JSON, XML and YAML are all fine for that.",
+    "Bonjour! How can I help you today?",
+    "Hola Señor García, your order is on its way to Málaga.",
+    "Wir schaffen das is what Angela Merkel said in 2015.",
+]
+
+
+@pytest.mark.parametrize("reply", LADEN)
+def test_english_around_code_addresses_and_names_passes_for_no_other_language(reply: str) -> None:
+    passed = [c for c in LANGUAGES if Language(language=c).check(reply).status == "pass"]
+    assert set(passed) <= {"en"}
+
+
+@pytest.mark.parametrize(
+    ("code", "reply"),
+    [
+        ("es", "Estoy muy bien, gracias, pero manana no puedo ir porque trabajo todo el dia."),
+        ("fr", "Je suis tres content de vous avoir aide, a bientot et bonne journee a tous."),
+        ("pt", "Nao sei se posso ajudar voce hoje, mas amanha estou livre a tarde toda."),
+        ("ro", "Nu stiu daca pot sa te ajut astazi, dar maine am timp toata ziua."),
+        ("cs", "Nevim, jestli ti dnes mohu pomoci, ale zitra mam cas cely den."),
+        ("pl", "Nie wiem, czy moge ci dzisiaj pomoc, ale jutro mam czas przez caly dzien."),
+        ("de", "Ich weiss nicht, ob ich dir heute helfen kann, aber morgen habe ich Zeit."),
+    ],
+)
+def test_who_writes_without_accents_is_understood(code: str, reply: str) -> None:
+    passed = [c for c in LANGUAGES if Language(language=c).check(reply).status == "pass"]
+    assert passed == [code]
+
+
+@pytest.mark.parametrize(
+    ("code", "other", "reply"),
+    [
+        ("nb", "da", "Denne siden er ikke oversatt ennå, men du kan lese den på engelsk."),
+        ("da", "nb", "Denne side er ikke oversat endnu, men du kan læse den på engelsk."),
+        ("nb", "da", "Jeg liker best å gå på ski når det er kaldt ute."),
+        ("da", "nb", "Jeg kan bedst lide at stå på ski, når det er koldt udenfor."),
+        ("sv", "nb", "Jag tycker bäst om att åka skidor när det är kallt ute."),
+        ("pt", "es", "Não sei se isso é possível, mas vou tentar."),
+        ("es", "pt", "No sé si eso es posible, pero voy a intentarlo."),
+        ("cs", "pl", "Nevím, jestli je to možné, ale zkusím to."),
+        ("nl", "de", "Ik weet niet of dat mogelijk is, maar ik zal het proberen."),
+        ("it", "es", "Non so se sia possibile, ma ci proverò."),
+    ],
+)
+def test_neighbours_are_told_apart(code: str, other: str, reply: str) -> None:
+    assert Language(language=code).check(reply).status == "pass"
+    assert Language(language=other).check(reply).status == "fail"
+
+
+def test_what_two_neighbours_both_say_is_undecided() -> None:
+    for code in ("da", "nb"):
+        assert Language(language=code).check("Jeg er ikke en robot").status == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("code", "reply", "status"),
+    [
+        ("el", "Η τιμή του πεδίου δεν είναι string ή null.", "pass"),
+        ("ko", "예: '/flatpages/contact_page.html' 파일을 사용할 수 없는 경우입니다.", "pass"),
+        ("ru", "Я работаю в Google Maps и люблю YouTube.", "pass"),
+        ("ja", "半角英数、記号を使用できます。", "pass"),
+        ("ru", "This is the list of all the files. Да.", "fail"),
+        ("el", "Αυτό is referenced by the following items", "fail"),
+        ("el", "To powinien być tekst po polsku, γ zamiast ε.", "fail"),
+    ],
+)
+def test_names_in_latin_letters_inside_another_script(code: str, reply: str, status: str) -> None:
+    assert Language(language=code).check(reply).status == status
 
 
 def test_a_list_of_single_loan_words_is_undecided() -> None:
