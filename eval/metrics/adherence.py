@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from eval.metrics.outcomes import Outcome, Outcomes
+from eval.metrics.outcomes import Outcome
 from eval.samples import Sample
 
 
-def adherence(samples: Iterable[Sample]) -> Outcomes:
-    """Return the status of every ordinary reply under an instruction, by turn."""
-    found: dict[int, list[Outcome]] = defaultdict(list)
-    for sample in samples:
-        if sample.kind == "turn" and sample.instruction is not None:
-            found[sample.turn].append(Outcome(sample.dialogue, sample.status))
-    return found
+def is_asked_to_adhere(sample: Sample) -> bool:
+    """Whether a sample is an ordinary turn at which its instruction holds.
+
+    After a user has released the model from the instruction, a reply that
+    leaves it alone is right: that is told by events, not by adherence.
+    """
+    is_turn = sample.kind == "turn" and sample.instruction is not None
+    return is_turn and sample.expected == "kept"
+
+
+def adherence(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield the status of every ordinary reply under an instruction that holds."""
+    return (Outcome(s, s.status) for s in samples if is_asked_to_adhere(s))

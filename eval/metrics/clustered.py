@@ -1,35 +1,100 @@
-"""95 % interval of a rate whose replies come in clusters (several per dialogue).
+"""How many independent replies the replies of a run are worth, and what follows for a rate.
 
-Replies of one dialogue resemble each other, so n of them are worth fewer than n
-independent cases. The interval is Wilson's with an effective sample size, after
-Korn and Graubard (1998, Survey Methodology 24:193-201) and Dean and Pagano
-(2015, J. Surv. Stat. Methodol. 3:484-503, the modified Wilson interval):
+Replies of one dialogue resemble each other, and so do replies under one
+instruction: a model that cannot speak Polish fails in every dialogue that asks
+for it. The two cross, since an instruction stands over several dialogues and a
+dialogue may stand under several instructions. The interval of a rate is Wilson's
+with an effective number of replies, after Korn and Graubard (1998, Survey
+Methodology 24:193-201) and Dean and Pagano (2015, J. Surv. Stat. Methodol.
+3:484-503, the modified Wilson interval):
 
-1. design effect = cluster-robust variance of the rate (linearised ratio
-   estimator) over the variance of as many independent replies, at least 1;
-2. effective size = n / design effect * (t[n - 1] / t[k - 1])**2 for k clusters,
-   the second factor paying for a variance that few clusters estimate.
+1. For each way of grouping (dialogue, instruction, and case, which is both), the
+   variance of the rate if groups were independent, over that of as many
+   independent replies: D, I and C.
+2. Inflation = D + I - C, the two-way variance of Cameron, Gelbach and Miller
+   (2011, J. Bus. Econ. Stat. 29:238-249), and at least each of D, I and 1.
+3. Degrees of freedom after Satterthwaite: D - C rests on the number of dialogues,
+   I - C on that of instructions, the rest on that of replies.
+4. Effective number = n / inflation * (t[n - 1] / t[degrees])**2, the last factor
+   paying for a variance that few groups estimate.
 
-Deviation: the design effect is estimated with two pseudo-dialogues of mean size
-added, one that passes throughout and one that fails throughout (the idea of
-Agresti and Coull, 1998). At rates near 0 and 1 the plain estimate is noise or
-0/0; the pseudo-dialogues turn it into the cautious answer, that a dialogue is
-worth one reply, and their weight fades with the number of dialogues. The rate
-itself stays as counted.
+Deviation: each variance is estimated with two pseudo-groups of mean size and
+weight `PSEUDO`, one that passes throughout and one that fails throughout (the idea
+of Agresti and Coull, 1998). At rates near 0 and 1 the plain estimate is noise or
+0/0; there the pseudo-groups give the cautious answer, that a group is worth one
+reply. The rate itself stays as counted.
 
-With one reply a dialogue both factors are 1: plain Wilson.
+Fewer than `MIN_INSTRUCTIONS` instructions are no sample of instructions: they
+are taken as given, the interval is about them alone and only dialogues count as
+drawn. `scripts/check_intervals.py` holds all this against simulated runs.
+
+With one reply a dialogue and instruction the inflation is 1: plain Wilson.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from eval.metrics.student_t import t_quantile_95
+import numpy as np
+import numpy.typing as npt
+
+from eval.metrics.student_t import t_quantile
 from eval.metrics.wilson import wilson_from_rate
+
+MIN_INSTRUCTIONS = 10
+"""From so many on, a rate speaks of instructions like these and not of these alone."""
+PSEUDO = 0.1
+"""Weight of the two pseudo-groups: see `scripts/check_intervals.py` for how it was chosen."""
+
+Codes = npt.NDArray[np.int64]
+"""A number from 0 for each reply; equal numbers are one group."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What groups the replies of a run: three codes a reply."""
+
+    dialogue: Codes
+    instruction: Codes
+    """Replies of a plain dialogue are a group of their own."""
+    case: Codes
+    """Dialogue and instruction together."""
+
+    def where(self, chosen: npt.NDArray[Any] | slice) -> Ways:
+        """Return the ways of the chosen replies (a mask, indices or a slice)."""
+        return Ways(self.dialogue[chosen], self.instruction[chosen], self.case[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was counted in each reply: a weighted mean of values is the rate."""
+
+    values: Floats
+    """0 or 1; for differences from -1 to 1."""
+    weights: Floats
+    """Sum 1."""
+    stratum: Codes
+    """Replies of one stratum (a turn) share an expected value; their weights are equal."""
+    extremes: tuple[float, float] = (0.0, 1.0)
+    """Least and largest possible value."""
+
+    @classmethod
+    def equal(cls, values: Floats, extremes: tuple[float, float] = (0.0, 1.0)) -> Measured:
+        """Return values that all count the same."""
+        num = len(values)
+        return cls(values, np.full(num, 1 / num), np.zeros(num, dtype=np.int64), extremes)
+
+    @property
+    def mean(self) -> float:
+        """The rate, or the difference."""
+        return float(self.weights @ self.values)
 
 
 def clustered_interval(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """Return the interval of all successes over all replies.
+    """Return the interval of all successes over all replies, dialogues as the only groups.
 
     Args:
         clusters: (successes, total) of each dialogue; empty ones are passed over.
@@ -43,35 +108,93 @@ def clustered_interval(clusters: Sequence[tuple[int, int]]) -> tuple[float, floa
     for successes, total in clusters:
         if not 0 <= successes <= total:
             raise ValueError(f"{successes} successes of {total}: expected 0 <= successes <= total")
-    filled = [(s, n) for s, n in clusters if n]
-    if not filled:
-        return 0.0, 1.0
-    num_replies = sum(n for _, n in filled)
-    rate = sum(s for s, _ in filled) / num_replies
-    return wilson_from_rate(rate, effective_size(filled))
+    passed = [value for s, n in clusters for value in (1.0,) * s + (0.0,) * (n - s)]
+    codes = np.repeat(np.arange(len(clusters)), [n for _, n in clusters])
+    return crossed_interval(np.array(passed), Ways(codes, np.zeros_like(codes), codes))
 
 
-def effective_size(clusters: Sequence[tuple[int, int]]) -> float:
-    """Return how many independent replies the clusters are worth, from 1 to n.
+def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
+    """Return the interval of a rate over dialogues and, if they are enough, over instructions.
 
     Args:
-        clusters: (successes, total) of each dialogue, at least one, none empty.
+        passed: 1.0 or 0.0 a reply; empty leaves everything possible, (0, 1).
+        ways: the same replies.
     """
-    num_clusters, num_replies = len(clusters), sum(n for _, n in clusters)
-    if num_clusters == num_replies:
-        return float(num_replies)
-    if num_clusters == 1:
+    if not len(passed):
+        return 0.0, 1.0
+    measured = Measured.equal(passed)
+    return wilson_from_rate(measured.mean, effective_size(measured, ways))
+
+
+def effective_size(measured: Measured, ways: Ways) -> float:
+    """Return how many independent replies the replies are worth, from 1 to their number.
+
+    With unequal weights it is the number of equally weighted replies of that mean.
+
+    Args:
+        measured: at least one reply.
+        ways: the same replies.
+    """
+    num = len(measured.values)
+    by_dialogue, num_dialogues = inflation(measured, ways.dialogue)
+    if num == 1 or num_dialogues == 1:
         return 1.0
-    price = t_quantile_95(num_replies - 1) / t_quantile_95(num_clusters - 1)
-    return max(1.0, num_replies / design_effect(clusters) * price**2)
+    by_case, _ = inflation(measured, ways.case)
+    by_instruction, num_instructions = inflation(measured, ways.instruction)
+    if num_instructions < MIN_INSTRUCTIONS:
+        # Cases of one dialogue are then alike through the dialogue alone.
+        by_case, by_instruction, num_instructions = 1.0, 1.0, num_dialogues
+    total = max(1.0, by_dialogue, by_instruction, by_dialogue + by_instruction - by_case)
+    spread = (
+        1 / (num - 1)
+        + max(0.0, by_dialogue - by_case) ** 2 / (num_dialogues - 1)
+        + max(0.0, by_instruction - by_case) ** 2 / (num_instructions - 1)
+    )
+    degrees = max(min(num_dialogues, num_instructions) - 1, int(total**2 / spread))
+    price = t_quantile(0.95, num - 1) / t_quantile(0.95, min(degrees, num - 1))
+    return max(1.0, _independent_size(measured, num_dialogues) / total * price**2)
 
 
-def design_effect(clusters: Sequence[tuple[int, int]]) -> float:
-    """Return by how much clustering inflates the variance of the rate, at least 1."""
-    mean_size = sum(n for _, n in clusters) / len(clusters)
-    smoothed = [*clusters, (mean_size, mean_size), (0.0, mean_size)]
-    k, n = len(smoothed), sum(size for _, size in smoothed)
-    rate = sum(s for s, _ in smoothed) / n
-    clustered = k / (k - 1) * sum((s - rate * size) ** 2 for s, size in smoothed) / n**2
-    independent = rate * (1 - rate) / (n - 1)
-    return max(1.0, clustered / independent)
+def num_groups(codes: Codes) -> int:
+    """Return how many different codes there are."""
+    return int(np.count_nonzero(np.bincount(codes))) if len(codes) else 0
+
+
+def inflation(measured: Measured, groups: Codes) -> tuple[float, int]:
+    """Return by how much grouping inflates the variance of the mean, and the number of groups."""
+    count, num = num_groups(groups), len(groups)
+    means, squares, weight = _smoothed(measured, count)
+    expected = means[measured.stratum]
+    residuals = np.bincount(groups, measured.weights * (measured.values - expected))
+    centre = float(measured.weights @ expected)
+    pseudo = PSEUDO / count**2 * sum((x - centre) ** 2 for x in measured.extremes)
+    all_groups = count + 2 * PSEUDO
+    grouped = all_groups / (all_groups - 1) * (residuals @ residuals + pseudo) / weight**2
+    variances = squares - means**2
+    independent = float(measured.weights**2 @ variances[measured.stratum])
+    return float(grouped / (independent * num / (num * weight - 1))), count
+
+
+def _independent_size(measured: Measured, count: int) -> float:
+    """Return the number of independent replies whose mean has the variance of this one."""
+    means, squares, _ = _smoothed(measured, count)
+    centre = float(measured.weights @ means[measured.stratum])
+    square = float(measured.weights @ squares[measured.stratum])
+    variances = (squares - means**2)[measured.stratum]
+    return (square - centre**2) / float(measured.weights**2 @ variances)
+
+
+def _smoothed(measured: Measured, count: int) -> tuple[Floats, Floats, float]:
+    """Return mean and mean square of each stratum with the pseudo-groups, and the new weight."""
+    share = PSEUDO / count
+    weight = 1 + 2 * share
+    totals = np.bincount(measured.stratum, measured.weights)
+    totals[totals == 0] = 1.0
+    sums = np.bincount(measured.stratum, measured.weights * measured.values) / totals
+    squares = np.bincount(measured.stratum, measured.weights * measured.values**2) / totals
+    low, high = measured.extremes
+    return (
+        (sums + share * (low + high)) / weight,
+        (squares + share * (low**2 + high**2)) / weight,
+        weight,
+    )

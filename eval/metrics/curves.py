@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 from eval.metrics.adherence import adherence
+from eval.metrics.adherence_loose import adherence_loose
 from eval.metrics.false_trigger import false_trigger
-from eval.metrics.outcomes import Outcomes, rate_of
+from eval.metrics.outcomes import ALL as ALL
+from eval.metrics.outcomes import Outcome, Rows, rate_of
 from eval.metrics.probe_recall import probe_recall
 from eval.metrics.survival import survival
+from eval.metrics.task_completion import task_completion
 from eval.samples import Sample
 from gatt.errors import DataError
 
-METRICS: Mapping[str, Callable[[Iterable[Sample]], Outcomes]] = {
+Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
+"""From the samples of one arm and history to what is counted, in any order."""
+
+METRICS: Mapping[str, Metric] = {
     "adherence": adherence,
+    "adherence_loose": adherence_loose,
     "survival": survival,
     "probe_recall": probe_recall,
+    "task_completion": task_completion,
     "false_trigger": false_trigger,
 }
 """Name -> function. A new metric is one file, one line here, one test."""
 
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",
+    "task_completion": "vacuous_task_completion",
     "false_trigger": "vacuous_false_trigger",
 }
 """Metric -> the same of the dialogue's own replies, which nobody wrote under the instruction."""
@@ -33,9 +42,6 @@ OWN_REPLIES = "dialogue"
 
 PASS_IS_BAD = frozenset({"false_trigger", VACUOUS["false_trigger"]})
 """Metrics that count errors: there the pessimistic rate is the higher one."""
-
-ALL = "all"
-"""The value of `split` and `family` for totals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,9 @@ class CurvePoint:
     pessimistic: float
     optimistic: float
     """The rate if every undecided outcome had gone badly, or well."""
+    num_instructions: int = 0
+    """Instructions with a decided outcome; from `MIN_INSTRUCTIONS` on the interval is one over
+    instructions like these, below it speaks of these alone. 0 for plain dialogues and old files."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the flat record of `results.json`."""
@@ -75,27 +84,37 @@ class CurvePoint:
             DataError: not an object, or a missing or unknown key.
         """
         known = [f.name for f in fields(cls)]
-        if not isinstance(raw, Mapping) or set(raw) != set(known):
+        required = {f.name for f in fields(cls) if f.default is MISSING}
+        if not isinstance(raw, Mapping) or not required <= set(raw) <= set(known):
             found = ", ".join(map(str, raw)) if isinstance(raw, Mapping) else type(raw).__name__
             raise DataError(f"curve record has {found or 'no key'}: expected {', '.join(known)}")
         return cls(**raw)
 
 
-def curves(
-    samples: Iterable[Sample],
-    metrics: Mapping[str, Callable[[Iterable[Sample]], Outcomes]] = METRICS,
-) -> list[CurvePoint]:
+def by_arm(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
+    """Return the samples of each arm and history."""
+    found: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        found[sample.arm, sample.history].append(sample)
+    return found
+
+
+def curves(samples: Iterable[Sample], metrics: Mapping[str, Metric] = METRICS) -> list[CurvePoint]:
     """Return every rate that the samples allow.
 
     For each arm and history: every metric with at least one sample, at every
     turn it was asked, for the total (`split` and `family` both "all"), for each
     split, each family, and each family within a split.
     """
-    groups: dict[tuple[str, str, str, str], list[Sample]] = defaultdict(list)
-    for sample in samples:
-        for split in (ALL, sample.split):
-            for family in (ALL, sample.family):
-                groups[sample.arm, sample.history, split, family].append(sample)
+    return [
+        point
+        for (arm, history), members in by_arm(samples).items()
+        for metric, measure in metrics.items()
+        for point in _curves_of(arm, history, metric, Rows.of(measure(members)))
+    ]
+
+
+def _curves_of(arm: str, history: str, metric: str, rows: Rows) -> Sequence[CurvePoint]:
     return [
         CurvePoint(
             arm=arm,
@@ -104,9 +123,8 @@ def curves(
             split=split,
             family=family,
             turn=turn,
-            **asdict(rate_of(outcomes, is_pass_good=metric not in PASS_IS_BAD)),
+            **asdict(rate_of(at_turn, is_pass_good=metric not in PASS_IS_BAD)),
         )
-        for (arm, history, split, family), members in groups.items()
-        for metric, measure in metrics.items()
-        for turn, outcomes in sorted(measure(members).items())
+        for split, family, part in rows.slices()
+        for turn, at_turn in part.by_turn()
     ]

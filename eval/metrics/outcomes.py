@@ -1,25 +1,108 @@
-"""What every metric hands on: statuses by turn, and how they become a rate."""
+"""What every metric hands on, and how it becomes a rate."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from eval.metrics.clustered import clustered_interval
+import numpy as np
+import numpy.typing as npt
+
+from eval.metrics.clustered import Codes, Ways, crossed_interval, num_groups
+from eval.samples import Sample
 from gatt.verifiers.base import Status
+
+ALL = "all"
+"""The value of `split` and `family` for totals."""
+
+_VALUES: dict[Status, float] = {"pass": 1.0, "fail": 0.0, "undecided": float("nan")}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One thing counted at one turn: a reply, or a case that lives or does not."""
 
-    dialogue: str
+    sample: Sample
+    """Where: its dialogue, instruction, split, family and turn."""
     status: Status
 
 
-Outcomes = Mapping[int, Sequence[Outcome]]
-"""Turn -> what was counted there."""
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Outcomes as columns, in order of turns: 10,000 dialogues are slow one by one."""
+
+    turn: Codes
+    split: Codes
+    family: Codes
+    splits: tuple[str, ...]
+    families: tuple[str, ...]
+    """What the codes of `split` and `family` stand for."""
+    value: npt.NDArray[np.float64]
+    """1 for a pass, 0 for a fail, NaN for undecided."""
+    ways: Ways
+    num_named: int
+    """Codes of instructions below this are instructions; the rest are plain dialogues."""
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Rows:
+        """Return the columns of outcomes in any order."""
+        found = sorted(outcomes, key=lambda o: o.sample.turn)
+        samples = [o.sample for o in found]
+        split, splits = _codes([s.split for s in samples])
+        family, families = _codes([s.family for s in samples])
+        dialogue, _ = _codes([s.dialogue for s in samples])
+        is_plain = np.array([s.instruction is None for s in samples], dtype=bool)
+        instruction, named = _codes([s.instruction.id if s.instruction else "" for s in samples])
+        # A plain dialogue shares its missing instruction with nobody.
+        instruction = np.where(is_plain, len(named) + dialogue, instruction)
+        pairs = dialogue * (2 * len(samples) + 1) + instruction
+        case = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        return cls(
+            turn=np.array([s.turn for s in samples], dtype=np.int64),
+            split=split,
+            family=family,
+            splits=splits,
+            families=families,
+            value=np.array([_VALUES[o.status] for o in found], dtype=np.float64),
+            ways=Ways(dialogue, instruction, case),
+            num_named=len(named),
+        )
+
+    def where(self, chosen: npt.NDArray[Any] | slice) -> Rows:
+        """Return the chosen rows (a mask, indices or a slice)."""
+        return Rows(
+            self.turn[chosen],
+            self.split[chosen],
+            self.family[chosen],
+            self.splits,
+            self.families,
+            self.value[chosen],
+            self.ways.where(chosen),
+            self.num_named,
+        )
+
+    def slices(self) -> Iterator[tuple[str, str, Rows]]:
+        """Yield split, family and rows: the total, each split, each family, each of both."""
+        for split_code, split in ((-1, ALL), *enumerate(self.splits)):
+            in_split = self if split_code < 0 else self.where(self.split == split_code)
+            for family_code, family in ((-1, ALL), *enumerate(self.families)):
+                is_total = family_code < 0
+                rows = in_split if is_total else in_split.where(in_split.family == family_code)
+                if len(rows.turn):
+                    yield split, family, rows
+
+    def by_turn(self) -> Iterator[tuple[int, Rows]]:
+        """Yield each turn and its rows, in order."""
+        turns, starts, sizes = np.unique(self.turn, return_index=True, return_counts=True)
+        for turn, start, size in zip(turns, starts, sizes, strict=True):
+            yield int(turn), self.where(slice(int(start), int(start + size)))
+
+    @property
+    def num_instructions(self) -> int:
+        """How many instructions the rows stand under."""
+        codes = self.ways.instruction
+        return num_groups(codes[codes < self.num_named])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +118,8 @@ class Rate:
     high: float | None
     num_dialogues: int
     """Dialogues with at least one decided outcome: what the rate rests on."""
+    num_instructions: int
+    """The same of instructions; from `MIN_INSTRUCTIONS` on the interval is one over them as well."""
     num_passed: int
     num_decided: int
     """Outcomes that passed, and those that passed or failed: the rate's two numbers."""
@@ -45,38 +130,39 @@ class Rate:
     """The rate over all outcomes if every undecided one had gone badly, or well."""
 
 
-def clusters(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
-    """Return (passes, decided) of each dialogue that has a decided outcome."""
-    passes = Counter(o.dialogue for o in outcomes if o.status == "pass")
-    decided = Counter(o.dialogue for o in outcomes if o.status != "undecided")
-    return {dialogue: (passes[dialogue], total) for dialogue, total in decided.items()}
-
-
-def rate_of(outcomes: Sequence[Outcome], *, is_pass_good: bool = True) -> Rate:
-    """Return the rate of outcomes, clustered by dialogue.
+def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
+    """Return the rate of outcomes with its interval, see `eval.metrics.clustered`.
 
     Args:
-        outcomes: at least one.
+        rows: at least one.
         is_pass_good: False where a pass is the error; then the pessimistic rate
             counts undecided outcomes as passed.
     """
-    by_dialogue = clusters(outcomes)
-    passes = sum(p for p, _ in by_dialogue.values())
-    decided = sum(n for _, n in by_dialogue.values())
-    undecided = len(outcomes) - decided
-    if_failed, if_passed = passes / len(outcomes), (passes + undecided) / len(outcomes)
+    is_decided = ~np.isnan(rows.value)
+    decided = rows.where(is_decided)
+    num, num_decided = len(rows.value), len(decided.value)
+    passed, undecided = int(decided.value.sum()), num - num_decided
     rate = low = high = None
-    if decided:
-        rate = passes / decided
-        low, high = clustered_interval(list(by_dialogue.values()))
+    if num_decided:
+        rate = passed / num_decided
+        low, high = crossed_interval(decided.value, decided.ways)
+    if_failed, if_passed = passed / num, (passed + undecided) / num
     return Rate(
         rate=rate,
         low=low,
         high=high,
-        num_dialogues=len(by_dialogue),
-        num_passed=passes,
-        num_decided=decided,
+        num_dialogues=num_groups(decided.ways.dialogue),
+        num_instructions=decided.num_instructions,
+        num_passed=passed,
+        num_decided=num_decided,
         num_undecided=undecided,
         pessimistic=if_failed if is_pass_good else if_passed,
         optimistic=if_passed if is_pass_good else if_failed,
     )
+
+
+def _codes(names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
+    """Return a number for each name, and the names by number."""
+    known: dict[str, int] = {}
+    codes = [known.setdefault(name, len(known)) for name in names]
+    return np.array(codes, dtype=np.int64), tuple(known)

@@ -1,27 +1,26 @@
-"""Paired difference of two arms at a turn: the same dialogues under both."""
+"""Paired difference of two arms at a turn: the same replies of the same cases under both."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from eval.metrics.curves import ALL, METRICS
-from eval.metrics.outcomes import Outcome, clusters
-from eval.metrics.wilson import wilson_interval
+from eval.metrics.clustered import num_groups
+from eval.metrics.curves import METRICS
+from eval.metrics.holm import holm
+from eval.metrics.outcomes import ALL, Outcome, Rows
+from eval.metrics.paired_interval import paired_interval
+from eval.metrics.sign_flip import sign_flip_p_value
 from eval.samples import Sample
-
-Cluster = tuple[int, int]
-"""(passes, decided) of one dialogue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Rate of `arm` less rate of `baseline` at a turn, over dialogues that both have."""
+    """Rate of `arm` less rate of `baseline` at a turn, over replies that are decided under both."""
 
     arm: str
     baseline: str
@@ -33,104 +32,87 @@ class Difference:
     """From -1 to 1."""
     low: float
     high: float
+    p_value: float
+    """Of the exact sign-flip test over dialogues and instructions, two-sided."""
+    p_adjusted: float
+    """The same after Holm, over the turns of this curve: they may all be read at one level."""
+    detectable: float | None
+    """Smallest true difference that this sample would have shown in 4 of 5 tries at the 5 % level;
+    None where not even a difference of 1 would have been seen."""
     num_dialogues: int
-    num_resamples: int
-    seed: int
+    num_pairs: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return the flat record of `results.json`."""
         return asdict(self)
 
 
-def paired_difference(
-    ours: Mapping[str, Cluster],
-    theirs: Mapping[str, Cluster],
-    *,
-    seed: int = 0,
-    num_resamples: int = 10_000,
-) -> tuple[float, float, float, int] | None:
-    """Return difference, low and high bound (95 %), and the number of dialogues.
-
-    Dialogues are resampled with their replies under both arms (percentile
-    bootstrap), so that an easy dialogue is easy for both. Where all dialogues
-    agree, every resample is the same and the bootstrap says nothing; the bounds
-    then allow for as many unlike dialogues as Wilson does for 0 of n.
-
-    Args:
-        ours: dialogue -> (passes, decided) of the arm.
-        theirs: the same of the baseline.
-        seed: of the resampling.
-        num_resamples: how many.
-
-    Returns:
-        None where the arms share no dialogue with a decided reply.
-    """
-    shared = sorted(set(ours) & set(theirs))
-    if not shared:
-        return None
-    table = np.array([(*ours[d], *theirs[d]) for d in shared], dtype=np.float64)
-    num = len(shared)
-    difference = float(_difference(table.sum(axis=0)))
-    per_dialogue = table[:, 0] / table[:, 1] - table[:, 2] / table[:, 3]
-    if np.ptp(per_dialogue) == 0:
-        unlike = wilson_interval(0, num)[1]
-        low, high = difference - unlike * (1 + difference), difference + unlike * (1 - difference)
-        return difference, low, high, num
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(num, np.full(num, 1 / num), size=num_resamples)
-    low, high = np.quantile(_difference(weights @ table), (0.025, 0.975))
-    return difference, float(low), float(high), num
-
-
 def differences(
-    samples: Iterable[Sample], baseline: str = "base", *, seed: int = 0, num_resamples: int = 10_000
+    samples: Iterable[Sample],
+    baseline: str = "base",
+    *,
+    seed: int = 0,  # noqa: ARG001
+    num_resamples: int = 0,  # noqa: ARG001
 ) -> list[Difference]:
     """Return the difference of every other arm from the baseline, by metric, split and turn.
 
-    Splits include the total, "all". An arm without a dialogue in common with the
-    baseline at a turn has no record there.
+    Splits include the total, "all". An arm without a decided reply in common with
+    the baseline at a turn has no record there.
+
+    Args:
+        samples: of all arms.
+        baseline: the arm that the others are compared with.
+        seed: not used, nothing is drawn.
+        num_resamples: not used either.
     """
-    groups: dict[tuple[str, str], dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    by_history: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for sample in samples:
-        for split in (ALL, sample.split):
-            groups[sample.history, split][sample.arm].append(sample)
-    found = []
-    for (history, split), by_arm in groups.items():
+        by_history[sample.history][sample.arm].append(sample)
+    found: list[Difference] = []
+    for history, by_arm in by_history.items():
         for metric, measure in METRICS.items():
-            base = _by_turn(measure(by_arm.get(baseline, ())))
+            base = _decided(measure(by_arm.get(baseline, ())))
             for arm in by_arm:
-                if arm == baseline:
+                if arm == baseline or not base:
                     continue
-                for turn, ours in _by_turn(measure(by_arm[arm])).items():
-                    result = paired_difference(
-                        ours, base.get(turn, {}), seed=seed, num_resamples=num_resamples
-                    )
-                    if result is None:
-                        continue
-                    difference, low, high, num_dialogues = result
-                    found.append(
-                        Difference(
-                            arm=arm,
-                            baseline=baseline,
-                            metric=metric,
-                            history=history,
-                            split=split,
-                            turn=turn,
-                            difference=difference,
-                            low=low,
-                            high=high,
-                            num_dialogues=num_dialogues,
-                            num_resamples=num_resamples,
-                            seed=seed,
-                        )
-                    )
+                rows = _pairs(_decided(measure(by_arm[arm])), base)
+                where = {"arm": arm, "baseline": baseline, "metric": metric, "history": history}
+                found += _differences(where, rows)
     return found
 
 
-def _by_turn(outcomes: Mapping[int, Sequence[Outcome]]) -> dict[int, dict[str, Cluster]]:
-    return {turn: clusters(outcomes[turn]) for turn in sorted(outcomes)}
+def _decided(outcomes: Iterable[Outcome]) -> dict[tuple[str, ...], Outcome]:
+    """Return the decided outcomes by what the arms have in common."""
+    return {o.sample.key[1:]: o for o in outcomes if o.status != "undecided"}
 
 
-def _difference(totals: npt.NDArray[np.float64]) -> Any:
-    """Difference of the two rates of (passes, decided, passes, decided) in the last axis."""
-    return totals[..., 0] / totals[..., 1] - totals[..., 2] / totals[..., 3]
+def _pairs(
+    ours: Mapping[tuple[str, ...], Outcome], theirs: Mapping[tuple[str, ...], Outcome]
+) -> Rows:
+    """Return the outcomes of both as rows whose value is -1, 0 or 1: ours less theirs."""
+    shared = sorted((k for k in ours if k in theirs), key=lambda k: ours[k].sample.turn)
+    values = [(ours[k].status == "pass") - (theirs[k].status == "pass") for k in shared]
+    rows = Rows.of(ours[k] for k in shared)
+    return replace(rows, value=np.array(values, dtype=np.float64))
+
+
+def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
+    for split, family, part in rows.slices():
+        if family != ALL:
+            continue
+        by_turn = list(part.by_turn())
+        deltas = [pairs.value.astype(np.int64) for _, pairs in by_turn]
+        tests = [sign_flip_p_value(d, p.ways) for d, (_, p) in zip(deltas, by_turn, strict=True)]
+        for delta, (turn, pairs), p_value, p_adjusted in zip(
+            deltas, by_turn, tests, holm(tests), strict=True
+        ):
+            yield Difference(
+                **where,
+                **asdict(paired_interval(delta, pairs.ways)),
+                split=split,
+                turn=turn,
+                p_value=p_value,
+                p_adjusted=p_adjusted,
+                num_dialogues=num_groups(pairs.ways.dialogue),
+                num_pairs=len(delta),
+            )

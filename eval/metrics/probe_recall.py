@@ -6,17 +6,12 @@ hobby?") is asked off the record, outside the history.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from eval.metrics.outcomes import Outcome, Outcomes
+from eval.metrics.outcomes import Outcome
 from eval.samples import Sample
 
 
-def probe_recall(samples: Iterable[Sample]) -> Outcomes:
-    """Return the status of every answer to a probe, by the turn it was asked at."""
-    found: dict[int, list[Outcome]] = defaultdict(list)
-    for sample in samples:
-        if sample.kind == "probe":
-            found[sample.turn].append(Outcome(sample.dialogue, sample.status))
-    return found
+def probe_recall(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield the status of every answer to a probe while its instruction holds."""
+    return (Outcome(s, s.status) for s in samples if s.kind == "probe" and s.expected == "kept")

@@ -1,11 +1,10 @@
-"""Two-sided 95 % quantile of Student's t, so that no scipy is needed at run time."""
+"""Two-sided quantiles of Student's t, so that no scipy is needed at run time."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-
-from eval.metrics.wilson import Z_95
+from statistics import NormalDist
 
 SERIES_LIMIT = 200
 """Above this the expansion around the normal quantile is exact to 1e-9."""
@@ -27,9 +26,9 @@ def central_probability(t: float, degrees: int) -> float:
     return 2 / math.pi * (theta + sine * total) if is_odd else sine * total
 
 
-@lru_cache(maxsize=1024)
-def t_quantile_95(degrees: int) -> float:
-    """Return the two-sided 95 % quantile, 12.706 for 1 degree down to 1.960.
+@lru_cache(maxsize=4096)
+def t_quantile(central: float, degrees: int) -> float:
+    """Return t with P(-t < T < t) = `central`; at 0.95 from 12.706 (1 degree) down to 1.960.
 
     Raises:
         ValueError: fewer than 1 degree of freedom.
@@ -37,17 +36,22 @@ def t_quantile_95(degrees: int) -> float:
     if degrees < 1:
         raise ValueError(f"{degrees} degrees of freedom: expected at least 1")
     if degrees > SERIES_LIMIT:
-        return _expansion(degrees)
-    low, high = Z_95, 13.0
+        return _expansion(central, degrees)
+    low, high = 0.0, 13.0
+    while central_probability(high, degrees) < central:
+        high *= 2
     while high - low > 1e-12:
         middle = (low + high) / 2
-        low, high = (middle, high) if central_probability(middle, degrees) < 0.95 else (low, middle)
+        if central_probability(middle, degrees) < central:
+            low = middle
+        else:
+            high = middle
     return (low + high) / 2
 
 
-def _expansion(degrees: int) -> float:
+def _expansion(central: float, degrees: int) -> float:
     """Cornish-Fisher expansion (Abramowitz and Stegun, 26.7.5)."""
-    z, v = Z_95, float(degrees)
+    z, v = NormalDist().inv_cdf((1 + central) / 2), float(degrees)
     return (
         z
         + (z**3 + z) / (4 * v)

@@ -102,14 +102,14 @@ def with_extras(samples: list[Sample]) -> list[Sample]:
             continue
         event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if number % 3 else None
         status = "undecided" if number % 17 == 0 else sample.status
-        if number % 5 == 0:
+        if number % 7 == 0:
             status = "fail" if sample.status == "pass" else "pass"
         found.append(
             replace(
                 sample,
                 event=event,
                 expected="released" if event == "asks_to_drop" else "kept",
-                loose="pass" if number % 7 == 0 else sample.status,
+                loose="pass" if number % 11 == 0 else sample.status,
                 completion=Verdict(
                     "fail" if number % 9 == 0 else "pass", "similarity 0.61", "task", 1
                 ),

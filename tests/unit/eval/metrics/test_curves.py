@@ -7,10 +7,7 @@ import pytest
 from fake_samples import instruction, sample
 
 from eval.metrics.curves import CurvePoint, curves
-from eval.metrics.half_life import half_life
-from eval.metrics.paired import differences, paired_difference
 from eval.metrics.wilson import wilson_interval
-from eval.samples import Sample
 from gatt.errors import DataError
 
 FIGURE = {
@@ -36,7 +33,7 @@ def test_curves_give_totals_splits_families_and_both() -> None:
         ("heldout_value", "all"): 0.0,
         ("heldout_value", "figure"): 0.0,
     }
-    assert {p.metric for p in curves(made)} == {"adherence", "survival"}
+    assert {p.metric for p in curves(made)} == {"adherence", "adherence_loose", "survival"}
 
 
 def test_a_curve_record_is_flat_and_comes_back() -> None:
@@ -47,9 +44,16 @@ def test_a_curve_record_is_flat_and_comes_back() -> None:
         "arm": "base", "metric": "adherence", "history": "reference", "split": "all",
         "family": "all", "turn": 1, "rate": 1.0, "low": low, "high": high, "num_dialogues": 1,
         "num_passed": 1, "num_decided": 1, "num_undecided": 0, "pessimistic": 1.0,
-        "optimistic": 1.0,
+        "optimistic": 1.0, "num_instructions": 1,
     }  # fmt: skip
     assert CurvePoint.from_dict(json.loads(json.dumps(record))).as_dict() == record
+
+
+def test_a_record_from_before_instructions_were_counted_is_read() -> None:
+    (point,) = find(curves([sample()]), metric="adherence", split="all", family="all")
+    record = point.as_dict()
+    del record["num_instructions"]
+    assert CurvePoint.from_dict(record).num_instructions == 0
 
 
 def test_an_undecided_false_trigger_counts_as_one_when_the_worst_is_assumed() -> None:
@@ -67,62 +71,3 @@ def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
 
 def test_no_samples_give_no_curves() -> None:
     assert curves([]) == []
-    assert differences([]) == []
-
-
-def curve(**rates: float | None) -> list[CurvePoint]:
-    base = curves([sample()])[0].as_dict()
-    return [CurvePoint(**{**base, "turn": int(t[1:]), "rate": r}) for t, r in rates.items()]
-
-
-@pytest.mark.parametrize(
-    ("points", "expected"),
-    [
-        (curve(t1=0.9, t2=0.5, t4=0.49, t8=0.7), 4),
-        (curve(t8=0.1, t2=0.4), 2),
-        (curve(t1=0.9, t2=None), None),
-        ([], None),
-    ],
-)
-def test_half_life_is_the_first_turn_under_half(
-    points: list[CurvePoint], expected: int | None
-) -> None:
-    assert half_life(points) == expected
-
-
-def paired(num: int, passes: int) -> list[Sample]:
-    """GAtt passes in the first `passes` of `num` dialogues, the base model never."""
-    return [
-        sample(dialogue=f"d{n}", arm=arm, status="pass" if arm == "gatt" and n < passes else "fail")
-        for n in range(num)
-        for arm in ("base", "gatt")
-    ]
-
-
-def test_the_paired_difference_matches_the_arithmetic() -> None:
-    # 12 of 16 against 0 of 16. The bootstrap draws binomial(16, 0.75) / 16, whose 2.5 % and
-    # 97.5 % quantiles are 8/16 and 15/16 (P(X <= 7) = 0.0075, P(X <= 8) = 0.0271,
-    # P(X <= 14) = 0.9365, P(X <= 15) = 0.99).
-    found = differences(paired(16, 12))
-    (record,) = [d for d in found if (d.metric, d.split) == ("adherence", "train")]
-    assert record.difference == 0.75
-    assert (record.low, record.high) == (0.5, 0.9375)
-    assert (record.arm, record.baseline, record.num_dialogues) == ("gatt", "base", 16)
-    assert differences(paired(16, 12)) == found
-
-
-def test_agreeing_dialogues_still_leave_a_doubt() -> None:
-    # 4 of 4 against 0 of 4: difference 1, and Wilson allows 0.489891 unlike dialogues of 0/4,
-    # each of which could turn +1 into -1: low = 1 - 2 * 0.489891.
-    (record,) = [
-        d for d in differences(paired(4, 4)) if (d.metric, d.split) == ("adherence", "all")
-    ]
-    assert record.difference == 1
-    assert (record.low, record.high) == pytest.approx((1 - 2 * 0.489891, 1), abs=1e-5)
-
-
-def test_only_dialogues_of_both_arms_are_compared() -> None:
-    made = [*paired(2, 1), sample(dialogue="d9", arm="gatt", status="pass")]
-    record = next(d for d in differences(made) if d.metric == "adherence")
-    assert (record.difference, record.num_dialogues) == (0.5, 2)
-    assert paired_difference({"a": (1, 1)}, {"b": (0, 1)}) is None

@@ -1,0 +1,102 @@
+"""Events: how an instruction holds when the user jumps topics, quotes text or asks to drop it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from eval.metrics.curves import by_arm
+from eval.metrics.outcomes import ALL, Outcome, Rows, rate_of
+from eval.samples import Sample
+
+TURNS_SINCE = (0, 1, 2, 4, 8)
+"""Where the ranges of turns since the event begin: 0, 1, 2 and 3, 4 to 7, 8 and more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPoint:
+    """One rate: of an arm's ordinary replies at, or some turns after, an event."""
+
+    arm: str
+    history: str
+    split: str
+    family: str
+    event: str
+    """What the user did, such as `topic_jump`."""
+    turns_since: int
+    """First of the range of turns since the event; 0 is the reply to the event itself."""
+    turns_until: int | None
+    """Last of the range, None for the open one."""
+    rate: float | None
+    """Share of replies that do what is expected: keep the instruction, or leave it alone once the
+    user has released the model from it."""
+    low: float | None
+    high: float | None
+    num_dialogues: int
+    num_instructions: int
+    num_passed: int
+    num_decided: int
+    num_undecided: int
+    num_released: int
+    """Replies from which leaving the instruction alone was expected, undecided ones included."""
+    pessimistic: float
+    optimistic: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the flat record of `results.json`."""
+        return asdict(self)
+
+
+def events(samples: Iterable[Sample]) -> list[EventPoint]:
+    """Return the rates of every event, over all turns at which it came.
+
+    A reply counts for the last event of its case up to its turn; turns before the
+    first event count for none.
+    """
+    found = []
+    for (arm, history), members in by_arm(samples).items():
+        groups: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+        for event, since, sample in _since_events(members):
+            groups[event, since].append(Outcome(sample, sample.status))
+        for (event, since), outcomes in sorted(groups.items()):
+            after = [t for t in TURNS_SINCE if t > since]
+            released = Counter(
+                (split, family)
+                for sample in (o.sample for o in outcomes if o.sample.expected == "released")
+                for split in (ALL, sample.split)
+                for family in (ALL, sample.family)
+            )
+            for split, family, rows in Rows.of(outcomes).slices():
+                found.append(
+                    EventPoint(
+                        arm=arm,
+                        history=history,
+                        split=split,
+                        family=family,
+                        event=event,
+                        turns_since=since,
+                        turns_until=after[0] - 1 if after else None,
+                        num_released=released[split, family],
+                        **asdict(rate_of(rows)),
+                    )
+                )
+    return found
+
+
+def _since_events(samples: Iterable[Sample]) -> Iterator[tuple[str, int, Sample]]:
+    """Yield event, start of the range of turns since it, and sample."""
+    cases: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        if sample.kind == "turn" and sample.instruction is not None:
+            cases[sample.case].append(sample)
+    for case in cases.values():
+        event, at = None, 0
+        for sample in sorted(case, key=lambda s: s.turn):
+            if sample.event is not None:
+                event, at = sample.event, sample.turn
+            if event is not None:
+                since = TURNS_SINCE[bisect_right(TURNS_SINCE, sample.turn - at) - 1]
+                yield event, since, sample

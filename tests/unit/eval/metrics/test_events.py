@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+from fake_samples import instruction, sample
+
+from eval.metrics.events import EventPoint, events
+from eval.samples import Sample
+
+
+def case(letters: str, *, dialogue: str = "d1", **changes: Any) -> list[Sample]:
+    """Turns from 1 on: p(ass) or f(ail)."""
+    words = {"p": "pass", "f": "fail"}
+    return [
+        sample(dialogue=dialogue, turn=turn, status=words[letter], **changes)
+        for turn, letter in enumerate(letters, start=1)
+    ]
+
+
+def at(samples: list[Sample], turn: int, event: str) -> list[Sample]:
+    """The same with an event at a turn."""
+    return [
+        sample(**{**{k: getattr(s, k) for k in s.__slots__}, "event": event})
+        if s.turn == turn
+        else s
+        for s in samples
+    ]
+
+
+def found(samples: list[Sample], **wanted: Any) -> dict[tuple[str, int], EventPoint]:
+    wanted = {"split": "all", "family": "all"} | wanted
+    return {
+        (p.event, p.turns_since): p
+        for p in events(samples)
+        if all(getattr(p, k) == v for k, v in wanted.items())
+    }
+
+
+def test_rates_follow_the_turns_since_the_event() -> None:
+    # Topic jump at turn 2 of ten: since 0 is turn 2, 1 is 3, 2 is 4 and 5, 4 is 6 to 9, 8 is 10.
+    points = found(at(case("ppfpfppffp"), 2, "topic_jump"))
+    assert {
+        since: (p.num_passed, p.num_decided, p.turns_until) for (_, since), p in points.items()
+    } == {0: (1, 1, 0), 1: (0, 1, 1), 2: (1, 2, 3), 4: (2, 4, 7), 8: (1, 1, None)}
+
+
+def test_the_last_event_counts_and_nothing_before_the_first() -> None:
+    made = at(at(case("fppf"), 2, "topic_jump"), 4, "asks_to_drop")
+    points = found(made)
+    assert {key: p.rate for key, p in points.items()} == {
+        ("topic_jump", 0): 1.0,
+        ("topic_jump", 1): 1.0,
+        ("asks_to_drop", 0): 0.0,
+    }
+
+
+def test_released_replies_count_by_what_was_expected_of_them() -> None:
+    made = at(case("p", expected="released"), 1, "asks_to_drop")
+    made += at(case("f", dialogue="d2"), 1, "asks_to_drop")
+    point = found(made)["asks_to_drop", 0]
+    assert (point.rate, point.num_dialogues, point.num_released) == (0.5, 2, 1)
+    assert point.as_dict()["event"] == "asks_to_drop"
+
+
+def test_cases_arms_splits_and_families_are_kept_apart() -> None:
+    other = {
+        "instruction": instruction("figure", "Napoleon", "heldout_value"),
+        "family": "figure",
+        "split": "heldout_value",
+    }
+    made = [*at(case("p"), 1, "topic_jump"), *case("f", **other), *case("f", arm="gatt")]
+    assert {p.arm for p in events(made)} == {"base"}
+    assert found(made)["topic_jump", 0].num_decided == 1
+    assert set(found(made, split="train", family="language")) == {("topic_jump", 0)}
+    assert not found(made, family="figure")
+
+
+def test_no_event_gives_no_record() -> None:
+    assert events(case("pf")) == []
+    assert events([sample(instruction=None, split="none", event="topic_jump")]) == []
+    assert events([sample(kind="probe", event="topic_jump")]) == []

@@ -1,0 +1,189 @@
+"""Paired differences: arithmetic, the exact test, and what a sample could have seen."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from fake_samples import instruction, sample
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.metrics.clustered import Ways
+from eval.metrics.holm import holm
+from eval.metrics.paired import Difference, differences
+from eval.metrics.paired_interval import detectable, paired_interval
+from eval.metrics.sign_flip import sign_flip_p_value
+from eval.samples import Sample
+
+
+def paired(num: int, passes: int, turn: int = 1) -> list[Sample]:
+    """GAtt passes in the first `passes` of `num` dialogues, the base model never."""
+    return [
+        sample(
+            dialogue=f"d{n}",
+            turn=turn,
+            arm=arm,
+            status="pass" if arm == "gatt" and n < passes else "fail",
+        )
+        for n in range(num)
+        for arm in ("base", "gatt")
+    ]
+
+
+def one(samples: list[Sample], turn: int = 1) -> Difference:
+    (found,) = [
+        d
+        for d in differences(samples)
+        if (d.metric, d.split, d.turn) == ("adherence", "train", turn)
+    ]
+    return found
+
+
+def by_dialogue(dialogues: list[int]) -> Ways:
+    codes = np.array(dialogues)
+    return Ways(codes, np.zeros_like(codes), codes)
+
+
+def test_the_paired_difference_matches_the_arithmetic() -> None:
+    # 12 of 16 against 0 of 16, one pair a dialogue. Agresti and Min: 18 pairs, difference 12/18,
+    # squares 13/18, error sqrt((13/18 - 4/9) / 18) = 0.1242260, times 1.959964 = 0.2434785.
+    found = one(paired(16, 12))
+    assert found.difference == 0.75
+    assert (found.low, found.high) == pytest.approx((2 / 3 - 0.2434785, 2 / 3 + 0.2434785))
+    # McNemar: 12 of 12 discordant pairs for GAtt, 2 * 0.5**12.
+    assert found.p_value == pytest.approx(2 * 0.5**12, rel=1e-9)
+    assert (found.arm, found.baseline, found.num_dialogues, found.num_pairs) == (
+        "gatt", "base", 16, 16,
+    )  # fmt: skip
+
+
+def test_agreeing_dialogues_still_leave_a_doubt() -> None:
+    # 4 of 4 against 0 of 4: 6 pairs, difference 4/6, squares 5/6, error sqrt((5/6 - 4/9) / 6).
+    found = one(paired(4, 4))
+    assert found.difference == 1
+    low = 2 / 3 - 1.959964 * math.sqrt((5 / 6 - 4 / 9) / 6)
+    assert (found.low, found.high) == (pytest.approx(low), 1)
+    # Four dialogues cannot show anything at 5 %: the smallest p-value is 2 / 2**4.
+    assert (found.p_value, found.detectable) == (pytest.approx(0.125), None)
+
+
+def test_arms_that_never_differ_are_not_proven_equal() -> None:
+    found = one(paired(30, 0))
+    assert (found.difference, found.p_value) == (0, 1)
+    assert found.low == pytest.approx(-1.959964 * math.sqrt(1 / 32 / 32))
+    assert found.high == -found.low
+
+
+def test_only_replies_that_both_arms_have_decided_are_compared() -> None:
+    made = [
+        *paired(2, 1),
+        sample(dialogue="d9", arm="gatt", status="pass"),
+        sample(dialogue="d8", arm="gatt", status="pass"),
+        sample(dialogue="d8", arm="base", status="undecided"),
+        # The same dialogue under another instruction is another case.
+        sample(dialogue="d1", arm="gatt", instruction=instruction("language", "Polish")),
+    ]
+    found = one(made)
+    assert (found.difference, found.num_dialogues, found.num_pairs) == (0.5, 2, 2)
+
+
+def test_probes_are_paired_by_their_question() -> None:
+    made = [
+        sample(arm=arm, kind="probe", user=user, status="pass" if (arm, user) in passed else "fail")
+        for passed in [{("gatt", "Who are you?"), ("base", "Where are you?")}]
+        for arm in ("base", "gatt")
+        for user in ("Who are you?", "Where are you?")
+    ]
+    (found,) = [d for d in differences(made) if d.split == "all"]
+    assert (found.metric, found.difference, found.num_pairs) == ("probe_recall", 0, 2)
+    assert found.low < 0 < found.high
+
+
+def test_without_the_baseline_there_is_no_difference() -> None:
+    assert differences([]) == []
+    assert differences([sample(arm="gatt")]) == []
+
+
+def test_p_values_are_adjusted_over_the_turns_of_a_curve() -> None:
+    # Turn 1: 12 of 12 for GAtt; turn 2: 6 of 6. Holm: twice the smaller, then the larger as it is.
+    made = [*paired(16, 12), *paired(16, 6, turn=2)]
+    first, second = one(made), one(made, 2)
+    assert first.p_adjusted == pytest.approx(2 * 2 * 0.5**12)
+    assert second.p_adjusted == second.p_value == pytest.approx(2 * 0.5**6)
+
+
+def test_holm_matches_the_arithmetic() -> None:
+    # Sorted 0.01, 0.02, 0.03, 0.5: times 4, 3, 2, 1 = 0.04, 0.06, 0.06, 0.5, never falling.
+    assert holm([0.02, 0.5, 0.01, 0.03]) == pytest.approx([0.06, 0.5, 0.04, 0.06])
+    assert holm([0.4, 0.9]) == [0.8, 0.9]
+    assert holm([]) == []
+
+
+def mcnemar(gains: int, losses: int) -> float:
+    num, most = gains + losses, max(gains, losses)
+    return min(1.0, 2 * sum(math.comb(num, k) for k in range(most, num + 1)) / 2**num)
+
+
+@pytest.mark.parametrize(("gains", "losses"), [(1, 0), (5, 0), (6, 0), (9, 3), (7, 7), (140, 90)])
+def test_with_one_pair_a_dialogue_it_is_the_exact_test_of_mcnemar(gains: int, losses: int) -> None:
+    values = np.array([1] * gains + [-1] * losses + [0] * 5)
+    found = sign_flip_p_value(values, by_dialogue(list(range(len(values)))))
+    assert found == pytest.approx(mcnemar(gains, losses), rel=1e-9)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(-1, 1)), min_size=1, max_size=40))
+def test_the_test_counts_every_pattern_of_signs(pairs: list[tuple[int, int]]) -> None:
+    sums = [0] * 8
+    for dialogue, value in pairs:
+        sums[dialogue] += value
+    patterns = [
+        abs(sum(s * d for s, d in zip(signs, sums, strict=True)))
+        for signs in itertools.product((-1, 1), repeat=8)
+    ]
+    expected = sum(p >= abs(sum(sums)) for p in patterns) / len(patterns)
+    found = sign_flip_p_value(np.array([v for _, v in pairs]), by_dialogue([d for d, _ in pairs]))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_gain_on_few_of_many_instructions_is_no_gain_over_instructions() -> None:
+    # 12 instructions, 10 dialogues each: one instruction gains in all of its dialogues, the rest
+    # are as before. Over dialogues 10 of 10; over instructions 1 of 1, whose p-value is 1.
+    values = np.array([1] * 10 + [0] * 110)
+    codes = np.arange(120)
+    ways = Ways(codes, codes // 10, codes)
+    assert sign_flip_p_value(values, by_dialogue(codes.tolist())) == pytest.approx(2 * 0.5**10)
+    assert sign_flip_p_value(values, ways) == 1.0
+    # Nine instructions are taken as given.
+    few = Ways(codes, np.minimum(codes // 10, 8), codes)
+    assert sign_flip_p_value(values, few) == pytest.approx(2 * 0.5**10)
+
+
+def test_ten_thousand_dialogues_give_a_p_value_of_nearly_nothing() -> None:
+    values = np.ones(10_000, dtype=np.int64)
+    assert sign_flip_p_value(values, by_dialogue(list(range(10_000)))) < 1e-12
+
+
+def test_pairs_of_one_dialogue_count_less_than_as_many_dialogues() -> None:
+    values = np.array(([1] * 4 + [0] * 4) * 10)
+    apart = paired_interval(values, by_dialogue(list(range(80))))
+    together = paired_interval(values, by_dialogue((np.arange(80) // 4).tolist()))
+    assert apart.difference == together.difference == 0.5
+    assert together.high - together.low > 1.5 * (apart.high - apart.low)
+
+
+def test_what_could_have_been_seen_solves_its_equation() -> None:
+    found = detectable(60, 0.05) or 0.0
+    unlike = found + 0.1
+    wanted = 1.959964 * math.sqrt(60 * unlike) + 0.841621 * math.sqrt(60 * (unlike - found**2))
+    assert 60 * found - 1 == pytest.approx(wanted, abs=1e-3)
+    # More pairs see smaller differences, noise hides them.
+    assert (detectable(600, 0.05) or 1) < found < (detectable(60, 0.2) or 0)
+
+
+@pytest.mark.parametrize(("num", "is_seen"), [(4, False), (5, False), (12, True)])
+def test_a_handful_of_pairs_sees_nothing(num: int, is_seen: bool) -> None:
+    assert (detectable(num, 0.5 / (num + 2)) is not None) is is_seen
