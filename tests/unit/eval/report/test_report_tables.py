@@ -30,7 +30,7 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     Console(file=stream, width=140).print(terminal_table(tiny()))
     lines = stream.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()
     assert "GAtt keeps 100 % [21, 100] at turn 2" in lines[0]
-    (base,) = [line for line in lines if "Adherence" in line and "loose" not in line]
+    base = next(line for line in lines if "Adherence" in line)
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
         "Adherence", "base model", "100 % [21, 100]", "0 % [0, 79]", "", "2",
     ]  # fmt: skip
