@@ -8,21 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gatt.verifiers.folding import fold, fold_text
+from gatt.verifiers.inflection import inflections, plurals
 from gatt.verifiers.words import CJK
 
 # A Latin term may stand between Han characters, which are word characters as well.
 _LEFT = rf"(?<![^\W{CJK}])"
 _RIGHT = rf"(?![^\W{CJK}])"
 _GAP = r"[\s\-]+"
+# "check-up" is also written "check up" and "checkup"; "bus stop" is never "busstop".
+_HYPHEN = r"[\s\-]*"
 _POSSESSIVE = r"(?:'s|')?"
 _INFLECTED = re.compile(r"[a-z]{3,}")
-_VOWELS = "aeiou"
-# Nouns in -ing that no verb stands behind: "evening" is not said by "even".
-_NO_VERB = {
-    "evening", "morning", "ceiling", "pudding", "sibling", "during", "nothing", "something",
-    "anything", "everything", "wedding", "herring", "sterling", "darling", "duckling", "earring",
-    "viking", "offspring",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +35,12 @@ class TermMatcher:
     Case, accents and markdown emphasis make no difference. A term is found at
     word boundaries only ("art" is not in "start"), CJK terms anywhere. A
     single English word is also found in its plural, possessive, -ing, -ed and
-    -er forms; "hiking" also as "hike"; a capitalised term (a name) in its
-    plural and possessive only. In terms of several words any white space or
-    hyphen parts the words, and the last may stand in the plural.
+    -er forms and its irregular past; "hiking" also as "hike"; a capitalised
+    term (a name) in its plural and possessive only. In terms of several words
+    any white space or hyphen parts the words (where the term has a hyphen,
+    nothing may as well), and the last may stand in the plural, or in all its
+    forms if it ends in -ing. Inflection knows English alone: of other languages
+    a term has to name the forms that count, but for a plural in -s.
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
@@ -83,15 +82,18 @@ class TermMatcher:
 def _pattern(term: str) -> tuple[str, str, str]:
     """Return what stands left of a term, the term in its forms, and what stands right."""
     folded = fold_text(term).strip() or term.strip()
-    parts = re.split(_GAP, folded.strip("-")) if folded.strip("-") else [folded]
+    bare = folded.strip("-") or folded
+    parts = re.split(_GAP, bare) if bare.strip("-") else [bare]
+    gaps = [_HYPHEN if "-" in gap else _GAP for gap in re.findall(_GAP, bare)]
     last = parts[-1]
     if _INFLECTED.fullmatch(last):
         is_name = term.strip()[:1].isupper()
-        forms = _plurals(last) if len(parts) > 1 or is_name else _forms(last)
+        is_verb = len(parts) == 1 or last.endswith("ing")
+        forms = inflections(last) if is_verb and not is_name else plurals(last)
         ending = f"(?:{'|'.join(sorted(forms, key=len, reverse=True))}){_POSSESSIVE}"
     else:
         ending = re.escape(last) + (_POSSESSIVE if last.isalpha() and last.isascii() else "")
-    body = _GAP.join([*map(re.escape, parts[:-1]), ending])
+    body = "".join(re.escape(p) + g for p, g in zip(parts[:-1], gaps, strict=False)) + ending
     left = _LEFT if _needs_boundary(folded[0]) else ""
     right = _RIGHT if _needs_boundary(folded[-1]) else ""
     return left, body, right
@@ -99,59 +101,3 @@ def _pattern(term: str) -> tuple[str, str, str]:
 
 def _needs_boundary(character: str) -> bool:
     return character.isalnum() and not re.match(f"[{CJK}]", character)
-
-
-def _plurals(word: str) -> set[str]:
-    forms = {word, word + "s"}
-    if word.endswith(("s", "x", "z", "ch", "sh", "o")):
-        forms.add(word + "es")
-    if word.endswith("y") and word[-2] not in _VOWELS:
-        forms.add(word[:-1] + "ies")
-    return forms
-
-
-def _forms(word: str) -> set[str]:
-    """Return the word in its plural, -ing, -ed and -er forms, misspelt ones included.
-
-    Forms that are no English words ("tennised") do no harm: nobody writes them.
-    """
-    forms = _plurals(word)
-    for root in _roots(word):
-        forms |= _plurals(root)
-        for stem in _stems(root):
-            forms.add(stem + "ing")
-            stem = stem[:-1] + "i" if _ends_in_consonant_y(stem) else stem
-            forms |= {stem + "ed", stem + "er", stem + "ers"}
-    return forms
-
-
-def _ends_in_consonant_y(word: str) -> bool:
-    return len(word) > 2 and word.endswith("y") and word[-2] not in _VOWELS
-
-
-def _roots(word: str) -> set[str]:
-    """Return the word and, of an -ing form, the verbs that it may come from."""
-    stem = word.removesuffix("ing")
-    has_vowel = any(letter in _VOWELS + "y" for letter in stem)
-    if stem == word or len(stem) < 3 or not has_vowel or word in _NO_VERB:
-        return {word}
-    if stem[-1] == stem[-2] and stem[-1] not in "lsz" + _VOWELS:
-        return {word, stem[:-1]}
-    # "caring" comes from "care": from "car" it would be "carring".
-    if _is_short_closed(stem):
-        return {word, stem + "e"}
-    doubled = {stem[:-1]} if stem[-1] == stem[-2] and len(stem) > 3 else set()
-    return {word, stem, stem + "e"} | doubled
-
-
-def _stems(root: str) -> set[str]:
-    """Return what -ing, -ed and -er are added to."""
-    if root.endswith("e"):
-        return {root[:-1]}
-    return {root, root + root[-1]} if _is_short_closed(root) else {root}
-
-
-def _is_short_closed(word: str) -> bool:
-    """Whether a word is one syllable of consonants, vowel, consonant ("swim")."""
-    vowels = [letter in _VOWELS for letter in word]
-    return sum(vowels) == 1 and len(word) >= 3 and vowels[-2] and word[-1] not in _VOWELS + "wxy"

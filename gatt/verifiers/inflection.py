@@ -1,0 +1,126 @@
+"""The forms of an English word: plural, -ing, -ed, -er, and the irregular ones in common use."""
+
+from __future__ import annotations
+
+_VOWELS = "aeiou"
+# Nouns in -ing that no verb stands behind: "evening" is not said by "even".
+_NO_VERB = frozenset({
+    "evening", "morning", "ceiling", "pudding", "sibling", "during", "nothing", "something",
+    "anything", "everything", "wedding", "herring", "sterling", "darling", "duckling", "earring",
+    "viking", "offspring",
+})  # fmt: skip
+# What a rule makes of a word and is another word: "bat" is no "batter", "bee" no "being".
+_OTHER_WORDS = frozenset({
+    "adder", "amber", "anger", "barber", "batter", "beer", "being", "better", "bitter", "border",
+    "bower", "brother", "butter", "caper", "center", "clover", "corner", "counter", "cover",
+    "danger", "dinner", "easter", "eastern", "ever", "finger", "flower", "folder", "fodder",
+    "gutter", "hammer", "hunger", "ladder", "later", "latter", "layer", "letter", "lever", "litter",
+    "liver", "lower", "lumber", "mariner", "master", "matter", "meter", "mother", "number", "offer",
+    "order", "other", "paper", "peer", "pepper", "peter", "pinter", "plier", "pliers", "pointed",
+    "pointer", "pointing", "ponder", "power", "pong", "quarter", "rather", "roster", "rubber",
+    "seed", "shower", "silver", "summer", "super", "taper", "temper", "tender", "thing", "timber",
+    "tower", "tuber", "water", "weed", "winter", "wonder",
+})  # fmt: skip
+_IRREGULAR_PLURALS = {
+    "foot": "feet", "tooth": "teeth", "goose": "geese", "mouse": "mice", "child": "children",
+    "ox": "oxen", "man": "men", "woman": "women", "knife": "knives", "life": "lives",
+    "wife": "wives", "wolf": "wolves", "leaf": "leaves", "loaf": "loaves", "shelf": "shelves",
+    "half": "halves", "calf": "calves", "thief": "thieves", "scarf": "scarves", "hoof": "hooves",
+    "elf": "elves", "cactus": "cacti", "fungus": "fungi", "crisis": "crises",
+    "analysis": "analyses", "die": "dice",
+}  # fmt: skip
+# Left out where the past is more often another word: "saw", "dove", "felt", "left", "lay", "wound".
+_IRREGULAR_PASTS = {
+    "begin": "began begun", "bite": "bitten", "blow": "blew blown", "break": "broke broken",
+    "bring": "brought", "build": "built", "burn": "burnt", "buy": "bought", "catch": "caught",
+    "choose": "chose chosen", "draw": "drew drawn", "drink": "drank drunk",
+    "drive": "drove driven", "eat": "ate eaten", "feed": "fed", "fight": "fought", "fly": "flew flown",
+    "forget": "forgot forgotten", "give": "gave given", "grow": "grew grown", "hold": "held",
+    "keep": "kept", "learn": "learnt", "make": "made", "pay": "paid", "ride": "rode ridden",
+    "run": "ran", "sell": "sold", "sew": "sewn", "shoot": "shot", "sing": "sang sung",
+    "sleep": "slept", "speak": "spoke spoken", "spin": "spun", "steal": "stole stolen",
+    "swim": "swam swum", "take": "took taken", "teach": "taught", "tell": "told", "think": "thought",
+    "throw": "threw thrown", "wear": "wore worn", "weave": "wove woven", "win": "won",
+    "write": "wrote written",
+}  # fmt: skip
+# Verbs of several syllables that double their last letter all the same.
+_DOUBLING_ENDS = ("el", "il", "al", "gin", "get", "fer", "mit", "cur", "nap", "trol", "hip")
+
+
+def plurals(word: str) -> set[str]:
+    """Return a word in small letters a to z in the singular and the plural."""
+    forms = {word, word + "s"}
+    if word.endswith(("s", "x", "z", "ch", "sh", "o")):
+        forms.add(word + "es")
+    if word.endswith("z") and word[-2] in _VOWELS:
+        forms.add(word + "zes")
+    if word.endswith("y") and word[-2] not in _VOWELS:
+        forms.add(word[:-1] + "ies")
+    if word in _IRREGULAR_PLURALS:
+        forms.add(_IRREGULAR_PLURALS[word])
+    if word.endswith(("woman", "sman", "rman", "eman", "hman")) and word not in ("human", "german"):
+        forms.add(word[:-2] + "en")
+    return forms
+
+
+def inflections(word: str) -> set[str]:
+    """Return a word in its plural, -ing, -ed and -er forms, the irregular past included.
+
+    Forms that are no English words ("tennised") do no harm: nobody writes them.
+    Those that are other words ("corn", "corner") are left out.
+    """
+    forms = plurals(word)
+    for root in _roots(word):
+        forms |= plurals(root)
+        forms |= set(_IRREGULAR_PASTS.get(root, "").split())
+        for stem in _stems(root):
+            forms.add(stem + "ing")
+            if root.endswith("ee"):
+                forms.add(root + "d")
+                continue
+            stem = stem[:-1] + "i" if _ends_in_consonant_y(stem) else stem
+            forms |= {stem + "ed", stem + "er", stem + "ers"}
+    others = _OTHER_WORDS | _NO_VERB
+    return {form for form in forms if form == word or form.removesuffix("s") not in others}
+
+
+def _ends_in_consonant_y(word: str) -> bool:
+    return len(word) > 2 and word.endswith("y") and word[-2] not in _VOWELS
+
+
+def _roots(word: str) -> set[str]:
+    """Return the word and, of an -ing form, the verbs that it may come from."""
+    stem = word.removesuffix("ing")
+    has_vowel = any(letter in _VOWELS + "y" for letter in stem)
+    if stem == word or len(stem) < 3 or not has_vowel or word in _NO_VERB:
+        return {word}
+    if stem[-1] == stem[-2] and stem[-1] not in "lsz" + _VOWELS:
+        return {word, stem[:-1]}
+    # "caring" comes from "care": from "car" it would be "carring".
+    if _is_short_closed(stem):
+        return {word, stem + "e"}
+    doubled = {stem[:-1]} if stem[-1] == stem[-2] and len(stem) > 3 else set()
+    return {word, stem, stem + "e"} | doubled
+
+
+def _stems(root: str) -> set[str]:
+    """Return what -ing, -ed and -er are added to; nothing for words that are no verbs by form."""
+    if root.endswith("ee"):
+        return {root}
+    if root.endswith("ie"):
+        return {root[:-2] + "y"}
+    if root.endswith("e"):
+        # "steppe", "latte", "barre"
+        is_french = len(root) > 3 and root[-2] == root[-3]
+        stem = root[:-1]
+        return {stem} if any(c in _VOWELS + "y" for c in stem) and not is_french else set()
+    # "caring" is no form of "car", "coding" none of "cod".
+    if _is_short_closed(root):
+        return {root + root[-1]}
+    return {root, root + root[-1]} if root.endswith(_DOUBLING_ENDS) else {root}
+
+
+def _is_short_closed(word: str) -> bool:
+    """Whether a word is one syllable of consonants, vowel, consonant ("swim")."""
+    vowels = [letter in _VOWELS for letter in word]
+    return sum(vowels) == 1 and len(word) >= 3 and vowels[-2] and word[-1] not in _VOWELS + "wxy"
