@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_samples import fake_results, fake_samples
 
 from eval.samples import Sample
+from tests.support.fake_samples import fake_results, fake_samples
 
 
 @pytest.fixture(scope="session")

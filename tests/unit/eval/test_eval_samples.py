@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_samples import fake_samples, sample
 
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
+from tests.support.fake_samples import fake_samples, sample
 
 VERDICT = sample().as_dict()["verdicts"][0]
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_samples import fake_results, sample, write_run
 
 from gatt.cli import main
+from tests.support.fake_samples import fake_results, sample, write_run
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fake_samples import instruction, sample
-
 from eval.metrics.curves import CurvePoint
 from eval.vacuous import vacuous_curves
 from gatt.instruction import Entry, VerifierSpec
+from tests.support.fake_samples import instruction, sample
 
 TEA = VerifierSpec("terms", {"any_of": ["tea"]})
 TEA_ENTRY = Entry("x.tea", "x", "tea", ("Say tea.",), "tea.", (TEA,))

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from fake_samples import instruction, sample
 
 from eval.metrics.curves import CurvePoint, curves
 from eval.metrics.wilson import wilson_interval
 from gatt.errors import DataError
+from tests.support.fake_samples import instruction, sample
 
 FIGURE = {
     "instruction": instruction("figure", "Napoleon", "heldout_value"),

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from fake_samples import instruction, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from eval.metrics.paired import Difference, differences
 from eval.metrics.paired_interval import detectable, paired_interval
 from eval.metrics.sign_flip import sign_flip_p_value
 from eval.samples import Sample
+from tests.support.fake_samples import instruction, sample
 
 
 def paired(num: int, passes: int, turn: int = 1) -> list[Sample]:

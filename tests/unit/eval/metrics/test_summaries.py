@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_samples import fake_samples, instruction, sample
 
 from eval.metrics.adherence import adherence
 from eval.metrics.area import area, turn_weights
@@ -17,6 +16,7 @@ from eval.metrics.recovery import recovery
 from eval.metrics.summaries import Summary, summaries
 from eval.metrics.wilson import wilson_interval
 from eval.samples import Sample
+from tests.support.fake_samples import fake_samples, instruction, sample
 
 LETTERS: dict[str, Any] = {"p": "pass", "f": "fail", "u": "undecided"}
 

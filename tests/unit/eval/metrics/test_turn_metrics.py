@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fake_samples import instruction, sample
-
 from eval.metrics.adherence import adherence
 from eval.metrics.adherence_loose import adherence_loose
 from eval.metrics.false_trigger import false_trigger
@@ -17,6 +15,7 @@ from eval.metrics.task_completion import task_completion
 from eval.metrics.wilson import wilson_interval
 from eval.samples import Sample
 from gatt.verifiers.base import Verdict
+from tests.support.fake_samples import instruction, sample
 
 PLAIN: dict[str, Any] = {"instruction": None, "split": "none"}
 

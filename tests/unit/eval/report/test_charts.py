@@ -5,12 +5,12 @@ import xml.etree.ElementTree as ET
 from itertools import pairwise
 
 import pytest
-from fake_samples import sample
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.metrics.curves import CurvePoint, curves
 from eval.report.charts import DASHES, HERO, MANY_POINTS, MARKERS, PANEL, SINCE_EVENT, chart, spread
+from tests.support.fake_samples import sample
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:

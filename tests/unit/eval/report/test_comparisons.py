@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_lists import agreement, difference, fake_lists, summary
 
 from eval.report.comparisons import (
     agreement_rows,
@@ -13,6 +12,7 @@ from eval.report.comparisons import (
     summary_rows,
 )
 from eval.report.selection import Curves
+from tests.support.fake_lists import agreement, difference, fake_lists, summary
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_samples import sample
 
 from eval.metrics.curves import curves
 from eval.report.headline import headline, percent
 from eval.report.selection import Curves, metric_name
 from eval.samples import Sample
 from gatt.errors import DataError
+from tests.support.fake_samples import sample
 
 
 def run(arm: str, turn: int, passes: int, num: int = 10, **changes: Any) -> list[Sample]:

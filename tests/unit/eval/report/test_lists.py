@@ -3,10 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_lists import fake_lists
 
 from eval.report.lists import KEYS, records
 from gatt.errors import DataError
+from tests.support.fake_lists import fake_lists
 
 
 @pytest.mark.parametrize("name", KEYS)

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fake_lists import fake_lists
-from fake_samples import fake_results, sample
-
 from eval.report import markdown_tables
+from tests.support.fake_lists import fake_lists
+from tests.support.fake_samples import fake_results, sample
 
 
 def tiny() -> dict[str, Any]:

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from fake_samples import sample
-
 from eval.metrics.curves import curves
 from eval.report.probes import MOST_TURNS, probe_table
 from eval.report.selection import Curves, few_turns
+from tests.support.fake_samples import sample
 
 
 def probed(turns: list[int]) -> Curves:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_lists import fake_lists
-from fake_samples import HOSTILE, fake_results, sample
 
 from eval.report import render_report
 from eval.report.packing import unpacked
@@ -18,6 +16,8 @@ from eval.report.runs import Run, joined
 from eval.samples import Sample
 from gatt.errors import DataError, StoreError
 from gatt.verifiers.base import Verdict
+from tests.support.fake_lists import fake_lists
+from tests.support.fake_samples import HOSTILE, fake_results, sample
 
 VOID = {"meta", "input", "br", "img", "link", "hr"}
 

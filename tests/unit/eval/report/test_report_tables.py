@@ -4,13 +4,13 @@ import io
 from pathlib import Path
 from typing import Any
 
-from fake_samples import fake_results, sample
 from rich.console import Console
 
 from eval.report import terminal_table
 from eval.report.runs import Run, joined
 from eval.report.selection import Curves
 from eval.report.tables import rate_table
+from tests.support.fake_samples import fake_results, sample
 
 
 def tiny() -> dict[str, Any]:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_lists import fake_lists
-from fake_samples import fake_results, sample, write_run
 
 from eval.report.runs import joined, read_runs, samples_of
 from eval.report.selection import Curves
 from gatt.errors import DataError
+from tests.support.fake_lists import fake_lists
+from tests.support.fake_samples import fake_results, sample, write_run
 
 
 def made(folder: Path, *arms: str) -> Path:

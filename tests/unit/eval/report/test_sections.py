@@ -2,9 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fake_lists import event, fake_lists
-from fake_samples import fake_results, fake_samples, sample
-
 from eval.report.sections import (
     MOST_HEAT_TURNS,
     event_panels,
@@ -14,6 +11,8 @@ from eval.report.sections import (
     split_panels,
 )
 from eval.report.selection import Curves
+from tests.support.fake_lists import event, fake_lists
+from tests.support.fake_samples import fake_results, fake_samples, sample
 
 
 def run_of(*samples: Any) -> Curves:

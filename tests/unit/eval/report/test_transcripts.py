@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from fake_lists import with_extras
-from fake_samples import HOSTILE, fake_samples, sample
 
 from eval.report import transcripts
 from eval.report.packing import packed, unpacked
 from eval.report.transcripts import Transcripts
 from eval.samples import Sample
 from gatt.verifiers.base import Verdict
+from tests.support.fake_lists import with_extras
+from tests.support.fake_samples import HOSTILE, fake_samples, sample
 
 ARMS = ("base", "gatt", "base+reminder")
 

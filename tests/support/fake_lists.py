@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fake_samples import ARMS
-
 from eval.samples import Sample
 from gatt.verifiers.base import Verdict
+from tests.support.fake_samples import ARMS
 
 EVENTS = {"topic_jump": 0.9, "other_language": 0.75, "quoted_instruction": 0.8, "asks_to_drop": 0.4}
 WHERE = {"history": "reference", "split": "train", "family": "all"}
@@ -100,7 +99,9 @@ def with_extras(samples: list[Sample]) -> list[Sample]:
         if sample.instruction is None or sample.kind == "probe":
             found.append(sample)
             continue
-        event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if number % 3 else None
+        # The user does the same to all arms.
+        is_eventful = int(sample.dialogue[-4:]) % 3 == 1
+        event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if is_eventful else None
         status = "undecided" if number % 17 == 0 else sample.status
         if number % 7 == 0:
             status = "fail" if sample.status == "pass" else "pass"

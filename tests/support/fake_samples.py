@@ -1,6 +1,6 @@
 """Made-up samples that look like those of a run: for tests, and to look at the page.
 
-`python tests/unit/eval/fake_samples.py FOLDER` writes a report there.
+`python -m tests.support.fake_samples FOLDER` writes a report there.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def write_run(folder: Path, samples: list[Sample], results: dict[str, Any]) -> N
 
 
 if __name__ == "__main__":
-    from fake_lists import fake_lists, with_extras
+    from tests.support.fake_lists import fake_lists, with_extras
 
     made = with_extras(fake_samples())
     render_report(fake_results(made) | fake_lists(), made, Path(sys.argv[1]) / "report.html")

@@ -1,0 +1,250 @@
+"""Transcripts as a reader meets them: filters, search, addresses, keys, marks, hostile texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from eval.samples import Sample
+from tests.support.browser import choose, focused, opened_card, shown
+from tests.support.fake_samples import HOSTILE
+
+pytestmark = pytest.mark.integration
+
+EVIDENCE = "🙂 <b>Bonjour</b> tout le monde"
+NAPOLEON = "t-chat-0449-figure-napoleon-reference"
+FRENCH = "t-chat-0412-language-french-reference"
+Open = Callable[..., Any]
+
+
+def judged(sample: Sample, verdict: str) -> bool:
+    """Return whether the filter of that name means the reply."""
+    judge = sample.judge.status if sample.judge else "undecided"
+    return {
+        "judge": "undecided" not in (judge, sample.status) and judge != sample.status,
+        "task": sample.completion is not None and sample.completion.status == "fail",
+        "loose": sample.loose not in (None, sample.status),
+    }.get(verdict, sample.status == verdict)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("arm", "gatt"),
+        ("family", "figure"),
+        ("split", "heldout_value"),
+        ("turn", "8"),
+        ("event", "asks_to_drop"),
+        ("verdict", "undecided"),
+    ],
+)
+def test_each_filter_shows_what_fits_it(
+    open_page: Open, made_samples: list[Sample], name: str, value: str
+) -> None:
+    def fits(sample: Sample) -> bool:
+        if name == "verdict":
+            return judged(sample, value)
+        return str(getattr(sample, name)) == value
+
+    expected = {(s.dialogue, s.arm) for s in made_samples if fits(s)}
+    page = open_page()
+    choose(page, name, value)
+    assert page.locator("#count").inner_text() == f"{len(expected)} of 68 transcripts"
+    assert len(shown(page)) == min(40, len(expected))
+    page.locator(".transcript > summary").first.click()
+    body = page.locator(".transcript[open] .body:not([aria-busy])")
+    body.wait_for()
+    clear = body.locator(".turn:not(.dim)")
+    if name in ("arm", "family", "split"):
+        assert body.locator(".turn.dim").count() == 0
+    elif name == "verdict":
+        assert clear.locator(f".reply:not(.{value})").count() == 0
+        assert body.locator(f".turn.dim .reply.{value}").count() == 0
+    else:
+        assert {clear.nth(n).get_attribute("data-turn") for n in range(clear.count())} == {"8"}
+
+
+def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
+    page = open_page()
+    count = page.locator("#count")
+    assert count.inner_text() == "68 of 68 transcripts"
+    choose(page, "arm", "gatt")
+    choose(page, "family", "figure")
+    ids = shown(page)
+    assert ids
+    assert all("figure" in name and name.endswith("-gatt") for name in ids)
+    assert count.inner_text() == f"{len(ids)} of 68 transcripts"
+    again = open_page(f"#{page.url.partition('#')[2]}")
+    assert shown(again) == ids
+    assert again.locator("[name=arm]").input_value() == "gatt"
+    page.click("#filters [type=reset]")
+    page.wait_for_url(re.compile(r"#transcripts$"))
+    assert count.inner_text() == "68 of 68 transcripts"
+
+
+@pytest.mark.parametrize("verdict", ["fail", "undecided", "judge", "task", "loose"])
+def test_a_verdict_and_a_turn_together_mean_one_reply(
+    open_page: Open, made_samples: list[Sample], verdict: str
+) -> None:
+    page = open_page(f"#transcripts?verdict={verdict}&turn=8")
+    expected = {(s.dialogue, s.arm) for s in made_samples if s.turn == 8 and judged(s, verdict)}
+    assert page.locator("#count").inner_text() == f"{len(expected)} of 68 transcripts"
+    assert expected
+    page.locator(".transcript > summary").first.click()
+    body = page.locator(".transcript[open] .body:not([aria-busy])")
+    body.wait_for()
+    clear = body.locator(".turn:not(.dim)")
+    assert {clear.nth(n).get_attribute("data-turn") for n in range(clear.count())} == {"8"}
+    assert body.locator(".turn.dim").count() == 10 - clear.count()
+
+
+def test_an_event_is_shown_at_its_turn_and_can_be_filtered(open_page: Open) -> None:
+    page = open_page("#transcripts?event=asks_to_drop&arm=gatt")
+    page.locator(".transcript > summary").first.click()
+    event = page.locator(".turn[data-turn='8'] .event")
+    event.first.wait_for()
+    assert event.all_inner_texts() == ["event: asks to drop", "the instruction no longer holds"]
+
+
+def test_the_search_reads_replies_of_every_chunk(
+    open_page: Open, made_samples: list[Sample]
+) -> None:
+    page = open_page()
+    page.fill("[name=text]", "ÉTAIT CALME")
+    page.wait_for_url(re.compile("text="))
+    expected = {
+        (s.dialogue, s.arm, s.split == "none")
+        for s in made_samples
+        if "était calme" in s.reply.lower()
+    }
+    assert expected
+    assert page.locator("#count").inner_text() == f"{len(expected)} of 68 transcripts"
+    page.fill("[name=text]", "no such words")
+    page.locator("#list", has_text="No transcript fits these filters.").wait_for()
+    assert page.locator("#count").inner_text() == "0 of 68 transcripts"
+
+
+def test_an_anchor_opens_its_transcript_at_its_turn(open_page: Open) -> None:
+    page = open_page(f"#{NAPOLEON}-gatt?at=8")
+    card = opened_card(page, f"{NAPOLEON}-gatt")
+    target = card.locator(".turn.target").first
+    assert target.get_attribute("data-turn") == "8"
+    assert 0 <= target.bounding_box()["y"] < page.viewport_size["height"]
+    link = card.locator("a.number").first.get_attribute("href")
+    assert link == f"#{NAPOLEON}-gatt?at=1"
+    page.evaluate(f"location.hash = '{NAPOLEON}-base'")
+    opened_card(page, f"{NAPOLEON}-base")
+    assert card.is_visible()
+    page.evaluate("location.hash = 't-nowhere'")
+    assert page.locator(".transcript[open]").count() == 2
+
+
+def test_an_anchor_beyond_the_first_forty_or_outside_the_filters_is_found(open_page: Open) -> None:
+    last = "t-plain-03-reference-gatt"
+    page = open_page(f"#{last}?arm=base")
+    opened_card(page, last)
+    assert page.locator("[name=arm]").input_value() == ""
+    assert page.locator("#earlier").is_visible()
+    assert page.locator("#more").is_hidden()
+    before = len(shown(page))
+    page.click("#earlier")
+    assert len(shown(page)) > before
+    assert shown(page)[-1] == last
+
+
+def test_opening_a_card_puts_it_into_the_address(open_page: Open) -> None:
+    page = open_page("#transcripts?arm=gatt")
+    page.locator(".transcript > summary").first.click()
+    page.wait_for_url(re.compile(r"#t-[^?]*\?arm=gatt$"))
+
+
+def test_arms_stand_side_by_side_under_one_user_message(open_page: Open) -> None:
+    page = open_page(f"#{NAPOLEON}-gatt?side=1")
+    card = opened_card(page, f"{NAPOLEON}-gatt")
+    turn = card.locator(".turn[data-turn='2']").first
+    assert turn.locator(".asked .text").count() == 1
+    names = turn.locator(".reply .name").all_inner_texts()
+    assert names == ["base model", "GAtt", "base + reminder"]
+    boxes = [turn.locator(".reply").nth(n).bounding_box() for n in range(3)]
+    assert len({box["y"] for box in boxes}) == 1
+    assert len({box["x"] for box in boxes}) == 3
+    card.locator("button.toggle").click()
+    card.locator(".turns:not(.side)").wait_for()
+    assert "side=1" not in page.url
+
+
+def test_replies_are_coloured_by_verdict_and_their_evidence_marked(open_page: Open) -> None:
+    page = open_page(f"#{FRENCH}-base")
+    card = opened_card(page, f"{FRENCH}-base")
+    first = card.locator(".turn .reply").first
+    assert "fail" in first.get_attribute("class")
+    assert first.locator(".text").inner_text() == EVIDENCE
+    assert first.locator("mark").inner_text() == EVIDENCE[2:9]
+    colours = {
+        name: page.evaluate(
+            f"getComputedStyle(document.querySelector('.reply.{name}')).backgroundColor"
+        )
+        for name in ("pass", "fail")
+    }
+    assert colours["pass"] != colours["fail"]
+    assert first.locator(".verdicts").inner_text().startswith("✗ terms v1 found it")
+
+
+def test_a_hostile_reply_is_text(open_page: Open) -> None:
+    page = open_page(f"#{FRENCH}-base?side=1")
+    card = opened_card(page, f"{FRENCH}-base")
+    replies = card.locator(".turn[data-turn='2']").first.locator(".reply .text")
+    assert set(replies.all_inner_texts()) == {HOSTILE}
+    assert card.locator("script, style, img").count() == 0
+    page.fill("[name=text]", "</style>")
+    page.wait_for_url(re.compile("text="))
+    assert page.locator("#count").inner_text() == "3 of 68 transcripts"
+
+
+def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
+    page = open_page()
+    ids = shown(page)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.locator(".skip").bounding_box()["x"] >= 0
+    page.keyboard.press("Enter")
+    page.keyboard.press("/")
+    assert focused(page) == "text"
+    page.keyboard.type("jk/")
+    assert page.locator("[name=text]").input_value() == "jk/"
+    page.wait_for_url(re.compile("text=jk"))
+    page.locator("[name=text]").fill("")
+    page.wait_for_url(re.compile("#transcripts$"))
+    page.locator("#open-all").focus()
+    for key, number in (("j", 0), ("j", 1), ("ArrowDown", 2), ("k", 1), ("ArrowUp", 0), ("k", 0)):
+        page.keyboard.press(key)
+        assert focused(page) == ids[number], key
+    outline = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
+    assert outline >= 2
+    page.keyboard.press("Enter")
+    opened_card(page, ids[0])
+    page.keyboard.press("c")
+    page.locator(f"#{ids[0]} .turns.side").wait_for()
+    assert focused(page) == ids[0]
+    for _ in range(len(ids)):
+        page.keyboard.press("j")
+    assert len(shown(page)) > len(ids)
+
+
+def test_the_focus_is_never_caught(open_page: Open) -> None:
+    page = open_page(f"#{NAPOLEON}-gatt")
+    opened_card(page, f"{NAPOLEON}-gatt")
+    page.locator(f"#{NAPOLEON}-gatt > summary").focus()
+    seen = set()
+    for _ in range(250):
+        page.keyboard.press("Tab")
+        place = page.evaluate("document.activeElement.closest('section')?.id ?? ''")
+        seen.add(place)
+        if place == "run":
+            break
+    assert seen == {"transcripts", "run"}
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.closest('section').id") == "transcripts"
