@@ -1,7 +1,8 @@
 """Sampling prompt by prompt through the model's own cache: for models whose prompts share nothing.
 
 Recurrent layers carry a state, not keys and values that a fork could be cut
-from. The model's own `generate` knows its cache; the draws are ours.
+from; the keys of others hang on the length of the text. The model's own
+`generate` knows its cache; the draws are ours.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class _Engine(Protocol):
 def generate_by_reencoding(
     engine: _Engine, rows: Sequence[Row], params: SamplingParams
 ) -> Iterator[list[Row]]:
-    """Yield rows with their output; those of one length go together, since padding has a state too."""
+    """Yield rows with their output; those of one length go together.
+
+    Padding has a state too, and makes a text longer than it is.
+    """
     by_length: dict[int, list[Row]] = {}
     for row in rows:
         by_length.setdefault(len(row.prompt), []).append(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -45,6 +45,11 @@ class Group:
     name: str
     prefix: tuple[int, ...]
     rows: list[Row]
+
+    @property
+    def reach(self) -> int:
+        """How much of the prefix its rows read: all of it, but in a part of a group that was cut."""
+        return max(row.fork for row in self.rows)
 
     @property
     def continued(self) -> Row | None:
@@ -94,16 +99,25 @@ def _is_worth_sharing(num_shared: int, num_tokens: int) -> bool:
 def plan_batches(
     groups: Sequence[Group], *, max_rows: int, max_cache_tokens: int, max_new_tokens: int
 ) -> Iterator[list[Group]]:
-    """Yield groups that fit together; one with too many rows is cut.
+    """Yield groups that fit together; one that does not fit by itself is cut into parts.
 
-    Rows on their own hold their whole prompt and go with their like.
+    A row that holds more than `max_cache_tokens` by itself is a batch by itself. Rows
+    on their own hold their whole prompt and go with their like. The parts of a group
+    never share a batch: each goes on from the prefix that the part before left.
+
+    Args:
+        groups: of `plan_groups`.
+        max_rows: most rows of a batch.
+        max_cache_tokens: most tokens that a batch holds: of each prefix as far as
+            its rows read it, and for every row as much as the longest adds to it.
+        max_new_tokens: most tokens of a reply.
     """
 
     def fits(batch: list[Group]) -> bool:
         rows = [row for group in batch for row in group.rows]
         if batch[0].name:
             own = 1 + max(len(r.suffix) for r in rows)
-            shared = sum(len(g.prefix) for g in batch)
+            shared = sum(g.reach for g in batch)
         else:
             own, shared = max(len(r.prompt) for r in rows), 0
         held = shared + (own + max_new_tokens) * len(rows)
@@ -113,8 +127,7 @@ def plan_batches(
     shared = sorted((g for g in groups if g.name), key=lambda g: -len(g.prefix))
     alone = sorted((g for g in groups if not g.name), key=lambda g: len(g.prefix))
     for group in shared + alone:
-        for start in range(0, len(group.rows), max_rows):
-            part = Group(group.name, group.prefix, group.rows[start : start + max_rows])
+        for part in _parts(group, fits):
             is_other = bool(batch) and bool(batch[0].name) != bool(part.name)
             if batch and (is_other or not fits([*batch, part])):
                 yield batch
@@ -122,6 +135,26 @@ def plan_batches(
             batch.append(part)
     if batch:
         yield batch
+
+
+def _parts(group: Group, fits: Callable[[list[Group]], bool]) -> Iterator[Group]:
+    """Yield a group that fits, or parts of it that do.
+
+    In the order of their forks, what a part reads of the prefix is encoded behind
+    what the parts before have read, with the logits of the prompts that end there.
+    The row on record that reaches furthest comes last: after it nothing cuts off the
+    reply that a roll-out reads again.
+    """
+    if fits([group]):
+        yield group
+        return
+    part: list[Row] = []
+    for row in sorted(group.rows, key=lambda r: (r.fork, not r.request.is_aside)):
+        if part and not fits([Group(group.name, group.prefix, [*part, row])]):
+            yield Group(group.name, group.prefix, part)
+            part = []
+        part.append(row)
+    yield Group(group.name, group.prefix, part)
 
 
 def like_lengths(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -21,9 +21,15 @@ def sharing_problem(model: Any) -> str | None:
 
     What packs rows for training shares prefixes for sampling: attention that
     takes any mask, a cache of keys and values, positions that come from outside.
+    Not so recurrent layers, attention in chunks or with sinks, a window that the
+    layers do not tell (PhiMoE), and a rotary embedding that turns all positions in
+    another way once the text is long (longrope, unless the whole context is short):
+    keys that were computed for a short prompt do not fit a longer one there.
     """
     config = model.config
-    problem = why_not_packable(config, None, config.get_text_config().max_position_embeddings)
+    # A recurrent model may have no furthest position.
+    furthest = getattr(config.get_text_config(), "max_position_embeddings", None) or 0
+    problem = why_not_packable(config, None, furthest)
     if problem is not None:
         return problem
     try:

@@ -1,17 +1,22 @@
 """The local engine: shared-prefix sampling with a transformers model.
 
-Requests of one group share what their prompts have in common: the longest of
-them on record is encoded once, and every request is a row that forks from it.
-All rows of many groups are decoded together. Keys and values of a prefix are
-kept for the next call, in a roll-out with those of the reply, so that it
-encodes only what is new. A model whose cache is another is asked prompt by
-prompt (`gatt.generation.reencoding`).
+Requests of one group share what their prompts have in common with the longest of
+them on record, its prefix: that is encoded once, in however many batches its rows
+are decoded, and every request is a row that forks from it. All rows of many groups
+are decoded together. Keys and values of a prefix are kept for the next call, in a
+roll-out with those of the reply, so that it encodes only what is new.
+
+Encoded more than once are: what prompts of different groups have in common; a
+prompt that shares so little with its group that it is encoded on its own; what two
+rows have in common behind their forks, as probes that begin alike; the last token
+of a prompt that was encoded by an earlier call or batch, for the logits behind it;
+and prefixes dropped to stay within `max_kept_tokens` (`num_encoded_again`). A model
+that cannot share prefixes is asked prompt by prompt (`gatt.generation.reencoding`).
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,10 +24,11 @@ from typing import Any
 
 import torch
 
-from gatt.chat_template import encode, render, shared_length, stop_token_ids
+from gatt.chat_template import encode, render, stop_token_ids
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream
+from gatt.generation.kept_prefixes import KeptPrefixes
 from gatt.generation.prefix_attention import (
     AppendStep,
     RowStep,
@@ -62,8 +68,8 @@ class EngineCounters:
     num_sampled_tokens: int = 0
     """Tokens drawn, end-of-turn tokens included."""
     num_encoded_again: int = 0
-    """Of the encoded tokens those that an earlier call had encoded too, and that were dropped since to
-    stay within `max_kept_tokens`."""
+    """Of the encoded tokens those that an earlier call or batch had encoded too, and that were dropped
+    since to stay within `max_kept_tokens`."""
 
 
 class TransformersEngine:
@@ -73,8 +79,9 @@ class TransformersEngine:
         loaded: model and tokenizer; adapters are PEFT's, switched by name.
         max_rows: most rows decoded together.
         max_cache_tokens: most tokens whose keys and values are held by one
-            batch (the embedded model needs 46 kB for each).
-        max_kept_tokens: most tokens of prefixes kept between calls.
+            batch (the embedded model needs 46 kB for each); a prompt that needs
+            more by itself is answered by itself.
+        max_kept_tokens: most tokens of prefixes kept between calls and batches.
         on_progress: called with the number of requests finished.
     """
 
@@ -92,12 +99,10 @@ class TransformersEngine:
         self.name = loaded.name
         self.max_rows = max_rows
         self.max_cache_tokens = max_cache_tokens
-        self.max_kept_tokens = max_kept_tokens
+        self.kept = KeptPrefixes(max_kept_tokens)
         self.on_progress = on_progress
         self.counters = EngineCounters()
         self.stop_ids = stop_token_ids(self.tokenizer)
-        self._kept: OrderedDict[tuple[str | None, str], Prefix] = OrderedDict()
-        self._dropped: dict[tuple[str | None, str], tuple[int, ...]] = {}
         with self._adapter(None):
             problem = sharing_problem(self.model)
         self.shares_prefixes = problem is None
@@ -113,8 +118,7 @@ class TransformersEngine:
 
     def forget(self) -> None:
         """Drop what is kept for later calls."""
-        self._kept.clear()
-        self._dropped.clear()
+        self.kept.forget()
 
     def generate(
         self,
@@ -213,7 +217,7 @@ class TransformersEngine:
 
         self._decode(first, rows, cache, prefixes, sizes, params, retire)
         for group, prefix in zip(batch, prefixes, strict=True):
-            self._keep((adapter, group.name), prefix)
+            self.kept.put((adapter, group.name), prefix)
 
     def _decode(
         self,
@@ -289,30 +293,29 @@ class TransformersEngine:
     def _encode_prefixes(
         self, batch: list[Group], adapter: str | None
     ) -> tuple[list[Prefix], dict[int, torch.Tensor]]:
-        """Return the groups' prefixes, taking what earlier calls left and encoding the rest.
+        """Return the groups' prefixes, taking what is kept and encoding the rest as far as it is read.
 
         Also returns the logits `[V]` behind those prompts, by the row's index, that
         end in what was encoded.
         """
         prefixes = []
         ends: list[dict[int, list[Row]]] = []
-        for group in batch:
-            prefix = self._kept.pop((adapter, group.name), None) if group.name else None
-            if prefix is None:
-                prefix = Prefix()
-                dropped = self._dropped.pop((adapter, group.name), ())
-                self.counters.num_encoded_again += shared_length(group.prefix, dropped)
-            prefix.cut(shared_length(group.prefix, prefix.ids))
+        reaches = [group.reach for group in batch]
+        for group, reach in zip(batch, reaches, strict=True):
+            prefix, num_again = self.kept.take((adapter, group.name), group.prefix, reach)
+            self.counters.num_encoded_again += num_again
             prefixes.append(prefix)
             ends.append({})
             for row in (r for r in group.rows if r.fork == len(r.prompt)):
                 if row.fork > len(prefix):
                     ends[-1].setdefault(row.fork - 1, []).append(row)
                 else:
-                    # Its last token was encoded in another call: once more, for its logits.
+                    # Its last token was encoded before: once more, for its logits.
                     row.fork -= 1
         known = [len(prefix) for prefix in prefixes]
-        rest = [g.prefix[num:] for g, num in zip(batch, known, strict=True)]
+        rest = [
+            group.prefix[num:reach] for group, num, reach in zip(batch, known, reaches, strict=True)
+        ]
         self.counters.num_encoded_tokens += sum(map(len, rest))
         logits: dict[int, torch.Tensor] = {}
         for part in pieces([len(ids) for ids in rest], MOST_APPENDED):
@@ -334,20 +337,6 @@ class TransformersEngine:
             for one, (_, rows) in zip(found, wanted, strict=False):
                 logits |= {row.index: one for row in rows}
         return prefixes, logits
-
-    def _keep(self, key: tuple[str | None, str], prefix: Prefix) -> None:
-        if not key[1]:
-            return
-        self._kept[key] = prefix
-        while sum(map(len, self._kept.values())) > self.max_kept_tokens:
-            oldest, dropped = self._kept.popitem(last=False)
-            if not self._dropped:
-                log.warning(
-                    "more than %d tokens of dialogues are to be kept between calls: those dropped are "
-                    "encoded again; raise max_kept_tokens, or work on fewer dialogues at once",
-                    self.max_kept_tokens,
-                )
-            self._dropped[oldest] = dropped.ids
 
     def _rows_forward(
         self,

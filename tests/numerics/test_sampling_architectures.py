@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, BloomConfig, MambaConfig
 
+from gatt.chat_template import encode
 from gatt.generation.base import SamplingParams
 from gatt.generation.shareable import sharing_error, sharing_problem
 from gatt.generation.transformers import TransformersEngine
@@ -45,9 +46,31 @@ SHARING: dict[str, dict[str, Any]] = {
     "mistral_sliding": {"model_type": "mistral", "sliding_window": 37},
     "phi": {},
 }
-RECURRENT: dict[str, dict[str, Any]] = {
-    "mamba": {"state_size": 4, "time_step_rank": 4},
-    "lfm2": {"layer_types": ["conv", "full_attention"], "conv_L_cache": 3},
+# The prompts lie on both sides of the short context.
+LONG_ROPE = {
+    "rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": 128,
+    "short_factor": [1.0] * 4, "long_factor": [1.0, 2.0, 4.0, 8.0],
+}  # fmt: skip
+EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 2}
+NOT_SHARING: dict[str, tuple[str, dict[str, Any]]] = {
+    "mamba": ("recurrent layers", {"state_size": 4, "time_step_rank": 4}),
+    "lfm2": (
+        "layers of type conv",
+        {"layer_types": ["conv", "full_attention"], "conv_L_cache": 3},
+    ),
+    "phi3": (
+        "beyond 128 tokens",
+        {"rope_parameters": LONG_ROPE, "original_max_position_embeddings": 128},
+    ),
+    "phimoe": ("do not tell their sliding window", {"sliding_window": 37, **EXPERTS}),
+    "phimoe_long": (
+        "beyond 128 tokens",
+        {
+            "model_type": "phimoe",
+            "rope_parameters": {**LONG_ROPE, "short_mscale": 1.1, "long_mscale": 1.3},
+            **EXPERTS,
+        },
+    ),
 }
 
 
@@ -57,7 +80,8 @@ def tokenizer() -> Any:
 
 
 def tiny_model(name: str, tokenizer: Any) -> Any:
-    settings = {"model_type": name, **SIZES, **{**SHARING, **RECURRENT}[name]}
+    others = {other: settings for other, (_, settings) in NOT_SHARING.items()}
+    settings = {"model_type": name, **SIZES, **{**SHARING, **others}[name]}
     settings |= {
         "vocab_size": len(tokenizer),
         "eos_token_id": tokenizer.eos_token_id,
@@ -98,19 +122,42 @@ def test_greedy_replies_equal_plain_generate(name, has_adapter, tokenizer) -> No
     assert engine.counters.num_encoded_tokens < engine.counters.num_prompt_tokens / 2
 
 
-@pytest.mark.parametrize("name", RECURRENT)
-def test_recurrent_models_are_asked_prompt_by_prompt(name, tokenizer, caplog) -> None:
+@pytest.mark.parametrize("name", NOT_SHARING)
+def test_models_that_cannot_share_are_asked_prompt_by_prompt(name, tokenizer, caplog) -> None:
     model = tiny_model(name, tokenizer)
     with caplog.at_level(logging.WARNING):
         engine = TransformersEngine(LoadedModel(model, tokenizer, "tiny"))
     assert not engine.shares_prefixes
     assert "every prompt is encoded on its own" in caplog.text
+    assert NOT_SHARING[name][0] in caplog.text
     requests = random_requests(40)
+    lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
+    assert min(lengths) + 12 < 128 < max(lengths)
     found = agreement(engine, model, requests, 12)
     assert found.num_replies > 4
     assert found.share >= 0.99
     assert found.largest_gap <= 1e-4
     assert engine.counters.num_encoded_tokens == engine.counters.num_prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("phi3", {"max_position_embeddings": 128}), ("phimoe", {"sliding_window": None})],
+)
+def test_their_kin_within_the_short_context_share(name, changes, tokenizer, monkeypatch) -> None:
+    reason, settings = NOT_SHARING[name]
+    monkeypatch.setitem(NOT_SHARING, name, (reason, settings | changes))
+    model = tiny_model(name, tokenizer)
+    assert sharing_problem(model) is None
+    assert sharing_error(model) < 1e-4
+
+
+@pytest.mark.parametrize("config", [BloomConfig, MambaConfig], ids=lambda c: c.__name__)
+def test_a_configuration_without_a_furthest_position_is_judged(config, tokenizer) -> None:
+    sizes = {"hidden_size": 32, "n_layer": 1, "num_hidden_layers": 1, "n_head": 4}
+    model = AutoModelForCausalLM.from_config(config(vocab_size=len(tokenizer), **sizes))
+    assert not hasattr(model.config, "max_position_embeddings")
+    assert sharing_problem(model)
 
 
 def test_the_draws_of_a_recurrent_model_depend_on_the_key_alone(tokenizer) -> None:

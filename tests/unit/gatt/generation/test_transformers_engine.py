@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation import rows as rows_module
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.prefix_attention import IMPLEMENTATION
+from gatt.generation.prefix_cache import RowCache
 from gatt.generation.transformers import TransformersEngine
 from gatt.models import LoadedModel, load_adapter
 from tests.support.tiny import tiny_llama, tiny_tokenizer
@@ -194,7 +196,7 @@ def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
         replies = engine.generate(requests, GREEDY)
         assert replies == expected
         # The prompt on record, then the reply but for its last token; nothing of the aside.
-        kept, prompt = engine._kept[None, "g"].ids, encode(tokenizer, said, True)
+        kept, prompt = engine.kept.ids((None, "g")), encode(tokenizer, said, True)
         assert kept[: len(prompt)] == prompt
         assert len(kept) == len(prompt) + GREEDY.max_new_tokens - 1
         text = tokenizer.decode(kept[len(prompt) :], skip_special_tokens=True).strip()
@@ -202,7 +204,7 @@ def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
         assert replies[1].text.startswith(text)
         said += [Message("assistant", replies[1].text), Message("user", f"And then {turn}?")]
     engine.forget()
-    assert not engine._kept
+    assert not len(engine.kept)
 
 
 def test_one_call_encodes_what_a_group_shares_once(tokenizer):
@@ -218,6 +220,93 @@ def test_one_call_encodes_what_a_group_shares_once(tokenizer):
     # Asked again, each prompt's last token gives the logits that its reply is drawn from.
     engine.generate(requests, GREEDY)
     assert engine.counters.num_encoded_tokens == lengths[-1] + len(lengths)
+
+
+def spied_batches(engine: TransformersEngine) -> list[int]:
+    """Return a list that gets, for each batch, the tokens whose keys it has room for."""
+    held: list[int] = []
+    decode = engine._decode
+
+    def spy(logits: Any, rows: Any, cache: RowCache, prefixes: Any, *rest: Any) -> None:
+        held.append(sum(map(len, prefixes)) + cache.num_rows * cache.capacity)
+        decode(logits, rows, cache, prefixes, *rest)
+
+    engine._decode = spy  # type: ignore[method-assign]
+    return held
+
+
+@pytest.mark.parametrize("limits", [{"max_rows": 5}, {"max_cache_tokens": 500}, {"max_rows": 1}])
+def test_a_dialogue_answered_in_several_batches_is_encoded_once(tokenizer, limits):
+    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
+    engine = make_engine(loaded, **limits)
+    held = spied_batches(engine)
+    requests = [
+        GenerationRequest(f"{turn}", conversation("Ann", turn), group="g") for turn in range(1, 13)
+    ]
+    # Neither the order of the requests nor that of the batches matters.
+    mixed = requests[::3] + requests[1::3] + requests[2::3]
+    replies = engine.generate(mixed, GREEDY)
+    assert replies == [reference(engine, loaded.model, r, GREEDY) for r in mixed]
+    assert len(held) >= 3
+    lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
+    assert engine.counters.num_encoded_tokens == max(lengths) < sum(lengths)
+    # Asked again, the last token of each prompt, and nothing else.
+    assert engine.generate(mixed, GREEDY) == replies
+    assert engine.counters.num_encoded_tokens == max(lengths) + len(lengths)
+    assert engine.counters.num_encoded_again == 0
+
+
+def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer):
+    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
+    requests = [
+        GenerationRequest(f"{turn}/{draw}", conversation("Ann", turn), group="g")
+        for turn in range(1, 9)
+        for draw in range(3)
+    ]
+    prompt = max(len(encode(tokenizer, r.messages, True)) for r in requests)
+    engine = make_engine(loaded, max_cache_tokens=prompt + 100)
+    held = spied_batches(engine)
+    free = make_engine(loaded)
+    held_free = spied_batches(free)
+    assert engine.generate(requests, DRAWN) == free.generate(requests, DRAWN)
+    assert len(held_free) == 1
+    assert held_free[0] > prompt + 200
+    assert len(held) > 2
+    assert max(held) <= prompt + 100
+    # Smaller than any prompt: each is answered, by itself.
+    tight = make_engine(loaded, max_cache_tokens=1)
+    held_tight = spied_batches(tight)
+    assert tight.generate(requests[::3], DRAWN) == free.generate(requests[::3], DRAWN)
+    assert len(held_tight) == len(requests[::3])
+
+
+def test_probes_in_batches_of_their_own_leave_the_reply_that_is_read_again(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer), max_rows=2)
+    engine.stop_ids = frozenset()
+    said = conversation("Clara", 2)
+    asides = [(*said[:-1], Message("user", f"{word} likes what?")) for word in ("A", "B", "C")]
+    requests = [GenerationRequest("main", said, group="g")]
+    requests += [GenerationRequest(m[-1].content, m, group="g", is_aside=True) for m in asides]
+    replies = engine.generate(requests, GREEDY)
+    assert replies == [reference(engine, engine.model, r, GREEDY) for r in requests]
+    prompt = encode(tokenizer, said, True)
+    assert len(engine.kept.ids((None, "g"))) == len(prompt) + GREEDY.max_new_tokens - 1
+
+
+def test_only_a_dialogue_that_comes_back_is_told_to_be_encoded_again(tokenizer, caplog):
+    engine = TransformersEngine(make_loaded(tokenizer), max_kept_tokens=200)
+    with caplog.at_level(logging.WARNING):
+        for number in range(6):
+            name = f"n{number}"
+            for turn in (1, 2):
+                request = GenerationRequest(f"{name}/{turn}", conversation(name, turn), group=name)
+                engine.generate([request], GREEDY)
+        assert engine.counters.num_encoded_again == 0
+        assert not caplog.messages
+        request = GenerationRequest("n0/3", conversation("n0", 3), group="n0")
+        engine.generate([request], GREEDY)
+    assert engine.counters.num_encoded_again >= len(encode(tokenizer, conversation("n0", 2), True))
+    assert [m[:30] for m in caplog.messages] == ["dialogues are encoded again, s"]
 
 
 def test_several_draws_of_one_prompt_encode_it_once(tokenizer):
