@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gatt.config import fingerprint
 from gatt.dialogue import Dialogue, parse_dialogue
-from gatt.generation.base import Engine, SamplingParams
+from gatt.generation.base import Engine, SamplingParams, forget
 from gatt.partition import Part
 from gatt.records import RecordStore
 from gatt.sources.answering import answer_scripts
@@ -15,7 +15,7 @@ from gatt.sources.base import SourceReport, SourceRequest, select
 from gatt.sources.questions import make_scripts
 
 ANSWERED_AT_ONCE = 32
-"""Scripts that move forward together: the unit that is redone after an interruption."""
+"""Scripts that move forward together: a batch of the plan, which is redone as a whole."""
 UNANSWERED = "no usable reply in an earlier run"
 
 
@@ -30,6 +30,10 @@ def answered_questions(
     waits: bool = False,
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return dialogues of catalogue questions, answered by the model and kept in a file.
+
+    All questions are planned in batches; one that an interruption left unfinished is
+    redone as a whole, and what the file lacks of it is added: with the same engine on
+    the same machine the file equals, byte for byte, the one of a run left alone.
 
     Args:
         request: `num` must be set.
@@ -55,12 +59,20 @@ def answered_questions(
         done = store.keys("script")
         # Why they have none was counted by the run that asked them.
         report.dropped.update(UNANSWERED for row in store if row["dialogue"] is None)
-        missing = [s for s in scripts if s.id not in done]
-        for start in range(0, len(missing), ANSWERED_AT_ONCE):
-            batch = missing[start : start + ANSWERED_AT_ONCE]
-            answered = {d.id: d for d in answer_scripts(engine(), batch, params, report)}
-            for script in batch:
+        for start in range(0, len(scripts), ANSWERED_AT_ONCE):
+            batch = scripts[start : start + ANSWERED_AT_ONCE]
+            missing = [s for s in batch if s.id not in done]
+            if not missing:
+                continue
+            answerer = engine()
+            forget(answerer)
+            reasons: dict[str, str] = {}
+            found = answer_scripts(answerer, batch, params, num_at_once=len(batch), reasons=reasons)
+            answered = {d.id: d for d in found}
+            for script in missing:
                 dialogue = answered.get(script.id)
+                if dialogue is None:
+                    report.dropped[reasons[script.id]] += 1
                 store.append(
                     {"script": script.id, "dialogue": dialogue.as_dict() if dialogue else None}
                 )

@@ -34,6 +34,7 @@ def answer_scripts(
     params: SamplingParams,
     report: SourceReport | None = None,
     num_at_once: int = 32,
+    reasons: dict[str, str] | None = None,
 ) -> Iterator[Dialogue]:
     """Yield the dialogues of scripts, answered in lock-step, in the order of the scripts.
 
@@ -46,19 +47,25 @@ def answer_scripts(
         params: how replies are drawn.
         report: gets the counts; None counts nowhere.
         num_at_once: scripts that move forward together.
+        reasons: gets the reason for each script that is dropped, by its id.
 
     Raises:
         GenerationError: the engine gave no reply.
     """
     counts = report if report is not None else SourceReport("scripts")
     for start in range(0, len(scripts), num_at_once):
-        yield from _answer_together(engine, scripts[start : start + num_at_once], params, counts)
+        part = scripts[start : start + num_at_once]
+        dropped: dict[str, str] = {}
+        counts.num_read += len(part)
+        yield from _answer_together(engine, part, params, dropped)
+        counts.dropped.update(dropped.values())
+        if reasons is not None:
+            reasons |= dropped
 
 
 def _answer_together(
-    engine: Engine, scripts: Sequence[Script], params: SamplingParams, report: SourceReport
+    engine: Engine, scripts: Sequence[Script], params: SamplingParams, dropped: dict[str, str]
 ) -> Iterator[Dialogue]:
-    report.num_read += len(scripts)
     histories: dict[str, list[Message]] = {script.id: [] for script in scripts}
     for turn in range(max(len(script.user_turns) for script in scripts)):
         open_scripts = [s for s in scripts if s.id in histories and turn < len(s.user_turns)]
@@ -74,7 +81,7 @@ def _answer_together(
             if reply:
                 histories[script.id].append(Message("assistant", reply))
             else:
-                report.dropped[_reason(generation)] += 1
+                dropped[script.id] = _reason(generation)
                 del histories[script.id]
     for script in scripts:
         if script.id in histories:

@@ -19,6 +19,7 @@ from gatt.sources import SourceReport, SourceRequest
 from gatt.sources import answered as module
 from gatt.sources.answered import answered_questions
 from gatt.sources.questions import make_scripts
+from tests.support.killed_answers import answer
 
 REQUEST = SourceRequest(2, 2, 6, 3)
 PARAMS = SamplingParams(max_new_tokens=8)
@@ -97,6 +98,46 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert report.num_kept == len(dialogues) == 6
     rows = [row["script"] for row in read_records(path)]
     assert rows == [s.id for s in make_scripts(REQUEST)]
+
+
+def interrupted(path: Path, at: int) -> bool:
+    """Answer until event `at`, and return whether it came."""
+    count = 0
+
+    def on_event() -> None:
+        nonlocal count
+        count += 1
+        if count == at:
+            raise KeyboardInterrupt
+
+    try:
+        answer(path, on_event)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(
+    tmp_path: Path,
+) -> None:
+    alone = tmp_path / "alone.jsonl"
+    events: list[int] = []
+    dialogues, report = answer(alone, lambda: events.append(1))
+    expected = alone.read_bytes()
+    # Both kinds of rows are there, and replies differ by company.
+    assert 0 < report.dropped["empty reply"] < len(expected.splitlines()) == 7
+    states = set()
+    for at in range(1, len(events) + 1):
+        path = tmp_path / f"{at}.jsonl"
+        assert interrupted(path, at)
+        states.add(len(path.read_bytes().splitlines()))
+        # Once more, a little further on, before it is left alone.
+        interrupted(path, 2)
+        again, report = answer(path, lambda: None)
+        assert path.read_bytes() == expected, f"interrupted at event {at}"
+        assert again == dialogues
+        assert report.num_read == report.num_kept + report.dropped.total() == 7
+    assert states == set(range(8))
 
 
 def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> None:

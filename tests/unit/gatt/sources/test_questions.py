@@ -96,7 +96,10 @@ def test_cut_and_empty_replies() -> None:
     scripts = [Script(name, ("One?",)) for name in ("cut", "none", "empty")]
     report = SourceReport("questions")
     params = SamplingParams(max_new_tokens=6)
-    found = list(answer_scripts(ScriptedEngine(reply), scripts, params, report))
+    reasons: dict[str, str] = {}
+    engine = ScriptedEngine(reply)
+    found = list(answer_scripts(engine, scripts, params, report, num_at_once=2, reasons=reasons))
+    assert reasons == {"none": "no whole sentence before the limit", "empty": "empty reply"}
     assert [(d.id, d.replies) for d in found] == [("cut", ("It is fine.",))]
     assert report.dropped == {"no whole sentence before the limit": 1, "empty reply": 1}
 
