@@ -28,6 +28,7 @@ from eval.report.lists import records
 from eval.report.packing import packed
 from eval.report.probes import SOURCE
 from eval.report.sections import (
+    HEAT_INK_FROM,
     event_panels,
     heat_maps,
     hero,
@@ -115,6 +116,7 @@ def _environment(curves: Curves) -> Environment:
         history_names=HISTORY_NAMES,
         split_names=SPLIT_NAMES,
         summary_names=SUMMARY_NAMES,
+        heat_ink_from=HEAT_INK_FROM,
         ALL=ALL,
     )
     return environment

@@ -18,6 +18,9 @@ from eval.report.tables import half_life_text
 
 MOST_HEAT_TURNS = 24
 """Columns of a heat map; all turns stand in the table of rates."""
+HEAT_INK_FROM = 0.65
+"""The rate from which a cell has the ink of the full end: its colours are such that here, light and dark,
+black and white can be read equally well."""
 METRIC_NOTES: Mapping[str, str] = {
     "survival": "Share of dialogues in which every reply asked so far followed the instruction.",
     "task_completion": "Share of replies that still answer what the user asked.",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eval.report.sections import HEAT_INK_FROM
 from tests.support.browser import opened_card
 
 pytestmark = pytest.mark.integration
@@ -62,7 +63,7 @@ CONTRAST = """() => {
   };
   const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
   const pairs = [["--ink", "--page"], ["--muted", "--page"], ["--muted", "--raised"],
-    ["--heat-ink", "--heat-high"], ["--ink", "--heat-low"], ["--focus", "--page"]];
+    ["--focus", "--page"]];
   for (const v of ["pass", "fail", "undecided"]) {
     pairs.push([`--${v}`, "--page"], [`--${v}`, `--${v}-soft`]);
     pairs.push(["--ink", `--${v}-mark`], ["--muted", `--${v}-soft`]);
@@ -78,6 +79,35 @@ def test_every_colour_of_text_can_be_read(open_page: Open, scheme: str) -> None:
     ratios = dict(page.evaluate(CONTRAST))
     assert len(ratios) > 20
     assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+HEAT = """([from]) => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)
+      .map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  };
+  const cell = document.querySelector(".heat td");
+  return [...Array(101).keys()].map((number) => {
+    cell.className = number / 100 >= from ? "high" : "";
+    cell.style.setProperty("--rate", number / 100);
+    const { color, backgroundColor } = getComputedStyle(cell);
+    const [low, high] = [light(color), light(backgroundColor)].sort((a, b) => a - b);
+    return [number, (high + 0.05) / (low + 0.05)];
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_rate_of_a_heat_map_can_be_read(open_page: Open, scheme: str) -> None:
+    page = open_page("", "desktop", scheme)
+    ratios = dict(page.evaluate(HEAT, [HEAT_INK_FROM]))
+    assert len(ratios) == 101
+    assert {number: ratio for number, ratio in ratios.items() if ratio < 4.5} == {}
+    assert max(ratios.values()) > 8
 
 
 def background(page: Any) -> list[int]:

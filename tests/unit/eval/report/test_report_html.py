@@ -13,6 +13,7 @@ from eval.report import render_report
 from eval.report.packing import unpacked
 from eval.report.render import report_html
 from eval.report.runs import Run, joined
+from eval.report.sections import HEAT_INK_FROM
 from eval.samples import Sample
 from gatt.errors import DataError, StoreError
 from gatt.verifiers.base import Verdict
@@ -113,7 +114,7 @@ def test_cells_of_the_heat_map_say_their_rate_and_interval(page: Page) -> None:
     assert all(0 <= share <= 1 for share in shares)
     bright = [c for c in cells if c.get("class") == "high"]
     assert bright
-    assert all(float(str(c["style"])[7:]) > 0.55 for c in bright)
+    assert all(float(str(c["style"])[7:]) >= HEAT_INK_FROM for c in bright)
 
 
 def test_the_rates_show_their_counts_and_the_worst_that_undecided_replies_allow() -> None:
