@@ -29,6 +29,7 @@ class Excludes(Rule):
     """
 
     kind = "excludes"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"characters": [","], "terms": ["sorry"]},

@@ -74,7 +74,8 @@ def inflections(word: str) -> set[str]:
         forms |= plurals(root)
         forms |= set(_IRREGULAR_PASTS.get(root, "").split())
         for stem in _stems(root):
-            forms.add(stem + "ing")
+            # "Paintings" says it as much as "painting".
+            forms |= {stem + "ing", stem + "ings"}
             if root.endswith("ee"):
                 forms.add(root + "d")
                 continue

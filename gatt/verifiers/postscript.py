@@ -11,13 +11,19 @@ from gatt.verifiers.blocks import has_word
 from gatt.verifiers.rule import Rule, quote
 
 _ABBREVIATION = re.compile(r"(?:[^\W\d_]\.?\s?){1,4}")
+# Behind a sentence on the same line, as in "I like tea! P.S. Bring milk." A letter alone in front
+# of the full stop is part of another marker: "P. P.S.".
+_ON_LINE = r"(?P<on_line>(?<=\w\w[.!?…])[.!?…]*[\"'”’)*_]*[ \t]+[*_(\[]*)"
+_ON_NEW_LINE = r"^[ \t>*_#\[(]*"
 
 
 class Postscript(Rule):
-    """Passes if a line starts with the marker, with something before and something behind it.
+    """Passes if the marker starts a postscript, with something before and something behind it.
 
-    Markdown in front of the marker makes no difference; in an abbreviation
-    ("P.S.", "PS", "P. S.") full stops and spaces make none.
+    It starts a line, or stands behind a sentence on the same line and in front of what
+    starts like another ("P.S. is what comes last" adds nothing). Markdown in front of the
+    marker makes no difference; in an abbreviation ("P.S.", "PS", "P. S.") full stops and
+    spaces make none.
 
     Args:
         marker: what the postscript starts with.
@@ -27,6 +33,7 @@ class Postscript(Rule):
     """
 
     kind = "postscript"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"marker": "P.S."},
@@ -34,10 +41,12 @@ class Postscript(Rule):
                 "I like tea.\n\nP.S. Bring some milk.",
                 "I like tea.\n**P. S.:** bring\nsome milk",
                 "I like tea.\nPS: I like milk too.",
+                "I like tea! P.S. Bring some milk.",
             ),
             bad=(
                 "I like tea.",
                 "I like tea. P.S. is what comes last.",
+                "I like tea, and the P.S. Bring milk.",
                 "I like tea.\n\nP.S.",
                 "P.S. I like tea.",
                 "I like tea.\nPSALMS are songs.",
@@ -63,14 +72,15 @@ class Postscript(Rule):
             spelt = r"\s+".join(map(re.escape, plain.rstrip(":. ").split()))
         self._marker = plain
         self._regex = re.compile(
-            rf"^[ \t>*_#\[(]*(?P<marker>{spelt})(?![^\W_])", re.MULTILINE | re.IGNORECASE
+            rf"(?:{_ON_NEW_LINE}|{_ON_LINE})(?P<marker>{spelt})(?![^\W_])",
+            re.MULTILINE | re.IGNORECASE,
         )
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        found = list(self._regex.finditer(reply))
+        found = [m for m in self._regex.finditer(reply) if _opens(m)]
         if not found:
-            return self.failed(f"no line starts with {self._marker!r}")
+            return self.failed(f"no line or sentence starts with {self._marker!r}")
         match = found[-1]
         if not has_word(reply[match.end() :]):
             return self.failed(f"nothing behind {self._marker!r}", match.span("marker"))
@@ -78,3 +88,9 @@ class Postscript(Rule):
             return self.failed(f"starts with {self._marker!r}", found[0].span("marker"))
         start = match.start("marker")
         return self.passed(f"adds {quote(reply[start:])}", (start, len(reply.rstrip())))
+
+
+def _opens(match: re.Match[str]) -> bool:
+    """Whether what follows the marker may be a postscript: on a line of its own, anything."""
+    behind = match.string[match.end() :].lstrip(" \t:.,*_)]")
+    return match["on_line"] is None or not behind[:1].islower()

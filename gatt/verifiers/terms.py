@@ -31,6 +31,7 @@ class Terms(Rule):
     """
 
     kind = "terms"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["art", "painting"]},

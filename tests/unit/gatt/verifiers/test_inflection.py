@@ -15,6 +15,7 @@ from gatt.verifiers.inflection import inflections, plurals
         ("tie", {"tying"}),
         ("travel", {"travelled", "traveled", "travelling"}),
         ("knife", {"knives"}),
+        ("paint", {"painting", "paintings"}),
     ],
 )
 def test_forms_of_a_word_count(word, forms):

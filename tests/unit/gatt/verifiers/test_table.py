@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -32,18 +33,48 @@ REPLY = (
 )
 
 
+def _lacking(kind: str, cls: type) -> list[str]:
+    """Return what a kind does not ship, of what every kind must."""
+    sets = getattr(cls, "examples", ())
+    # No rule passes a reply that is left to the judge.
+    least = 0 if kind == JUDGE else 2
+    version = getattr(cls, "version", None)
+    found = {
+        "its name": getattr(cls, "kind", None) == kind,
+        "a version": type(version) is int and version >= 1,
+        "good replies": any(len(e.good) >= least for e in sets),
+        "bad replies": any(len(e.bad) >= 2 for e in sets),
+    }
+    return [part for part, is_there in found.items() if not is_there]
+
+
 def _build(kind: str, examples: Examples) -> Verifier:
     return build(VerifierSpec(kind, examples.params))
 
 
 @pytest.mark.parametrize("kind", VERIFIERS)
 def test_every_kind_is_importable_under_its_name(kind: str) -> None:
-    cls = verifier_class(kind)
-    assert cls.kind == kind
-    assert cls.version >= 1
-    # No rule passes a reply that is left to the judge.
-    least = 0 if kind == JUDGE else 2
-    assert any(len(e.good) >= least and len(e.bad) >= 2 for e in cls.examples)
+    assert _lacking(kind, verifier_class(kind)) == []
+
+
+@pytest.mark.parametrize(
+    ("shipped", "lacking"),
+    [
+        ({}, ["its name", "a version", "good replies", "bad replies"]),
+        ({"version": 0, "examples": ()}, ["its name", "a version", "good replies", "bad replies"]),
+        (
+            {"kind": "tea", "version": 1, "examples": (Examples({}, ("a", "b"), ()),)},
+            ["bad replies"],
+        ),
+        (
+            {"kind": "tea", "version": 1, "examples": (Examples({}, ("a",), ("b", "c")),)},
+            ["good replies"],
+        ),
+        ({"kind": "tea", "version": 1, "examples": (Examples({}, ("a", "b"), ("c", "d")),)}, []),
+    ],
+)
+def test_a_kind_without_its_parts_is_caught(shipped: dict[str, Any], lacking: list[str]) -> None:
+    assert _lacking("tea", type("Tea", (), shipped)) == lacking
 
 
 def test_every_rule_of_the_package_is_in_the_table() -> None:
@@ -63,10 +94,12 @@ def test_every_rule_of_the_package_is_in_the_table() -> None:
 @pytest.mark.parametrize(("kind", "examples"), CASES)
 def test_examples_hold(kind: str, examples: Examples) -> None:
     verifier = _build(kind, examples)
-    for reply in examples.good:
-        assert verifier.check(reply).status == "pass", (reply, verifier.check(reply))
-    for reply in examples.bad:
-        assert verifier.check(reply).status == "fail", (reply, verifier.check(reply))
+    replies = [("pass", reply) for reply in examples.good]
+    for status, reply in [*replies, *(("fail", reply) for reply in examples.bad)]:
+        verdict = verifier.check(reply)
+        assert verdict.status == status, (reply, verdict)
+        assert verdict.evidence.strip()
+        assert (verdict.verifier, verdict.version) == (kind, verifier.version)
 
 
 @pytest.mark.parametrize(("kind", "examples"), CASES)
