@@ -118,6 +118,12 @@ def can_prefill(engine: Engine) -> bool:
     return bool(getattr(engine, "can_prefill", True))
 
 
+def context_tokens(engine: Engine) -> int | None:
+    """Return the most tokens of prompt and reply together, where the engine knows."""
+    found = getattr(engine, "context_tokens", None)
+    return found if isinstance(found, int) and found < 2**31 else None
+
+
 def forget(engine: Engine) -> None:
     """Let an engine drop what it keeps of earlier calls, if it keeps anything.
 

@@ -21,7 +21,7 @@ from gatt.generation.servers.last_words import never_right, refusal
 from gatt.generation.servers.line import Job
 from gatt.generation.servers.loop import LoopThread
 from gatt.generation.servers.names import is_same_model, not_served
-from gatt.generation.servers.reply import generation_of, read_reply
+from gatt.generation.servers.reply import context_tokens_in, generation_of, read_reply
 from gatt.generation.servers.secrets import read_key
 
 SEED_BITS: Final = 31
@@ -49,7 +49,7 @@ class OpenAIEngine:
         on_progress: called with the number of requests finished.
 
     Raises:
-        ConfigError: a key that cannot be sent.
+        ConfigError: a key that cannot be sent, or is not where the settings say.
     """
 
     def __init__(
@@ -64,9 +64,11 @@ class OpenAIEngine:
         self.can_prefill = config.can_prefill
         self.on_progress = on_progress
         self.counters = ServerCounters()
+        self.context_tokens: int | None = None
+        """Most tokens of prompt and reply together, once a server has said so."""
         self._config = config
         self._adapters = dict(adapters or {})
-        key = read_key(config.api_key_env)
+        key = read_key(config.key_name, is_needed=config.api_key_env is not None)
         self._clients = {
             Endpoint(
                 url.rstrip("/"),
@@ -164,6 +166,8 @@ class OpenAIEngine:
             instead = generation_of(refused)
             if instead is None:
                 raise refusal(endpoint, refused, served_name, self._config) from None
+            if instead.finish == "context_limit":
+                self.context_tokens = context_tokens_in(refused.message) or self.context_tokens
             return instead
         except Fault as fault:
             self._num_wrong[endpoint] += fault.kind == "model"

@@ -110,6 +110,8 @@ class FaultyServer:
         self.answers_as = answers_as
         self.retry_after = retry_after
         self.seconds = seconds
+        self.listing: bytes | None = None
+        """Body of `/v1/models`, in place of the models' names."""
         self.asked: list[Asked] = []
         self.faults: Counter[str] = Counter()
         self.num_in_flight = self.most_in_flight = 0
@@ -170,6 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
         faulty = self.server.faulty
         if faulty.is_dead:
             return self.reset()
+        if faulty.listing is not None:
+            return self.send(200, faulty.listing)
         if faulty.models is None:
             return self.send(404, {"detail": "Not Found"})
         return self.send(200, {"object": "list", "data": [{"id": m} for m in faulty.models]})

@@ -87,15 +87,21 @@ class Client:
         except (TimeoutError, openai.APITimeoutError):
             raise Fault("timeout", f"no reply within {seconds:g} s") from None
         except openai.APIStatusError as error:
-            said = self.clean(_message(error.body))
-            code = str(error.code or error.type or "")
-            raise outcome_of_status(error.status_code, said, code, error.response.headers) from None
+            raise self._outcome(error) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             why = self.clean(str(cause)) or type(cause).__name__
             raise Fault("connection", f"no connection, or a broken one ({why})") from None
-        except (openai.OpenAIError, ValueError) as error:
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             raise Fault("reply", f"an answer that is none ({self.clean(str(error))})") from None
+
+    def _outcome(self, error: openai.APIStatusError) -> Fault | Refused:
+        try:
+            said = self.clean(_message(error.body))
+            code = str(error.code or error.type or "")
+        except RecursionError:
+            said, code = "an error that is nested too deeply", ""
+        return outcome_of_status(error.status_code, said, code, error.response.headers)
 
 
 def _message(body: object) -> str:

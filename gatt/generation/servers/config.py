@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from gatt.errors import ConfigError
+from gatt.generation.servers.secrets import DEFAULT_KEY_NAME, is_key_name, key_in
 
 MAX_CONCURRENCY: Final = 1000
 """More requests in flight than the client keeps connections for."""
@@ -26,9 +26,9 @@ class ServerConfig:
 
     urls: tuple[str, ...]
     """Base URLs, as a rule ending in `/v1`; all of them must serve the same model."""
-    api_key_env: str = "OPENAI_API_KEY"
-    """Name of the environment variable that holds the key, which is sent to every one of `urls`;
-    a server without keys needs none."""
+    api_key_env: str | None = None
+    """Name, in capitals, of the environment variable that holds the key, which is sent to every one
+    of `urls`. null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
     max_concurrency: int = 32
     """Most requests in flight, all endpoints together; fewer while servers say it is too much."""
     timeout_seconds: float = 300.0
@@ -40,7 +40,9 @@ class ServerConfig:
     max_wait_seconds: float = 60.0
     """Longest pause between two tries, whatever `Retry-After` says."""
     patience_seconds: float = 120.0
-    """Longest time without a reply from any endpoint, while they fail, before the run stops."""
+    """Longest time for which all endpoints time out, break off or say that they are broken before
+    the run stops, once more than `max_retries` requests in a row were tried; `too many requests`
+    is waited out."""
     check_model: bool = True
     """Look the model up in the server's list first; for servers whose list is not complete
     (`transformers serve` lists the hub's cache alone), false."""
@@ -63,10 +65,10 @@ class ServerConfig:
         if len({url.rstrip("/") for url in self.urls}) < len(self.urls):
             raise ConfigError("urls names an endpoint twice: expected each once")
         # The value is not shown: it may be the key itself.
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_env):
+        if self.api_key_env is not None and not is_key_name(self.api_key_env):
             raise ConfigError(
-                "api_key_env is no name of an environment variable: expected one such as "
-                "OPENAI_API_KEY, never the key itself"
+                "api_key_env is no name of an environment variable in capitals: expected one such as "
+                f"{DEFAULT_KEY_NAME}, never the key itself; change a key that stood in a file"
             )
         if not 1 <= self.max_concurrency <= MAX_CONCURRENCY:
             raise ConfigError(
@@ -79,6 +81,16 @@ class ServerConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected more than 0")
         if taken := [key for key in self.extra_body if key in _OURS]:
             raise ConfigError(f"extra_body holds {taken[0]!r}: that is set from other settings")
+        if (place := key_in(self.extra_body)) is not None:
+            raise ConfigError(
+                f"extra_body holds a key or password at {place!r}, and settings are written to files: "
+                "expected it in the environment variable that api_key_env names, as the only one"
+            )
+
+    @property
+    def key_name(self) -> str:
+        """Name of the environment variable that is looked at."""
+        return self.api_key_env or DEFAULT_KEY_NAME
 
 
 def _check_url(url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections import Counter
@@ -17,6 +18,8 @@ from gatt.generation.servers.line import Homes, Job, Line
 
 Attempt = Callable[[Endpoint, Job], Awaitable[Generation]]
 OnReply = Callable[[Job, Generation], None]
+
+log = logging.getLogger(__name__)
 
 
 class Dispatcher:
@@ -74,7 +77,11 @@ class _Run:
         self._tasks: set[asyncio.Task[None]] = set()
         self._under_way: dict[int, tuple[Endpoint, Ticket]] = {}
         self._num_replies = 0
-        self._last_reply = time.monotonic()
+        self._last_reply = self._last_told = time.monotonic()
+        self._num_failed = 0
+        """Faults in a row of servers that are gone or broken, since anything else came from any."""
+        self._failing_since = 0.0
+        """When the first of them came."""
 
     async def finish(self) -> None:
         try:
@@ -126,12 +133,14 @@ class _Run:
         if isinstance(outcome, Generation):
             endpoint.succeed(ticket)
             self._num_replies += 1
-            self._last_reply = now
+            self._last_reply = self._last_told = now
+            self._num_failed = 0
             self._on_reply(job, outcome)
         elif isinstance(outcome, Fault):
             was_open = endpoint.is_open
             endpoint.fail(ticket, outcome, now)
             self._faults[outcome.kind] += 1
+            self._count(outcome, now)
             if was_open or outcome.kind == "rate_limit":
                 job.num_excused += 1
             else:
@@ -140,6 +149,18 @@ class _Run:
         else:
             endpoint.abandon(ticket)
             raise outcome
+
+    def _count(self, fault: Fault, now: float) -> None:
+        """Note how long nobody has been there, or, now and then, that somebody is who says no."""
+        if fault.is_outage:
+            if not self._num_failed:
+                self._failing_since = now
+            self._num_failed += 1
+            return
+        self._num_failed = 0
+        if now - self._last_told >= self._config.patience_seconds:
+            self._last_told = now
+            log.warning("no reply for %.0f s, waiting on: %s", now - self._last_reply, fault.what)
 
     def _try_later(self, job: Job, endpoint: Endpoint, fault: Fault, now: float) -> None:
         if job.num_faults > self._config.max_retries:
@@ -151,14 +172,22 @@ class _Run:
         self._line.put_back(job, now + random.uniform(0, longest))
 
     def _stop_if_gone(self, now: float) -> None:
-        """Raise if nobody answers: at once where nobody ever did, else after the patience."""
-        if any(e.num_in_flight for e in self._endpoints):
+        """Raise if every endpoint is gone: at once where none can be reached, else after the patience.
+
+        The patience begins with the first fault, not with the last reply: a
+        request that hangs is itself longer without one than most patience, and has
+        its further tries first, as has everything else.
+        """
+        if not all(e.is_open and e.num_failed_probes for e in self._endpoints):
             return
-        seconds = now - self._last_reply
-        if all(e.is_open and e.num_failed_probes and not e.has_answered for e in self._endpoints):
+        # What was sent before a circuit opened may still be answered; a probe is only a try.
+        if any(not ticket.is_probe for _, ticket in self._under_way.values()):
+            return
+        if not any(e.has_answered or e.is_reached for e in self._endpoints):
             raise gone(self._endpoints, None, self._progress())
-        if seconds >= self._config.patience_seconds:
-            raise gone(self._endpoints, seconds, self._progress())
+        is_tried = self._num_failed > self._config.max_retries
+        if is_tried and now - self._failing_since >= self._config.patience_seconds:
+            raise gone(self._endpoints, now - self._last_reply, self._progress())
 
     def _progress(self) -> str:
         return progress(self._num_replies, self._line.num_jobs)

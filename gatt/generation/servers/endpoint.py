@@ -64,6 +64,11 @@ class Endpoint:
         return self._is_open
 
     @property
+    def is_reached(self) -> bool:
+        """Whether its last fault was one of something that takes connections."""
+        return self.last_fault is None or self.last_fault.kind != "connection"
+
+    @property
     def limit(self) -> int:
         """Most requests in flight at present."""
         return int(self._limit)

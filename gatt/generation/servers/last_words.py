@@ -34,6 +34,8 @@ def gone(endpoints: Sequence[Endpoint], seconds: float | None, came: str) -> Gen
         why, what_to_do = "no answer", "start the server or mend server.urls"
     else:
         why, what_to_do = f"no reply for {seconds:.0f} s", "look at the server's log"
+        if all(e.last_fault and e.last_fault.kind == "timeout" for e in endpoints):
+            what_to_do += " or raise server.timeout_seconds"
     return GenerationError(f"{seen}: {why} ({came}): {what_to_do}, {_AGAIN}")
 
 
@@ -64,7 +66,7 @@ def refusal(
     """Return the error of a status that will not heal."""
     if refused.status in (401, 403):
         what_to_do = (
-            f"put a key that may use {model!r} into the environment variable {config.api_key_env}"
+            f"put a key that may use {model!r} into the environment variable {config.key_name}"
         )
     elif refused.status in (404, 405):
         what_to_do = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ _TOO_LONG: Final = (
     "exceeds the available context",
 )
 
+_CONTEXT: Final = re.compile(r"(?i)context (?:length|size)(?: is| of)?:? ?\(?(\d{1,9})\b")
+
 
 def read_reply(
     body: bytes, *, prefill: str, is_asked: Callable[[str], bool], clean: Callable[[str], str]
@@ -37,7 +40,19 @@ def read_reply(
     Raises:
         Fault: broken JSON, no choice, no text, another model, an unknown end.
     """
-    answer = _parsed(body, clean)
+    try:
+        return _generation(_parsed(body, clean), prefill, is_asked, clean)
+    except RecursionError:
+        # Parsing meets Python's limit, as does whatever shows what was parsed.
+        raise Fault("reply", "a reply that is nested too deeply to be one") from None
+
+
+def _generation(
+    answer: dict[str, Any],
+    prefill: str,
+    is_asked: Callable[[str], bool],
+    clean: Callable[[str], str],
+) -> Generation:
     said = answer.get("model")
     if isinstance(said, str) and said and not is_asked(said):
         raise Fault("model", f"the reply is model {clean(said)!r}'s")
@@ -64,6 +79,12 @@ def generation_of(refused: Refused) -> Generation | None:
     if refused.status == 400 and refused.code == "content_filter":
         return Generation("", "content_filter", 0)
     return None
+
+
+def context_tokens_in(message: str) -> int | None:
+    """Return the length of the context that a server names when it refuses a prompt, if it does."""
+    found = _CONTEXT.search(message)
+    return int(found[1]) if found else None
 
 
 def _parsed(body: bytes, clean: Callable[[str], str]) -> dict[str, Any]:

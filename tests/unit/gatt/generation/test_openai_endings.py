@@ -11,7 +11,17 @@ import pytest
 from gatt.errors import GenerationError
 from gatt.generation.openai import OpenAIEngine
 from tests.support.faulty_server import MODEL, Answer, Asked, FaultyServer
-from tests.support.served import KEY, PARAMS, always, engine_for, error, request, right, settings
+from tests.support.served import (
+    KEY,
+    PARAMS,
+    always,
+    engine_for,
+    error,
+    first,
+    request,
+    right,
+    settings,
+)
 
 
 def closed_url() -> str:
@@ -60,6 +70,62 @@ def test_a_server_that_comes_back_is_used_again(caplog: pytest.LogCaptureFixture
         f"{server.url}: status 502 (scripted 502): no further requests but single tries",
         f"{server.url}: answers again",
     ]
+
+
+def test_a_request_that_hangs_longer_than_patience_has_all_its_tries() -> None:
+    """By default one time-out takes longer than patience."""
+    with FaultyServer(first("hang", times=8)) as server:
+        engine = engine_for(server, timeout_seconds=0.1, patience_seconds=0.05)
+        assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
+    assert engine.faults == {"timeout": 8}
+
+
+def test_a_server_that_only_ever_hangs_ends_the_run_after_all_tries() -> None:
+    with FaultyServer(always("hang")) as server:
+        engine = engine_for(
+            server, timeout_seconds=0.1, patience_seconds=0.3, backoff_seconds=0.001
+        )
+        with pytest.raises(
+            GenerationError,
+            match=r"no reply within 0.1 s: no reply for \d s .*log or raise server.timeout_seconds, th",
+        ):
+            engine.generate([request("a")], PARAMS)
+        # The first one and max_retries.
+        assert len(server.asked) == 9
+
+
+def test_patience_begins_with_the_first_fault_not_with_the_last_reply() -> None:
+    def script(asked: Asked) -> str:
+        return "ok" if asked.nth else "hang"
+
+    asked = [request(str(n)) for n in range(12)]
+    with FaultyServer(script) as server:
+        # More at once than open the circuit and than there are retries.
+        engine = engine_for(
+            server, timeout_seconds=0.3, patience_seconds=0.25, max_retries=1, max_concurrency=12
+        )
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+
+
+def test_too_many_requests_are_waited_out_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    with FaultyServer(first("429", times=40)) as server:
+        engine = engine_for(server, patience_seconds=0.1, max_wait_seconds=0.02, max_retries=1)
+        assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
+    assert engine.faults == {"rate_limit": 40}
+    told = [r.getMessage() for r in caplog.records if r.name.endswith("dispatch")]
+    assert 1 <= len(told) <= 20
+    assert all(t.endswith(" s, waiting on: status 429 (scripted 429)") for t in told)
+
+
+def test_endpoints_that_hang_by_turns_end_the_run_as_well() -> None:
+    with FaultyServer(always("hang")) as one, FaultyServer(always("hang")) as two:
+        engine = engine_for(
+            one, two, timeout_seconds=0.15, patience_seconds=0.2, max_wait_seconds=0.05
+        )
+        began = time.monotonic()
+        with pytest.raises(GenerationError, match=r"no reply within 0.15 s; .*: no reply for "):
+            engine.generate([request(str(n), f"g{n}") for n in range(30)], PARAMS)
+        assert time.monotonic() - began < 5
 
 
 def test_a_request_that_fails_again_and_again_ends_the_run() -> None:

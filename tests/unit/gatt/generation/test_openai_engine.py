@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gatt.errors import GenerationError, ModelError
-from gatt.generation.base import Generation, can_prefill, stream_seed
+from gatt.generation.base import Generation, can_prefill, context_tokens, stream_seed
 from gatt.generation.openai import OpenAIEngine
 from gatt.generation.scripted import ScriptedEngine
 from tests.support.faulty_server import (
@@ -113,6 +113,28 @@ def test_every_fault_is_tried_again_and_never_a_reply(fault: str) -> None:
         assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
     assert server.faults == {fault: 2, "ok": 2}
     assert sum(engine.faults.values()) == 2
+
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_answer_nested_without_end_is_a_fault_like_others(status: int) -> None:
+    with FaultyServer(first(Answer(status, NESTED))) as server:
+        server.listing = NESTED
+        engine = engine_for(server)
+        assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
+    assert engine.faults == {"reply" if status == 200 else "status": 1}
+
+
+def test_what_a_server_says_of_its_context_is_kept() -> None:
+    with FaultyServer(lambda a: long if "long" in a.prompt else "ok") as server:
+        long = error(400, "This model's maximum context length is 512 tokens.")
+        engine = engine_for(server)
+        engine.generate([request("a")], PARAMS)
+        assert context_tokens(engine) is None
+        engine.generate([request("long")], PARAMS)
+        assert context_tokens(engine) == 512
 
 
 def test_a_server_that_hangs_is_asked_again_after_the_time_out() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gatt.errors import ConfigError
 from gatt.generation.servers.faults import Fault, Refused, outcome_of_status, retry_after
-from gatt.generation.servers.secrets import public, read_key
+from gatt.generation.servers.secrets import is_key_name, key_in, public, read_key
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -94,3 +94,60 @@ def test_what_is_said_is_shown_without_keys(said: str, shown: str) -> None:
 
 def test_no_part_of_a_key_is_left_where_a_text_is_cut() -> None:
     assert "tok" not in public("y" * 298 + " tok-secret", "tok-secret")
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_key_that_was_named_must_be_there(monkeypatch: pytest.MonkeyPatch, value) -> None:
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("SOME_KEY", value)
+    assert read_key("SOME_KEY") == ""
+    with pytest.raises(
+        ConfigError,
+        match=r"SOME_KEY, which server.api_key_env names, is not set or empty: expected",
+    ):
+        read_key("SOME_KEY", is_needed=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_name"),
+    [
+        ("OPENAI_API_KEY", True),
+        ("_KEY", True),
+        ("TEAM42_KEY_2026", True),
+        ("INTERNATIONALIZATION_KEY", True),
+        ("gsk_SECRET123", False),
+        ("sk-abc", False),
+        ("my_key", False),
+        ("AKIAIOSFODNN7EXAMPLE", False),
+        ("PROD_A1B2C3D4E5F60718", False),
+        ("2KEY", False),
+        ("$OPENAI_API_KEY", False),
+        ("OPENAI_API_KEY\n", False),
+        ("", False),
+    ],
+)
+def test_names_of_variables_are_told_from_keys(text: str, is_name: bool) -> None:
+    assert is_key_name(text) == is_name
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"api_key": "abc"}, "api_key"),
+        ({"top_k": 1, "API-Key": "abc"}, "API-Key"),
+        ({"headers": {"Authorization": "Basic abc"}}, "headers.Authorization"),
+        ({"token": "abc"}, "token"),
+        ({"hf_token": "abc"}, "hf_token"),
+        ({"provider": [{"x": 1}, {"clientSecret": "abc"}]}, "provider.1.clientSecret"),
+        ({"user": "Bearer abcdefgh1"}, "user"),
+        ({"note": ["for gsk_Abc4Def5Ghi6Jkl"]}, "note.0"),
+        ({"top_k": -1, "chat_template_kwargs": {"enable_thinking": False}}, None),
+        ({"eos_token": "</s>", "stop_token_ids": [1, 2], "prompt_cache_key": "run-1"}, None),
+        ({"api_key": "", "token": None, "min_tokens": 3}, None),
+        ({"guided_json": {"properties": {"password": {"type": "string"}}}}, None),
+        ({"language": "sk-SK", "bearer_of": "bearer arms"}, None),
+    ],
+)
+def test_keys_in_further_fields_are_found_by_name_and_by_form(value, place) -> None:
+    assert key_in(value) == place

@@ -10,7 +10,9 @@ import pytest
 from gatt.generation.base import Generation
 from gatt.generation.servers.faults import Fault, Refused
 from gatt.generation.servers.names import is_same_model, not_served
-from gatt.generation.servers.reply import generation_of, read_reply
+from gatt.generation.servers.reply import context_tokens_in, generation_of, read_reply
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
 
 
 def read(body: bytes, prefill: str = "") -> Generation:
@@ -64,6 +66,9 @@ def test_the_text_starts_with_what_was_given() -> None:
         (b'{"choices": [{"finish_reason": "stop"}]}', "a choice without a message"),
         (answer("\ud83d"), "a reply with half a character"),
         (answer(model="n"), "the reply is model 'n''s"),
+        (NESTED, "a reply that is nested too deeply to be one"),
+        (b'{"choices": [{"finish_reason": ' + NESTED + b"}]}", "nested too deeply"),
+        (b'{"choices": [], "error": ' + NESTED + b"}", "nested too deeply"),
     ],
 )
 def test_what_is_no_reply(body: bytes, message: str) -> None:
@@ -87,6 +92,20 @@ def test_what_is_no_reply(body: bytes, message: str) -> None:
 def test_refusals_that_stand_for_a_generation(status, message, code, finish) -> None:
     expected = None if finish is None else Generation("", finish, 0)
     assert generation_of(Refused(status, message, code)) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "num"),
+    [
+        ("This model's maximum context length is 4096 tokens. You asked for 5000.", 4096),
+        ("The input (9 tokens) is longer than the model's context length (8 tokens).", 8),
+        ("the request exceeds the available context size (512 tokens)", 512),
+        ("too long for context length", None),
+        ("5000 tokens are too many", None),
+    ],
+)
+def test_the_length_of_the_context_is_read_where_it_is_said(message, num) -> None:
+    assert context_tokens_in(message) == num
 
 
 @pytest.mark.parametrize(

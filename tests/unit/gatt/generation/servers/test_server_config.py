@@ -28,6 +28,12 @@ URL = "http://host:8000/v1"
         ({"urls": ("http://me:hunter2@host/v1",)}, "one for host 'host' holds a user, query"),
         ({"urls": (URL + "?key=hunter2",)}, "one for host 'host' holds a user, query"),
         ({"api_key_env": "sk-hunter2"}, "api_key_env is no name .* never the key itself"),
+        ({"api_key_env": "gsk_hunter2"}, "api_key_env is no name .* never the key itself"),
+        ({"extra_body": {"api_key": "hunter2"}}, "extra_body holds a key or password at 'api_key'"),
+        (
+            {"extra_body": {"headers": {"Authorization": "Bearer hunter2hunter2"}}},
+            "at 'headers.Authorization', and settings are written to files: expected it in the env",
+        ),
         ({"max_concurrency": 0}, "max_concurrency is 0: expected 1 to 1000"),
         ({"max_concurrency": 1001}, "max_concurrency is 1001: expected 1 to 1000"),
         ({"max_retries": -1}, "max_retries is -1: expected 0 or more"),
@@ -42,6 +48,32 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: st
     with pytest.raises(ConfigError, match=message) as caught:
         ServerConfig(**{"urls": (URL,), **settings})
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["api_key_env: gsk_hunter2", "extra_body: {token: hunter2}", "api_key: hunter2"],
+)
+def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f"server: {{urls: [http://one/v1], {settings}}}", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"c.yaml: .*api_key_env") as caught:
+        load_config(EngineConfig, path)
+    with pytest.raises(ConfigError, match="api_key_env is no name") as override:
+        load_config(EngineConfig, None, [f"server.urls=[{URL}]", "server.api_key_env=gsk_hunter2"])
+    assert "hunter2" not in f"{caught.value}{override.value}"
+
+
+def test_a_key_that_is_named_and_missing_is_refused_and_an_unnamed_one_is_not(monkeypatch) -> None:
+    for name in ("OPENAI_API_KEY", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    make_engine(EngineConfig(model="t", server=ServerConfig(urls=(URL,))))
+    for name in ("OPENAI_API_KEY", "GROQ_API_KEY"):
+        server = ServerConfig(urls=(URL,), api_key_env=name)
+        with pytest.raises(ConfigError, match=f"environment variable {name}, which .* is not set"):
+            make_engine(EngineConfig(model="t", server=server))
+    monkeypatch.setenv("GROQ_API_KEY", "abc")
+    make_engine(EngineConfig(model="t", server=server))
 
 
 def test_a_server_is_configured_in_yaml_and_by_overrides(tmp_path) -> None:
