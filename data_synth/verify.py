@@ -88,7 +88,12 @@ def _file_problems(
     on_sample: Callable[[int], None],
 ) -> Iterator[str]:
     order = _Order(shard, mark)
-    with path.open("rb") as stream:
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        yield f"{path}: cannot read: {error.strerror}: expected a file of samples"
+        return
+    with stream:
         for number, line in enumerate(stream, start=1):
             where = f"{path} line {number}"
             if not line.endswith(b"\n"):
@@ -96,7 +101,7 @@ def _file_problems(
                 break
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield f"{where}: broken JSON ({error}), expected one sample a line"
                 continue
             counts.num_samples += 1

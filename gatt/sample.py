@@ -28,7 +28,7 @@ class TurnTarget:
     Exactly one of `reply` and `reason` is set.
 
     Raises:
-        DataError: both or neither, a reply that is no text, or an unknown kind.
+        DataError: both or neither, a value of another type, or an unknown kind.
     """
 
     turn: int
@@ -50,10 +50,17 @@ class TurnTarget:
             raise DataError(
                 f"turn {self.turn}: expected a target reply or a reason for none, not both"
             )
-        if self.reply is not None and not isinstance(self.reply, str):
-            raise DataError(
-                f"turn {self.turn}: the reply is {type(self.reply).__name__}: expected a string"
-            )
+        # Read from JSON, so it may be anything.
+        parts: tuple[tuple[str, object, Any, str], ...] = (
+            ("the reply", self.reply, str | None, "a string"),
+            ("the reason", self.reason, str | None, "a string"),
+            ("attempts", self.attempts, int, "a number"),
+            *(("a verdict", verdict, Mapping, "an object") for verdict in self.verdicts),
+        )
+        for name, value, expected, form in parts:
+            if not isinstance(value, expected):
+                found = type(value).__name__
+                raise DataError(f"turn {self.turn}: {name} is {found}: expected {form}")
         if self.kind is not None and self.kind not in TARGET_KINDS:
             raise DataError(
                 f"turn {self.turn}: unknown target kind {self.kind!r}: "
@@ -78,7 +85,8 @@ class GattSample:
     """One dialogue under one instruction (None: a plain dialogue).
 
     Raises:
-        DataError: the targets are not those of turns 1 to n in order.
+        DataError: the targets are not those of turns 1 to n in order, the id is no
+            text, or the provenance no mapping.
     """
 
     id: str
@@ -88,6 +96,14 @@ class GattSample:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        parts: tuple[tuple[str, object, type, str], ...] = (
+            ("the id", self.id, str, "a string"),
+            ("provenance", self.provenance, Mapping, "an object"),
+        )
+        for name, value, expected, form in parts:
+            if not isinstance(value, expected):
+                wrong = type(value).__name__
+                raise DataError(f"sample {self.id!r}: {name} is {wrong}: expected {form}")
         found = [t.turn for t in self.targets]
         if found != list(range(1, self.dialogue.num_turns + 1)):
             raise DataError(
@@ -136,7 +152,7 @@ class GattSample:
                         kind=t["kind"] or None,
                         attempts=t["attempts"],
                         verdicts=tuple(t["verdicts"]),
-                        refused=tuple((t.get("refused") or "").split()),
+                        refused=_reasons(t.get("refused"), t["turn"]),
                     )
                     for t in raw["turns"]
                 ),
@@ -146,6 +162,15 @@ class GattSample:
             raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
         except (TypeError, CatalogError) as error:
             raise DataError(f"not a sample of `gatt synth`: {error}") from None
+
+
+def _reasons(raw: object, turn: object) -> tuple[str, ...]:
+    """Return the reasons that a line holds as one text; older files have none."""
+    if not isinstance(raw, str | None):
+        raise DataError(
+            f"turn {turn}: refused is {type(raw).__name__}: expected a string of reasons"
+        )
+    return tuple((raw or "").split())
 
 
 def with_sampled_history(sample: GattSample) -> GattSample:

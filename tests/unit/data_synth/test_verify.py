@@ -105,6 +105,21 @@ def target(rows: list[Row]) -> Row:
             ["line 1: sample 's000000': seed 4 in its provenance, expected 0"],
         ),
         (
+            lambda rows: rows[3].update(id=3),
+            ["line 4: sample 3: the id is int: expected a string",
+             ": 1 of 10 planned samples missing: s000003"],
+        ),
+        (
+            lambda rows: rows[0].update(provenance=["t"]),
+            ["line 1: sample 's000000': provenance is list: expected an object",
+             ": 1 of 10 planned samples missing: s000000"],
+        ),
+        (
+            lambda rows: rows[0]["turns"][1].update(refused=["cut"]),
+            ["line 1: turn 2: refused is list: expected a string of reasons",
+             ": 1 of 10 planned samples missing: s000000"],
+        ),
+        (
             lambda rows: rows[0].pop("turns"),
             ["line 1: no 'turns': expected a sample written by `gatt synth`",
              ": 1 of 10 planned samples missing: s000000"],
@@ -113,6 +128,24 @@ def target(rows: list[Row]) -> Row:
 )  # fmt: skip
 def test_what_is_wrong_with_rows_is_one_line_each(config, edit, found) -> None:
     assert edited(config, edit) == found
+
+
+def test_a_folder_in_the_place_of_a_file_is_one_line(config: SynthConfig) -> None:
+    result, _ = make(config)
+    result.samples.unlink()
+    result.samples.mkdir()
+    (found,) = problems(config.output_dir)
+    assert found == f"{result.samples}: cannot read: Is a directory: expected a file of samples"
+
+
+def test_a_line_nested_without_end_is_a_problem(config: SynthConfig) -> None:
+    result, _ = make(config)
+    rows = result.samples.read_bytes().splitlines(keepends=True)
+    rows[4] = b"[" * 100_000 + b"]" * 100_000 + b"\n"
+    result.samples.write_bytes(b"".join(rows))
+    broken, missing = problems(config.output_dir)
+    assert "line 5: broken JSON (maximum recursion depth" in broken
+    assert missing.endswith("1 of 10 planned samples missing: s000004")
 
 
 def test_many_missing_samples_are_one_line(config: SynthConfig) -> None:

@@ -65,6 +65,12 @@ def broken(**changes) -> str:
     return json.dumps({**sample(1, "X").as_dict(), **changes})
 
 
+def with_turn(**changes) -> str:
+    raw = sample(1, "X").as_dict()
+    raw["turns"][0].update(changes)
+    return json.dumps(raw)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -74,6 +80,15 @@ def broken(**changes) -> str:
         (broken(turns=[]), r"line 2: sample 's-1': targets of turns \[\], expected 1 to 1"),
         (broken(instruction={"id": "x"}), "line 2: no 'text'"),
         (broken(dialogue={"id": "d"}), "line 2: no 'messages'"),
+        (broken(id=7), "line 2: sample 7: the id is int: expected a string"),
+        (broken(id=["a"]), "line 2: sample .*: the id is list: expected a string"),
+        (broken(provenance=["t"]), "line 2: sample 's-1': provenance is list: expected an object"),
+        (with_turn(refused=["cut"]), "line 2: turn 1: refused is list: expected a string of reas"),
+        (with_turn(refused=3), "line 2: turn 1: refused is int: expected a string"),
+        (with_turn(reply="", reason=["cut"]), "line 2: turn 1: the reason is list: expected a st"),
+        (with_turn(attempts=[1]), "line 2: turn 1: attempts is list: expected a number"),
+        (with_turn(verdicts=["pass"]), "line 2: turn 1: a verdict is str: expected an object"),
+        (with_turn(verdicts=3), "line 2: not a sample of `gatt synth`"),
     ],
 )
 def test_broken_line(tmp_path, line, message) -> None:
