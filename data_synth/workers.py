@@ -20,7 +20,7 @@ from data_synth.pipeline import SynthResult, run_synth
 from data_synth.shards import WHOLE, Shard, refuse_mixture
 from gatt.config import save_config
 from gatt.errors import ConfigError, GenerationError
-from gatt.progress import progress_bar
+from gatt.progress import Bar, progress_bar
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,9 @@ def run_workers(
                 while any(worker.process.poll() is None for worker in workers):
                     _refuse_failed(workers)
                     time.sleep(POLL_SECONDS)
-                    bar.advance(sum(some.advance() for some in lines))
+                    _tell(bar, lines)
+                # What came between the last look and the end of the last worker.
+                _tell(bar, lines)
         finally:
             _stop(workers)
             _pass_on(workers)
@@ -88,6 +90,12 @@ def run_workers(
         _refuse_killed(workers)
     result = merge_shards(config.output_dir)
     return replace(result, num_new=result.num_samples - num_before)
+
+
+def _tell(bar: Bar, lines: Sequence[_Lines]) -> None:
+    """Tell the bar of new lines; told of none, a complete one would say again that it is."""
+    if num_new := sum(some.advance() for some in lines):
+        bar.advance(num_new)
 
 
 def environments(config: SynthConfig, num_workers: int) -> list[dict[str, str]]:

@@ -78,6 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in _NO_SPACE:
             raise
+        if error.filename is None and _is_stdout_full():
+            return _fail(
+                "standard output: no space left on its device, so that not all of this command's text is "
+                "there: send it elsewhere and start the same command again",
+                is_debug,
+            )
         place = error.filename or "the output folder"
         return _fail(
             f"{place}: no space left: free some space and start the same command again", is_debug
@@ -223,13 +229,25 @@ def _fail(message: str, is_debug: bool) -> int:
 
 
 def _say(message: str, status: int) -> int:
-    # The reader of stdout may be gone; what is left there must not raise again at exit.
-    with contextlib.suppress(BrokenPipeError):
+    # The reader of stdout may be gone or its disk full; what is left there must not raise again at exit.
+    try:
         sys.stdout.flush()
-    with contextlib.suppress(BrokenPipeError):
+    except OSError:
+        _close_stdout()
+    with contextlib.suppress(OSError):
         sys.stderr.write(f"gatt: {message}\n")
         sys.stderr.flush()
     return status
+
+
+def _is_stdout_full() -> bool:
+    """Whether it was standard output that had no space: a blank line more meets that again."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as error:
+        return error.errno in _NO_SPACE
+    return False
 
 
 def _close_stdout() -> None:

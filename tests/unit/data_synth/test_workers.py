@@ -86,3 +86,19 @@ def test_processors_and_gpus_are_shared_out(config, monkeypatch) -> None:
     assert worker_command(Path("c.yaml"), Shard(2, 4))[1:] == [
         "-m", "data_synth.worker", "--config", "c.yaml", "--shard", "2/4",
     ]  # fmt: skip
+
+
+def test_the_last_line_of_progress_is_said_once(config, monkeypatch, capfd) -> None:
+    def quick(_: Path, shard: Shard) -> Sequence[str]:
+        path = shard.path(config.output_dir)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        row = "{}" + "\\n"
+        # All rows are there long before the last worker ends, and the last ones come just before.
+        late = "true" if shard.number == 1 else f"sleep 0.3; printf '{row}' >> {path}; sleep 1"
+        return ["sh", "-c", f"printf '{row * (5 if shard.number == 1 else 4)}' > {path}; {late}"]
+
+    joined = pipeline.SynthResult(config.output_dir / "samples.jsonl", 10, 9, 30, 10)
+    monkeypatch.setattr(workers, "merge_shards", lambda _: joined)
+    monkeypatch.setattr(workers, "POLL_SECONDS", 0.05)
+    assert run_workers(config, 2, quick).num_new == 10
+    assert capfd.readouterr().err.count("synth: 10/10 samples") == 1

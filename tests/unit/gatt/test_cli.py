@@ -354,3 +354,36 @@ def test_what_the_main_process_reports_is_not_said_again(
     commands.add("run", run)
     assert main(["run"]) == 2
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("num_letters", [10, 100_000])
+def test_a_full_device_behind_standard_output_is_told_from_a_full_folder(
+    commands: Commands,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    num_letters: int,
+) -> None:
+    commands.add("show", lambda _: sys.stdout.write("x" * num_letters + "\n") and 0)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["show"]) == 2
+        assert stderr_line(capsys) == (
+            "gatt: standard output: no space left on its device, so that not all of this command's "
+            "text is there: send it elsewhere and start the same command again"
+        )
+        # Nothing is left that would raise again at exit.
+        full.flush()
+
+
+def test_an_error_is_one_line_where_standard_output_is_full_too(
+    commands: Commands, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: argparse.Namespace) -> int:
+        sys.stdout.write("half of it\n")
+        raise DataError("x.jsonl line 3: broken")
+
+    commands.add("show", broken)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["show"]) == 2
+    assert stderr_line(capsys) == "gatt: x.jsonl line 3: broken"
