@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from data_synth.config import SynthConfig
-from data_synth.filters import REASONS
+from data_synth.filters import NO_ROOM, REASONS
 from data_synth.repeats import RepeatCounter
+from data_synth.row_counts import RowCounts, no_room
 from gatt.config import to_yaml
 from gatt.records import atomic_write_text
 from gatt.sample import GattSample, read_samples
@@ -27,6 +28,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     kinds: Counter[str] = Counter()
     attempts: Counter[int] = Counter()
     num_samples = 0
+    long = RowCounts()
     example: GattSample | None = None
     for sample in read_samples(samples):
         num_samples += 1
@@ -35,6 +37,9 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
             example = sample
         by_family[sample.family, split, "samples"] += 1
         repeats.add(sample)
+        num_long = sum(target.reason == NO_ROOM for target in sample.targets)
+        long.num_long_turns += num_long
+        long.num_long += bool(num_long)
         for target in sample.targets:
             by_family[sample.family, split, "turns"] += 1
             refused.update(target.refused)
@@ -51,6 +56,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
         "## Refused\n\nEvery draw that was refused, by the first reason found, and the turns that were "
         "left without a target, by the last one.\n\n" + _reason_table(refused, reasons),
+        no_room(long) + "." if long.num_long_turns else "",
         f"## Repeats\n\n{repeats.num_repeats} of {repeats.num_targets} targets "
         f"({repeats.share:.1%}) have the words of a target of another sample under the same "
         "instruction.",

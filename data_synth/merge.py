@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from data_synth.config import SynthConfig
 from data_synth.pipeline import CONFIG_FILE, SOURCE_FILE, SynthResult, close_run
-from data_synth.run_mark import RunMark, read_mark
+from data_synth.run_mark import RunMark, read_mark, refuse_other_config
 from data_synth.shards import SHARDS_FOLDER, WHOLE, Shard, found_shards, num_planned_rows
 from gatt.config import load_config
 from gatt.errors import StoreError
@@ -42,6 +42,7 @@ def merge_shards(folder: Path) -> SynthResult:
     mark = marks[shards[0]]
     _refuse_strangers(folder, marks)
     config, report = _description(folder)
+    refuse_other_config(folder / CONFIG_FILE, config, mark)
     with ExitStack() as stack:
         for shard in (WHOLE, *shards):
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -13,17 +14,25 @@ from data_synth.card import SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
 from data_synth.plan import Plan
 from data_synth.planning import plan_samples
-from data_synth.run_mark import run_mark
+from data_synth.row_counts import count_rows, no_room
+from data_synth.run_mark import refuse_other_run, run_mark
 from data_synth.sampling import sample_batch
-from data_synth.shards import SAMPLES_FILE, WHOLE, Shard, num_planned_rows, refuse_mixture
+from data_synth.shards import (
+    SAMPLES_FILE,
+    WHOLE,
+    Shard,
+    beginning,
+    num_planned_rows,
+    refuse_mixture,
+)
 from gatt.config import config_dict, save_config
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
-from gatt.generation.base import Engine
+from gatt.generation.base import Engine, context_tokens
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.provenance import provenance, versions
-from gatt.records import RecordStore, atomic_write_json, read_records
+from gatt.records import RecordStore, atomic_write_json
 from gatt.sources import SourceReport
 
 log = logging.getLogger(__name__)
@@ -72,8 +81,8 @@ def run_synth(
     """
     weights = "" if engine else config.teacher.engine.weights_digest()
     catalog = config.instructions.load()
-    engine = _once(engine or (lambda: _teacher(config)))
-    dialogues, report = load_source(config, engine, weights, shard)
+    teacher = _Once(engine or (lambda: _teacher(config)))
+    dialogues, report = load_source(config, teacher, weights, shard)
     if num_removed := report.changed[SYSTEM_REMOVED]:
         log.warning(
             "source %s: %d dialogues had a system message of their own, which was removed: the "
@@ -89,14 +98,20 @@ def run_synth(
         plain_fraction=config.plain_fraction,
         seed=config.seed,
     )
+    mark = run_mark(config, plan, weights)
     refuse_mixture(config.output_dir, shard)
-    with run_mark(config, plan, weights).store(config.output_dir, shard) as store:
-        save_config(config, config.output_dir / CONFIG_FILE)
-        atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
-        num_new = _fill(store, plan, config, engine, shard)
+    with closing(mark.store(config.output_dir, shard)) as store:
+        with beginning(config.output_dir, shard):
+            refuse_mixture(config.output_dir, shard)
+            refuse_other_run(config.output_dir, shard, mark)
+            store.open()
+            save_config(config, config.output_dir / CONFIG_FILE)
+            atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
+        num_new = _fill(store, plan, config, teacher, shard)
+    limit = context_tokens(teacher.made) if teacher.made else None
     if shard.is_whole:
-        return close_run(config, report, num_new)
-    return _counted(store.path, num_new)
+        return close_run(config, report, num_new, limit)
+    return _counted(store.path, num_new, limit)
 
 
 def load_source(
@@ -127,8 +142,16 @@ def load_source(
     )
 
 
-def close_run(config: SynthConfig, report: SourceReport, num_new: int) -> SynthResult:
+def close_run(
+    config: SynthConfig, report: SourceReport, num_new: int, limit: int | None = None
+) -> SynthResult:
     """Write the card of a complete run and return what is there.
+
+    Args:
+        config: the whole of it.
+        report: what became of the source's dialogues.
+        num_new: samples that were made just now.
+        limit: tokens of the teacher's context, where they are known.
 
     Raises:
         DataError: not one target; the card says why.
@@ -136,7 +159,7 @@ def close_run(config: SynthConfig, report: SourceReport, num_new: int) -> SynthR
     path = config.output_dir / SAMPLES_FILE
     # Before anything is refused: the card says why draws were rejected.
     write_card(config, path, report)
-    result = _counted(path, num_new)
+    result = _counted(path, num_new, limit)
     if not result.num_targets:
         raise DataError(
             f"{path}: none of {result.num_turns} turns has a target, every draw was rejected: see the "
@@ -185,13 +208,12 @@ def _fill(
     return num_planned - num_done
 
 
-def _counted(path: Path, num_new: int) -> SynthResult:
-    num_samples = num_targets = num_turns = 0
-    for row in read_records(path):
-        num_samples += 1
-        num_targets += sum(bool(turn["reply"]) for turn in row["turns"])
-        num_turns += len(row["turns"])
-    return SynthResult(path, num_samples, num_targets, num_turns, num_new)
+def _counted(path: Path, num_new: int, limit: int | None) -> SynthResult:
+    """Return what a file holds, and say which dialogues were too long."""
+    found = count_rows(path)
+    if found.num_long_turns:
+        log.warning("%s: %s", path, no_room(found, limit))
+    return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)
 
 
 def _teacher(config: SynthConfig) -> Engine:
@@ -199,15 +221,17 @@ def _teacher(config: SynthConfig) -> Engine:
     return make_engine(config.teacher.engine, {"teacher": adapter} if adapter else None)
 
 
-def _once(make: Callable[[], Engine]) -> Callable[[], Engine]:
-    made: list[Engine] = []
+class _Once:
+    """Makes the teacher when it is first needed."""
 
-    def get() -> Engine:
-        if not made:
-            made.append(make())
-        return made[0]
+    def __init__(self, make: Callable[[], Engine]) -> None:
+        self.made: Engine | None = None
+        self._make = make
 
-    return get
+    def __call__(self) -> Engine:
+        if self.made is None:
+            self.made = self._make()
+        return self.made
 
 
 def _provenance(config: SynthConfig) -> dict[str, Any]:

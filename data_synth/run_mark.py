@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 from data_synth.config import SynthConfig
 from data_synth.filters import FILTERS_VERSION
 from data_synth.plan import Plan
-from data_synth.shards import Shard
+from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
-from gatt.records import RecordStore, meta_path, read_meta
+from gatt.records import RecordStore, differences, meta_path, read_meta
 from gatt.verifiers import verifier_versions
 
 KIND = "sample"
@@ -105,6 +106,41 @@ def read_mark(folder: Path, shard: Shard) -> RunMark:
     return mark
 
 
+def refuse_other_run(folder: Path, shard: Shard, mark: RunMark) -> None:
+    """Refuse to work in a folder that holds files of another run; a shard's own file is its store's.
+
+    Raises:
+        StoreError: names such a file and what differs; or a file that says of no run.
+    """
+    others = [s for s in (WHOLE, *found_shards(folder)) if s != shard]
+    for other in (s for s in others if s.path(folder).exists()):
+        found = read_mark(folder, other)
+        if found.fingerprint != mark.fingerprint:
+            raise StoreError(
+                f"{other.path(folder)}: belongs to another run than the one that is asked for"
+                f"{differences(found.settings, mark.settings)}: expected one run in a folder: take its "
+                "settings or another output_dir"
+            )
+
+
+def refuse_other_config(path: Path, config: SynthConfig, mark: RunMark) -> None:
+    """Refuse a configuration that is not the one of a run's files.
+
+    Weights are not looked at, nor settings that only one of two versions knows.
+
+    Raises:
+        StoreError: names what differs.
+    """
+    ours = json.loads(json.dumps(_decisive(config)))
+    theirs = _common(mark.settings, ours)
+    ours = _common(ours, mark.settings)
+    if ours != theirs:
+        raise StoreError(
+            f"{path}: is of another run than the samples{differences(theirs, ours)}: copy it from a "
+            "machine that made a shard"
+        )
+
+
 def fingerprinted(config: SynthConfig) -> dict[str, Any]:
     """Return what decides the samples: not where they go, nor the machine's own limits.
 
@@ -116,13 +152,25 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
     Raises:
         ModelError: the teacher's adapter cannot be read.
     """
-    settings = config_dict(config)
-    del settings["output_dir"]
     engine, adapter = config.teacher.engine, config.teacher.adapter
-    settings["teacher"]["engine"] = config_dict(engine.decisive())
     weights = engine.adapter_digest(adapter) if adapter else ""
-    return settings | {
+    return _decisive(config) | {
         "verifiers": verifier_versions(),
         "filters": FILTERS_VERSION,
         "adapter_weights": weights,
     }
+
+
+def _decisive(config: SynthConfig) -> dict[str, Any]:
+    """Return what of the configuration itself decides the samples."""
+    settings = config_dict(config)
+    del settings["output_dir"]
+    settings["teacher"]["engine"] = config_dict(config.teacher.engine.decisive())
+    return settings
+
+
+def _common(value: Any, other: object) -> Any:
+    """Return a value without the keys, at any depth, that the other has not."""
+    if not isinstance(value, Mapping) or not isinstance(other, Mapping):
+        return value
+    return {key: _common(item, other[key]) for key, item in value.items() if key in other}

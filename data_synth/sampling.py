@@ -43,6 +43,8 @@ class _Turn:
     verdicts: tuple[Mapping[str, Any], ...] = ()
     usable: str | None = field(default=None)
     """A reply that only the verifiers rejected; what `compose` adds to."""
+    too_long: set[TargetKind] = field(default_factory=set)
+    """Kinds of draws whose prompt leaves no room in the teacher's context."""
 
     def draw(self, generation: Generation, brief: str | None) -> Draw:
         """Return a draw for this turn as the filters see it."""
@@ -70,7 +72,8 @@ def sample_batch(
     """Return the finished samples of a batch, in order.
 
     All turns that still lack a target are asked for together, so that the
-    engine can encode each dialogue once. A draw depends on the seed, sample,
+    engine can encode each dialogue once; those whose prompt the teacher cannot
+    take are not asked again. A draw depends on the seed, sample,
     turn and attempt, not on the batch, and what is refused on the sample alone.
     `on_targets` hears how many turns have just got their target.
 
@@ -90,7 +93,7 @@ def sample_batch(
     sampling = config.sampling.params(seed)
     adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):
-        waiting = [t for t in turns if t.reply is None and _can(t.sample.instruction, kind)]
+        waiting = [t for t in turns if t.reply is None and _can(t, kind)]
         if not waiting:
             continue
         for some in _chunks(waiting, config):
@@ -139,8 +142,12 @@ def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
     return sampling_view(sample.dialogue, told or None)
 
 
-def _can(instruction: Instruction | None, kind: TargetKind) -> bool:
-    """Whether a draw of this kind can be made for the instruction."""
+def _can(turn: _Turn, kind: TargetKind) -> bool:
+    """Whether a draw of this kind can be made: the instruction has what it needs, and it has room."""
+    instruction = turn.sample.instruction
+    # A hint or a given beginning only makes the prompt longer.
+    if turn.too_long & {"sampled", kind}:
+        return False
     if kind == "sampled":
         return True
     return instruction is not None and bool(
@@ -178,6 +185,9 @@ def _judge(
     sound: list[tuple[_Turn, Draw]] = []
     for turn, generation in zip(turns, generations, strict=True):
         turn.attempts += 1
+        # A reply that was begun may be shorter next time; a prompt stays as long as it is.
+        if generation.finish == "context_limit" and not generation.num_tokens:
+            turn.too_long.add(kind)
         draw = turn.draw(generation, config.brief)
         reason = refuse(draw, quality)
         if reason:

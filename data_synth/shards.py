@@ -9,17 +9,23 @@ in the order of the plan, so a file that was cut off anywhere is a beginning.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from data_synth.plan import sample_id
 from gatt.errors import ConfigError, StoreError
+from gatt.file_lock import free_lock, take_lock
 
 SAMPLES_FILE = "samples.jsonl"
 SHARDS_FOLDER = "shards"
+BEGIN_SECONDS: Final = 10.0
+"""Time for the shards that begin at once to do so one after the other."""
 
+_LOOK_SECONDS: Final = 0.02
 _NAME = re.compile(r"(\d{5,})-of-(\d{5,})\.jsonl")
 
 
@@ -111,6 +117,40 @@ def refuse_mixture(folder: Path, shard: Shard) -> None:
             f"{folder / SAMPLES_FILE}: stands there already, expected {_work(shard)}: go on without "
             "--shard and --workers, or delete it"
         )
+
+
+@contextmanager
+def beginning(folder: Path, shard: Shard) -> Iterator[None]:
+    """Let no other shard of the folder begin, nor be merged, while the block runs.
+
+    Two that begin at once would not see each other, and the later one would
+    overwrite what describes the earlier. A whole run has its own file's lock.
+
+    Raises:
+        StoreError: the folder cannot be written, or is being merged.
+    """
+    if shard.is_whole:
+        yield
+        return
+    path = WHOLE.path(folder)
+    end = time.monotonic() + BEGIN_SECONDS
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = take_lock(path)
+            break
+        except OSError as error:
+            raise StoreError(
+                f"{path}: cannot lock: {error.strerror}: mend it and start again"
+            ) from error
+        except StoreError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        free_lock(lock)
 
 
 def num_planned_rows(path: Path, rows: Iterable[Mapping[str, Any]], indices: Iterator[int]) -> int:

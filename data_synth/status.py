@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from data_synth.row_counts import count_rows
 from data_synth.run_mark import read_mark
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.errors import StoreError
 from gatt.file_lock import lock_note, lock_path
-from gatt.records import read_records
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,17 @@ def run_status(folder: Path) -> RunStatus:
 
 def _shard_status(folder: Path, shard: Shard, num_planned: int) -> ShardStatus:
     path = shard.path(folder)
-    num_samples = num_turns = num_targets = 0
-    for row in read_records(path):
-        num_samples += 1
-        num_turns += len(row["turns"])
-        num_targets += sum(bool(turn["reply"]) for turn in row["turns"])
+    found = count_rows(path)
+    num_samples = found.num_samples
     holder, num_before = _holder(path)
     rate = None
     if num_before is not None and num_samples > num_before:
         # The lock's file was written when the work began, the rows' at the last of them.
         seconds = path.stat().st_mtime - lock_path(path).stat().st_mtime
         rate = (num_samples - num_before) / seconds if seconds > 0 else None
-    return ShardStatus(shard, num_planned, num_samples, num_turns, num_targets, holder, rate)
+    return ShardStatus(
+        shard, num_planned, num_samples, found.num_turns, found.num_targets, holder, rate
+    )
 
 
 def _holder(path: Path) -> tuple[str | None, int | None]:

@@ -206,7 +206,8 @@ class RecordStore:
             if found.get(key) != self.meta[key]:
                 raise StoreError(
                     f"{self.path}: belongs to another run: {key} {found.get(key)!r}, expected "
-                    f"{self.meta[key]!r}{_differences(found, self.meta)}: {_WAY_OUT}"
+                    f"{self.meta[key]!r}{differences(found.get('describe'), self.meta['describe'])}: "
+                    f"{_WAY_OUT}"
                 )
 
     def _release(self) -> None:
@@ -379,9 +380,12 @@ def _refused(path: Path, error: OSError) -> StoreError:
     )
 
 
-def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    """Return the described keys that differ, a few of them."""
-    old, new = _flat(found.get("describe"), ""), _flat(expected["describe"], "")
+def differences(found: object, expected: object) -> str:
+    """Return what differs between two descriptions, for the middle of an error: a few dotted keys.
+
+    Empty where nothing differs.
+    """
+    old, new = _flat(found, ""), _flat(expected, "")
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     shown = [f"{key} {old.get(key)!r} -> {new.get(key)!r}" for key in keys[:_MOST_DIFFERENCES]]
     more = f" and {len(keys) - len(shown)} more" if len(keys) > len(shown) else ""

@@ -13,8 +13,11 @@ from data_synth.quality import QualityConfig
 from gatt.verifiers.degenerate import degenerate
 from gatt.verifiers.repetition import repeated_share
 
-FILTERS_VERSION = 1
+FILTERS_VERSION = 2
 """Raised by one with every change that can change what is refused."""
+
+NO_ROOM = "context_limit"
+"""Reason where the teacher's context has no room for prompt and reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,17 @@ class Filter:
 
 
 FILTERS: tuple[Filter, ...] = (
-    Filter("cut", "the length limit cut the reply", lambda draw, _: draw.finish != "stop"),
+    Filter("cut", "the length limit cut the reply", lambda draw, _: draw.finish == "length"),
+    Filter(
+        NO_ROOM,
+        "the end of the teacher's context cut the reply, or left no room for one",
+        lambda draw, _: draw.finish == "context_limit",
+    ),
+    Filter(
+        "content_filter",
+        "the server's content filter withheld the reply",
+        lambda draw, _: draw.finish == "content_filter",
+    ),
     Filter("blank", "the reply is empty", lambda draw, _: not draw.text),
     Filter(
         "degenerate",

@@ -114,6 +114,18 @@ def test_what_is_no_run_or_several_is_refused(config: SynthConfig, tmp_path: Pat
         run_status(folder)
 
 
+@pytest.mark.parametrize("turns", [None, 3, ["a"], {"turn": 1}])
+def test_a_row_without_turns_is_one_line(config: SynthConfig, turns: object) -> None:
+    path = make(config)[0].samples
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows[1]["turns"] = turns
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    with pytest.raises(
+        StoreError, match=r"samples.jsonl: sample 2, 's000001', has no list of turns: expected what"
+    ):
+        run_status(config.output_dir)
+
+
 def test_a_lock_that_cannot_be_read_is_one_line(config: SynthConfig) -> None:
     make(config)
     lock = lock_path(WHOLE.path(config.output_dir))

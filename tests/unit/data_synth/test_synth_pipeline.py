@@ -21,7 +21,7 @@ from data_synth.shards import WHOLE, Shard, num_planned_rows
 from gatt.cli import main
 from gatt.errors import CatalogError, DataError, StoreError
 from gatt.file_lock import free_lock, take_lock
-from gatt.generation.base import Generation
+from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
 from gatt.sample import read_samples
@@ -275,6 +275,49 @@ def test_removed_system_messages_are_told_in_the_log_and_on_the_card(config, cap
     card = (other.output_dir / "README.md").read_text(encoding="utf-8")
     assert "| system message removed | 4 |" in card
     assert "are **not** in these samples: the instruction takes their place" in card
+
+
+class ShortEngine(RecordingEngine):
+    """Has no room for a third turn."""
+
+    context_tokens = 64
+
+    def __init__(self) -> None:
+        super().__init__(self._short)
+
+    @staticmethod
+    def _short(request: GenerationRequest) -> str | Generation:
+        if len(request.messages) > 3:
+            return Generation("", "context_limit", 0)
+        return varied_reply(request)
+
+
+def test_dialogues_that_are_too_long_are_told_at_the_end_and_on_the_card(config, caplog) -> None:
+    run_synth(config, ShortEngine)
+    said = (
+        "10 turns of 10 dialogues have no target: they are too long for the teacher's context"
+        "{}: set a smaller teacher.context_turns or source.max_turns, or take a teacher with a "
+        "longer context"
+    )
+    (told,) = [r.getMessage() for r in caplog.records if "too long" in r.getMessage()]
+    assert told == f"{config.output_dir / 'samples.jsonl'}: {said.format(' of 64 tokens')}"
+    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    assert f"{said.format('')}.\n" in card
+    counts = {row[0]: row[2:] for row in table(card, "Refused")}
+    assert counts["context_limit"] == ["10", "10"]
+    other = replace(config, output_dir=config.output_dir.with_name("other"))
+    caplog.clear()
+    for number in (1, 2):
+        run_synth(other, ShortEngine, Shard(number, 2))
+    merge_shards(other.output_dir)
+    told = [r.getMessage() for r in caplog.records if "too long" in r.getMessage()]
+    assert [t.split(": ")[1].split(" have")[0] for t in told] == [
+        "6 turns of 6 dialogues",
+        "4 turns of 4 dialogues",
+        "10 turns of 10 dialogues",
+    ]
+    make(replace(config, output_dir=config.output_dir.with_name("third")))
+    assert len([r for r in caplog.records if "too long" in r.getMessage()]) == 3
 
 
 @pytest.mark.parametrize(

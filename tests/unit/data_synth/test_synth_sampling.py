@@ -176,11 +176,43 @@ def test_a_plain_dialogue_takes_any_sound_reply_and_no_hint() -> None:
     assert len(engine.calls) == 2
 
 
-@pytest.mark.parametrize("finish", ["length", "context_limit"])
-def test_only_what_the_model_ended_itself_becomes_a_target(finish) -> None:
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [
+        ("length", "cut"),
+        ("context_limit", "context_limit"),
+        ("content_filter", "content_filter"),
+    ],
+)
+def test_only_what_the_model_ended_itself_becomes_a_target(finish, reason) -> None:
     sample, engine = teach(lambda _: Generation(GOOD, finish, 9))
-    assert [(t.reply, t.reason) for t in sample.targets] == [(None, "cut")] * 3
+    assert [(t.reply, t.reason) for t in sample.targets] == [(None, reason)] * 3
     assert len(engine.calls) == 5
+
+
+def test_a_prompt_that_the_teacher_cannot_take_is_asked_once() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        if len(request.messages) > 3:
+            return Generation("", "context_limit", 0)
+        return OFF
+
+    sample, engine = teach(reply, compose=False)
+    assert [t.attempts for t in sample.targets] == [5, 5, 1]
+    assert sample.targets[2].refused == ("context_limit",)
+    assert [len(requests) for requests, _, _ in engine.calls] == [3, 2, 2, 2, 2]
+
+
+def test_a_hint_that_leaves_no_room_is_not_tried_again() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        return Generation("", "context_limit", 0) if kind_of(request) == "hinted" else OFF
+
+    sample, engine = teach(reply, compose=False)
+    assert [kind_of(r[0]) for r, _, _ in engine.calls] == [
+        "sampled", "sampled", "hinted", "prefilled",
+    ]  # fmt: skip
+    assert {t.refused for t in sample.targets} == {
+        ("rejected", "rejected", "context_limit", "rejected")
+    }
 
 
 def test_a_message_given_back_is_no_target_below_a_system_message_either() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import get_args
 
 import pytest
 
 from data_synth.filters import FILTERS, REASONS, Draw, refuse
 from data_synth.quality import QualityConfig
+from gatt.generation.base import FinishReason
 from gatt.instruction import Instruction
 
 TENNIS = Instruction(
@@ -23,6 +24,8 @@ QUESTION = "What was the river like on day one?"
 QUALITY = QualityConfig()
 REFUSED = {
     "cut": Draw("We played tennis on the", "length", TENNIS),
+    "context_limit": Draw("We played tennis on the", "context_limit", TENNIS),
+    "content_filter": Draw("", "content_filter", TENNIS),
     "blank": Draw("", "stop", TENNIS),
     "degenerate": Draw("tennis tennis tennis tennis tennis", "stop", TENNIS),
     "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
@@ -32,7 +35,7 @@ REFUSED = {
     ),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
 }
-ALWAYS = ("cut", "blank")
+ALWAYS = ("cut", "context_limit", "content_filter", "blank")
 OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),
@@ -59,8 +62,14 @@ def test_a_filter_that_is_off_refuses_nothing(reason) -> None:
     assert refuse(REFUSED[reason], OFF[reason]) is None
 
 
-def test_the_models_own_limit_is_a_cut_too() -> None:
-    assert refuse(replace(REFUSED["cut"], finish="context_limit"), QUALITY) == "cut"
+@pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])
+def test_whatever_ended_a_reply_but_the_model_is_refused_for_what_it_is(finish) -> None:
+    reason = {"length": "cut"}.get(finish, finish)
+    for text in ("We played tennis on the hill.", ""):
+        assert refuse(Draw(text, finish, TENNIS), QUALITY) == reason
+    assert "length limit" in REASONS["cut"]
+    assert "context" in REASONS["context_limit"]
+    assert "withheld" in REASONS["content_filter"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +94,10 @@ def test_the_models_own_limit_is_a_cut_too() -> None:
         "今日はいい天気ですね。明日もいい天気だといいですね。",
         "はい、はい、はい。わかりました。",
         "はい、はい、はい。",
-        "谢谢，谢谢，谢谢！",
+        "谢谢，谢谢！",
+        "Ha ha ha!",
+        "no no no, that is fine",
+        "Very, very, very good point, I'd say",
         "我喜欢喝茶，也喜欢喝咖啡，但是不喜欢喝牛奶。",
         "สวัสดีครับ ผมชื่อสมชายและผมชอบเล่นเทนนิสกับเพื่อนทุกวันอาทิตย์",
         "So sorry to hear that :(",
@@ -101,6 +113,8 @@ def test_real_replies_pass(text) -> None:
     "text",
     [
         "Ciao, ciao! Ciao, ciao!",
+        "Ciao ciao ciao",
+        "谢谢，谢谢，谢谢！",
         "チャオ、チャオ！チャオ、チャオ！",
         "你好，你好！你好，你好！你好，你好！",
         "สวัสดีครับสวัสดีครับสวัสดีครับสวัสดีครับ",
