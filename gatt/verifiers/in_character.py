@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.first_person import first_person_word
 from gatt.verifiers.folding import fold, fold_text
 from gatt.verifiers.matching import TermMatcher
+from gatt.verifiers.persona_facts import PersonaFacts
 from gatt.verifiers.rule import Rule, quote, require_texts
 from gatt.verifiers.speaker import tied_hit
 from gatt.verifiers.words import is_letter, words
@@ -66,7 +67,8 @@ class InCharacter(Rule):
     """Passes if the reply speaks as one whose own the terms are, and stays in the role.
 
     A reply breaks the role if it speaks as an assistant ("as an AI", "I cannot
-    pretend"), denies the role ("I am not Napoleon"), or tells the story of a
+    pretend"), denies the role ("I am not Napoleon"), says of itself what contradicts
+    its facts ("My name is Sara", see `persona_facts`; English only), or tells the story of a
     term in the third person ("Napoleon was a general. He …"). An English reply
     must tie a term to its speaker: the name by an introduction ("I am Napoleon",
     not "I admire Napoleon"), any other by "my" or by an "I" in the same sentence
@@ -78,13 +80,16 @@ class InCharacter(Rule):
     Args:
         any_of: what only this figure or persona would name: its own name first, then
             places, works; terms as `TermMatcher` takes them, at least one.
+        facts: `name`, `age`, `city` and `work`, those that are known. A reply need not
+            say them, but it must not say others.
 
     Raises:
-        VerifierError: `any_of` is no list of texts, or has none.
+        VerifierError: `any_of` is no list of texts, or has none; `facts` is no
+            object of known facts.
     """
 
     kind = "in_character"
-    version = 2
+    version = 3
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
@@ -105,13 +110,32 @@ class InCharacter(Rule):
                 "I am a helpful AI, but call me Napoleon.",
             ),
         ),
+        Examples(
+            {
+                "any_of": ["Tom", "Leeds", "plumber", "my van"],
+                "facts": {"name": "Tom", "age": 44, "city": "Leeds", "work": "plumber"},
+            },
+            good=(
+                "My name is Tom, and I am a plumber in Leeds.",
+                "I'm 44, and my van is nearly as old.",
+                "My wife is a lawyer, so I park my van behind her office.",
+            ),
+            bad=(
+                "My name is Sara, and I am a plumber in Leeds.",
+                "I'm 30 years old, and my van is new.",
+                "I live in Paris, and my van is parked by the river.",
+                "I am a lawyer, but my van is full of pipes.",
+                "I like tea.",
+            ),
+        ),
     )
 
-    def __init__(self, *, any_of: Sequence[str]) -> None:
+    def __init__(self, *, any_of: Sequence[str], facts: Mapping[str, Any] | None = None) -> None:
         terms = require_texts(self.kind, "any_of", any_of)
         if not terms:
             raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
         self._terms = terms
+        self._facts = PersonaFacts(self.kind, {} if facts is None else facts, terms)
         self._matcher = TermMatcher(terms)
         self._name = TermMatcher(terms[:1])
         folded = sorted({fold_text(term).strip() for term in terms}, key=len, reverse=True)
@@ -132,23 +156,28 @@ class InCharacter(Rule):
         if broken:
             span = folded.span(*broken.span())
             return self.failed(f"breaks character: {quote(reply[slice(*span)])}", span)
+        own = _without_others(reply)
+        other = self._facts.contradiction(own)
+        if other:
+            said = quote(reply[slice(*other.span)])
+            return self.failed(f"another {other.fact} than the role's: {said}", other.span)
         hit = self._matcher.first(reply)
         if hit is None:
             return self.failed(f"names none of: {', '.join(self._terms[:4])}")
-        spoken = self._without_regnal_numbers(_without_others(reply))
-        said = first_person_word(spoken)
-        if said is None:
+        spoken = self._without_regnal_numbers(own)
+        word = first_person_word(spoken)
+        if word is None:
             return self.failed("does not speak in the first person", hit.span)
         story = self._story.search(folded.text)
         if story and _THIRD_PERSON.search(folded.text, story.end()):
             span = folded.span(*story.span())
             return self.failed(f"speaks about itself: {quote(reply[slice(*span)])}", span)
         if _is_english(spoken):
-            own = tied_hit(reply, spoken, self._matcher, self._name)
-            if own is None:
+            tied = tied_hit(reply, spoken, self._matcher, self._name)
+            if tied is None:
                 return self.failed(f"does not speak of {quote(hit.text)} as its own", hit.span)
-            hit = own
-        return self.passed(f"says {quote(hit.text)} and {said!r}", hit.span)
+            hit = tied
+        return self.passed(f"says {quote(hit.text)} and {word!r}", hit.span)
 
     def _without_regnal_numbers(self, text: str) -> str:
         def cut(match: re.Match[str]) -> str:

@@ -1,0 +1,92 @@
+"""What a reply may claim to be besides its persona: first names, cities, occupations.
+
+Lists are short on purpose: a claim that they do not know is no contradiction. Names that are
+everyday words as well (Grace, Will, Christian) are left out.
+"""
+
+from __future__ import annotations
+
+FIRST_NAMES = frozenset({
+    "adam", "adrian", "aisha", "albert", "alejandro", "alex", "alexander", "alexandra", "alice",
+    "amanda", "amelia", "amy", "ana", "anders", "andrea", "andrew", "angela", "anna", "anne",
+    "anthony", "antonio", "arjun", "arthur", "ashley", "astrid", "barbara", "ben", "benjamin",
+    "betty", "brian", "bruno", "carla", "carlos", "carol", "caroline", "catherine", "charles",
+    "charlotte", "chloe", "chris", "christina", "christine", "christopher", "claire", "clara",
+    "claudia", "daniel", "david", "deborah", "denise", "diana", "diego", "dmitri", "donald",
+    "donna", "dorothy", "edward", "elena", "eleanor", "elizabeth", "ella", "emily", "emma",
+    "eric", "erik", "esther", "ethan", "eva", "fatima", "felix", "fernando", "fiona",
+    "francesca", "gabriel", "george", "giulia", "giovanni", "greta", "hans", "hannah", "harry",
+    "heidi", "helen", "henry", "hugo", "ian", "ibrahim", "igor", "ingrid", "irene", "isabel",
+    "isabella", "ivan", "jacob", "jake", "james", "jamie", "jane", "janet", "jason", "javier",
+    "jennifer", "jenny", "jessica", "joan", "joe", "johan", "john", "jonas", "jonathan",
+    "jorge", "jose", "joseph", "joshua", "juan", "juanita", "julia", "julian", "julie", "karen",
+    "kate", "katherine", "katie", "kelly", "kenji", "kevin", "lara", "larry", "laura", "lauren",
+    "leila", "leo", "liam", "linda", "lisa", "liz", "louis", "louise", "lucas", "lucia", "lucy",
+    "luis", "luke", "luigi", "magdalena", "marco", "margaret", "maria", "marie", "mario",
+    "martha", "martin", "mary", "mateo", "matteo", "matthew", "maya", "megan", "melissa",
+    "michael", "michelle", "miguel", "mike", "mohammed", "monica", "nadia", "nancy", "natalia",
+    "natalie", "nicholas", "nicole", "nina", "noah", "nora", "olga", "oliver", "olivia", "omar",
+    "oscar", "pablo", "patricia", "patrick", "paul", "paula", "pedro", "peter", "philip",
+    "pierre", "priya", "rachel", "rafael", "raj", "ralph", "ramon", "rebecca", "ricardo",
+    "richard", "robert", "roberto", "rodrigo", "ronald", "rosa", "ryan", "sam", "samantha",
+    "samuel", "sandra", "sara", "sarah", "sergei", "sharon", "simon", "sofia", "sophia",
+    "sophie", "stefan", "stephanie", "stephen", "steve", "steven", "susan", "suzanne", "tanya",
+    "tara", "teresa", "thomas", "tim", "timothy", "tina", "tom", "tomasz", "tony", "valentina",
+    "vanessa", "veronica", "victor", "victoria", "vincent", "vladimir", "walter", "wei",
+    "wendy", "william", "xavier", "yuki", "yusuf", "zoe",
+})  # fmt: skip
+
+CITIES = (
+    "Amsterdam", "Athens", "Atlanta", "Auckland", "Austin", "Baghdad", "Bangkok", "Barcelona",
+    "Beijing", "Beirut", "Belgrade", "Berlin", "Birmingham", "Bogota", "Boston", "Brisbane",
+    "Brussels", "Bucharest", "Budapest", "Buenos Aires", "Cairo", "Calgary", "Cape Town",
+    "Chicago", "Cologne", "Copenhagen", "Dakar", "Dallas", "Delhi", "Denver", "Detroit", "Dubai",
+    "Dublin", "Edinburgh", "Florence", "Frankfurt", "Geneva", "Glasgow", "Hamburg", "Hanoi",
+    "Havana", "Helsinki", "Hong Kong", "Honolulu", "Houston", "Istanbul", "Jakarta", "Jerusalem",
+    "Johannesburg", "Kyiv", "Kuala Lumpur", "Lagos", "Las Vegas", "Lima", "Lisbon", "Liverpool",
+    "London", "Los Angeles", "Lyon", "Madrid", "Manchester", "Manila", "Marseille", "Melbourne",
+    "Mexico City", "Miami", "Milan", "Minneapolis", "Montreal", "Moscow", "Mumbai", "Munich",
+    "Nairobi", "Naples", "New Delhi", "New Orleans", "New York", "Osaka", "Oslo", "Ottawa",
+    "Paris", "Philadelphia", "Porto", "Portland", "Prague", "Quito", "Riga", "Rio de Janeiro",
+    "Rome", "San Diego", "San Francisco", "Santiago", "Sao Paulo", "Seattle", "Seoul", "Seville",
+    "Shanghai", "Singapore", "Sofia", "Stockholm", "Sydney", "Taipei", "Tallinn", "Tbilisi",
+    "Tel Aviv", "Tokyo", "Toronto", "Vancouver", "Venice", "Vienna", "Vilnius", "Warsaw",
+    "Washington", "Zurich",
+)  # fmt: skip
+
+OCCUPATIONS: tuple[tuple[str, ...], ...] = (
+    ("doctor", "physician", "surgeon", "nurse", "midwife", "paramedic", "veterinarian", "vet"),
+    ("dentist", "orthodontist"),
+    ("lawyer", "attorney", "judge", "barrister"),
+    ("accountant", "banker", "bank clerk", "stockbroker", "financial analyst", "economist"),
+    ("software developer", "software engineer", "programmer", "coder", "data scientist",
+     "web developer", "game designer", "game developer"),
+    ("architect", "interior designer"),
+    ("civil engineer", "mechanical engineer", "electrical engineer", "engineer", "watchmaker"),
+    ("teacher", "professor", "lecturer", "tutor"),
+    ("chef", "cook", "baker", "pastry chef", "sushi chef", "pizza maker", "butcher"),
+    ("waiter", "waitress", "bartender", "barista"),
+    ("bus driver", "taxi driver", "truck driver", "driver", "chauffeur"),
+    ("pilot", "flight attendant", "astronaut"),
+    ("journalist", "reporter", "editor", "writer", "novelist"),
+    ("librarian", "archivist"),
+    ("carpenter", "plumber", "electrician", "mechanic", "bricklayer", "joiner", "boat builder"),
+    ("seamstress", "tailor", "weaver", "dressmaker"),
+    ("police officer", "policeman", "policewoman", "firefighter", "soldier", "detective"),
+    ("scientist", "physicist", "chemist", "biologist", "marine biologist", "geologist"),
+    ("musician", "singer", "pianist", "guitarist", "trumpet player"),
+    ("dancer", "ballet teacher", "choreographer"),
+    ("photographer", "graphic designer"),
+    ("actor", "actress", "film director"),
+    ("farmer", "winemaker", "gardener", "beekeeper", "coffee farmer"),
+    ("hairdresser", "barber", "hairstylist"),
+    ("pharmacist",),
+    ("psychologist", "psychiatrist", "therapist"),
+    ("secretary", "receptionist", "office clerk"),
+    ("real estate agent", "salesman", "saleswoman", "shop assistant", "cashier"),
+    ("tour guide", "mountain guide", "park ranger", "travel agent"),
+    ("fisherman", "sailor"),
+    ("courier", "postman", "mail carrier"),
+    ("college student", "university student", "high school student", "student"),
+)  # fmt: skip
+"""Occupations that one person may well call by each other's names, a line a kind."""
