@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from data_synth.filters.draw import Draw
-from data_synth.filters.talk_patterns import ABOUT_INSTRUCTION
+from data_synth.filters.talk_patterns import is_about_instruction, is_about_subject
+from data_synth.filters.talk_subject import subject_words
 from gatt.instruction import Instruction
 from gatt.verifiers.folding import fold_text
 from gatt.verifiers.sentence_split import sentences
@@ -20,13 +21,14 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 def mentions_instruction(draw: Draw) -> bool:
     """Whether the reply gives away that there is an instruction.
 
-    Either in so many words ("as you asked", "I was told to speak French"), or by
-    giving back a sentence of the instruction, its hint or the brief ("Answer only
-    in French."). What the instruction wants said (utterances, quotations) is no
-    echo, nor is a question ("You love tennis?"). A plain dialogue may speak of
-    instructions; only the brief must not come back there.
+    Either in so many words ("as you asked"; "I was told to" only if the instruction's own
+    subject follows, since people are told a lot of things), or by giving back a sentence
+    of the instruction, its hint or the brief ("Answer only in French."). What the
+    instruction wants said (utterances, quotations) is no echo, nor is a question ("You
+    love tennis?"). A plain dialogue may speak of instructions; only the brief must not
+    come back there.
     """
-    if draw.instruction and ABOUT_INSTRUCTION.search(fold_text(draw.text)):
+    if draw.instruction and _talks_about(draw.text, draw.instruction):
         return True
     said = _told(draw.instruction, draw.brief)
     if not said:
@@ -35,6 +37,11 @@ def mentions_instruction(draw: Draw) -> bool:
     if any(f" {s} " in spelt for s in said if len(s.split()) >= MIN_INNER_WORDS):
         return True
     return any(_plain(s) in said for s in sentences(draw.text) if not s.endswith("?"))
+
+
+def _talks_about(text: str, instruction: Instruction) -> bool:
+    folded = fold_text(text)
+    return is_about_instruction(folded) or is_about_subject(folded, subject_words(instruction))
 
 
 def _told(instruction: Instruction | None, brief: str | None) -> frozenset[str]:

@@ -1,97 +1,193 @@
-"""How replies talk about being instructed, in the main languages of the catalogue.
+"""How replies talk about being instructed: English, and what all languages come to.
 
-The patterns are matched on folded text: no case, no accents, plain apostrophes.
-Each names the act of instructing and what the teacher is told to do; a story about
-somebody's instructions, or a person who was asked to come, is none.
+The patterns are matched on folded text: no case, no accents, plain apostrophes. Each
+names the act of instructing and what a teacher is told to do; a story about somebody's
+instructions, or a person who was asked to come, is none. Words that people also say of
+their own lives ("I was told to speak up", "I have to act as a judge") are only a
+beginning here: `instruction_talk` asks whether the instruction's own subject follows.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence, Set
+
+from data_synth.filters.talk_languages import LATIN_LANGUAGES, OTHER_SCRIPTS
+from gatt.verifiers.words import words
 
 _LANGUAGE = (
     r"(?:english|french|spanish|german|italian|portuguese|dutch|swedish|danish|norwegian|finnish"
     r"|polish|czech|hungarian|romanian|greek|turkish|russian|ukrainian|arabic|hebrew|hindi"
-    r"|chinese|japanese|korean|vietnamese|indonesian|latin)"
+    r"|chinese|mandarin|japanese|korean|vietnamese|indonesian|latin)"
 )
-_DO = (
-    r"(?:act|speak|answer|reply|respond|mention|talk|pretend|write|bring up|include|say|use"
-    r"|never|always|only|end|start|begin|stay in|remind|play the|be an?|assist)\b"
+_TOLD = (
+    r"(?:\bi(?:'m| am| was|'ve been| have been) (?:also |always |now |just |only |apparently )?"
+    r"(?:told|asked|supposed|required|programmed|instructed|prompted|meant|expected|ordered"
+    r"|designed)|(?<!do )\b(?:you|they|the user)(?:'ve| have| had|'d)? (?:just )?(?:asked|told"
+    r"|instructed|ordered|want|wanted|would like|prompted) me)"
 )
+_WILL = (
+    r"\b(?:i'll|i will|i shall|let me|allow me to|i must|i have to|i need to|i can only"
+    r"|i(?:'m| am) going to|i(?:'m| am) only allowed to)"
+)
+_ADVERBS = (
+    r"(?:(?:now|only|always|also|just|never|gladly|be sure to|make sure to|try to|remember to"
+    r"|not forget to|from now on) )*"
+)
+# Where, when and with whom: who says so speaks of life, and not of this conversation.
+_ELSEWHERE = (
+    r"(?:at|with (?!you)|when|while|if|tomorrow|tonight|yesterday|next|last|on|during|class"
+    r"|in (?!every|each|all|my (?:repl|answer|respon))|to (?!you)|for|better|well|fluently|by|soon"
+    r"|one day|some ?day)"
+)
+_SPEAK = (
+    r"(?:speak(?:ing)?|answer(?:ing)?|reply(?:ing)?|respond(?:ing)?|writ(?:e|ing)|talk(?:ing)?"
+    rf"|communicate|converse) (?:to you |you )?(?:only |always |exclusively |back )*(?:in )?"
+    rf"(?:only )?{_LANGUAGE}\b(?! {_ELSEWHERE}\b)"
+)
+_MANNER = (
+    r"(?:in character|in the first person|(?:only )?(?:in|with) one (?:short |single )?sentence)"
+)
+_REPLY = r"(?:(?:short|brief|quick|simple|concise|one-sentence|single-sentence|polite) )"
 
 ENGLISH = (
-    # "As you asked" and "as instructed", but not "as you asked me yesterday".
-    r"\bas (?:you(?:'ve| have)? |i was |per your )?(?:asked|requested|instructed|told|request)"
+    # "As you asked" and "as instructed", but not "as you asked me yesterday" nor "I did as told".
+    r"(?<!\bdid )(?<!\bdo )(?<!\bdone )(?<!\bdoes )(?<!\bit )(?<!\bdoing )"
+    r"\bas (?:you(?:'ve| have)? |i was |i am |per your )?(?:asked|requested|instructed|told|request)"
     r"(?: to| for)?(?=[,.:;!)\n]|$)",
-    r"\bas per (?:your|the|my) (?:request|instructions?|prompt|guidelines)\b",
-    rf"\b(?:you|they|the user)(?:'ve| have)? (?:asked|told|instructed|want|wanted) me to {_DO}",
-    rf"\bi(?:'m| am| was|'ve been| have been) (?:told|asked|supposed|required|programmed) to {_DO}",
-    r"\bi(?:'m| am| was|'ve been| have been) (?:instructed|prompted)\b(?! (?:in|by|at)\b)",
-    r"\b(?:my|your|the|these|those) instructions? (?:say|says|said|state|tell|told me|require|ask"
-    r"|i (?:was|am|have)|(?:was|were|is|are) (?:to (?:speak|answer|reply|act|mention|always))"
-    r"|above|you (?:gave|provided))",
+    r"\b(?:as )?per (?:your|my) (?:request|instructions?|prompt|guidelines)\b",
+    # "I built it per the instructions" has no pause before it and no "I" behind it.
+    r"(?:^|[,.!?;:\n] ?)(?:but |and |so )?(?:as )?per (?:the|these|those) (?:instructions?|prompt"
+    r"|guidelines|rules)\b(?! (?:on|for|from|of|in|that came)\b)",
+    rf"{_TOLD} to {_ADVERBS}{_SPEAK}",
+    rf"{_TOLD} to {_ADVERBS}(?:speak|answer|reply|respond|write|stay|remain) {_MANNER}\b",
+    rf"{_WILL} {_ADVERBS}(?:be )?{_SPEAK}",
+    rf"{_WILL} {_ADVERBS}(?:be )?(?:speak|answer|reply|respond|writ|stay|remain)(?:ing|e)? {_MANNER}\b",
+    # A small model's own words for taking on a role.
+    r"\b(?:i'll|i will|i must|i have to) (?:now |only |always )*be acting as (?:s?he|him|her|them|you)\b",
+    r"\bi(?:'m| am|'ve been| have been) (?:instructed|prompted)\b(?! (?:in|by|at)\b)",
+    r"\b(?:my|your) instructions? (?:say|says|said|state|tell|told me|require|ask|i (?:was|am|have)"
+    r"|(?:was|were|is|are) (?:to (?:speak|answer|reply|act|mention|always|never))|above"
+    r"|you (?:gave|provided))",
     r"\b(?:following|obeying|according to|given|based on|in line with|follow|obey|understand)"
-    r" (?:your|my|these|those) instructions?\b(?! (?:on|for|from|of|to)\b)",
-    r"\b(?:the|my|your|this|system) (?:system )?prompt\b(?! (?:reply|response|answer|action|help"
+    r" (?:your|these|those) instructions?\b(?! (?:on|for|from|of|to)\b)",
+    r"\b(?:according to|given|based on|in line with) my instructions?\b(?! (?:on|for|from|of|to)\b)",
+    r"\b(?:my|your|system) (?:system )?prompt\b(?! (?:reply|response|answer|action|help"
     r"|attention|payment|service|delivery|return|care|and)\b)",
-    rf"\b(?:i'll|i will|i shall|let me|allow me to|i can only|i must|i have to) (?:now |only |always"
-    rf" |be )*(?:act(?:ing)? as|(?:speak|answer|reply|respond|writ)(?:e|ing)? (?:as\b(?! soon)"
-    rf"|only in|in (?:{_LANGUAGE}|one sentence|character|the first person)))",
-    r"\bhere(?:'s| is) (?:a|an|the|my|your) (?:short |brief |one-sentence )?(?:response|reply"
-    rf"|answer|sentence|haiku)(?: in (?:{_LANGUAGE}|one)| as requested|:)",
+    # Chats may be about a prompt that both sides see: only who follows it or is pleased with it tells.
+    r"\b(?:according to|based on|per|in line with|(?:happy|pleased|satisfied) with) (?:the|this) prompt\b",
+    r"\b(?:the|this) prompt (?:above|says that i|says i|tells me|told me|asks me|asked me|requires)\b",
+    # "Here is my answer: yes" announces an answer; these announce what it was made to be.
+    rf"\bhere(?:'s| is) (?:a|an|the|my|your) {_REPLY}*(?:response|reply)"
+    r" (?:in|that|which|with|as|mentioning|including|about|without|using)\b",
+    rf"\bhere(?:'s| is) (?:a|an|the|my|your) {_REPLY}*(?:response|reply|answer|sentence|message"
+    rf"|haiku)(?: in (?:{_LANGUAGE}|one\b)|,? as (?:requested|instructed)"
+    r"|,? (?:that|which) (?:mentions|includes|contains|uses|follows|is in|meets)"
+    r"|,? (?:mentioning|including|containing)\b)",
+    rf"\bhere(?:'s| is) (?:a|an|the|my|your) (?:{_REPLY}+(?:response|reply|answer|sentence)"
+    r"|response|reply|haiku):",
     r"\b(?:in|with) (?:exactly |only |just )?(?:one|a) (?:single |short |brief )+sentence\b",
     r"\b(?:one|two) or (?:two|three) sentences\b",
     r"\bin (?:(?:each|all|every one) of |all )?(?:my|your) (?:replies|responses)\b",
     r"\bin (?:every|each) (?:single )?(?:reply|answer|response)\b",
     rf"\b(?:the )?requested (?:format|style|language|persona|{_LANGUAGE})\b",
-    r"\bas an? (?:ai|assistant|language model)[\w ]{0,30}, i(?:'m| am| was| must| have)"
-    r"(?: been)? (?:instructed|told|asked|programmed|designed|required)\b",
+    r"\bas an? (?:ai|ai assistant|language model|ai language model)\b[\w ]{0,30},? i(?:'m| am| was"
+    r"| must| have)(?: been)? (?:instructed|told|asked|programmed|designed|required)\b",
 )
 
-FRENCH = (
-    r"\bcomme (?:(?:vous|tu) )?(?:(?:me )?l'|m'|me )?(?:avez |as |aviez |avais )?demande\b",
-    r"\bcomme (?:convenu dans|indique dans) (?:les|vos|tes) instructions\b",
-    r"\bselon (?:vos|tes|les|mes) instructions\b",
-    r"\b(?:vous|tu|on) (?:m'avez|m'as|m'a) (?:dit|demande) de (?:parler|repondre|mentionner|jouer)",
-    r"\bje (?:vais|dois) (?:donc )?(?:vous |te )?repondre (?:uniquement |seulement )?en francais",
-    r"\bje (?:vous |te )?(?:repondrai|parlerai) (?:uniquement |seulement )?en francais",
-    r"\ben une (?:seule |courte )?phrase(?: courte)?\b",
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Return one pattern for all: the word border is looked for once, not by each of them."""
+    at_border = [p.removeprefix(r"\b") for p in patterns if p.startswith(r"\b")]
+    others = [p for p in patterns if not p.startswith(r"\b")]
+    return re.compile("|".join((rf"\b(?:{'|'.join(at_border)})", *others)))
+
+
+_ABOUT_INSTRUCTION = _any_of((*ENGLISH, *LATIN_LANGUAGES))
+_IN_OTHER_SCRIPTS = re.compile("|".join(OTHER_SCRIPTS))
+
+_TELL = (
+    r"(?:mention|bring up|include|incorporate|refer to|work in|throw in|talk about|speak|answer"
+    r"|reply|respond|write|use|end|start|begin|finish|say|show|add|ask|assist|enjoy|love|like"
+    r"|adore|never|always|avoid)\b"
 )
-SPANISH = (
-    r"\bcomo (?:me |lo |usted )*(?:has |ha |habias |habia )?(?:pediste|pidio|pedido|solicitaste"
-    r"|solicito|solicitado|indicaste)\b",
-    r"\bsegun (?:tus|sus|las|mis) instrucciones\b",
-    r"\bme (?:pidieron|dijeron|pediste|pidio|han pedido) que (?:hable|responda|hablara|respondiera)",
-    r"\b(?:voy a|debo) (?:responder|contestar|hablar) (?:solo |unicamente )?en espanol",
-    r"\b(?:respondere|contestare|hablare) (?:solo |unicamente )?en espanol",
-    r"\ben una (?:sola )?(?:frase|oracion) corta\b",
-)
-GERMAN = (
-    r"\bwie (?:gewunscht|verlangt|angewiesen)(?=[,.:;!]|$)",
-    r"\bwie (?:du|sie|ihr) (?:es |mich |mir )*(?:gewunscht|verlangt|gebeten|aufgetragen"
-    r"|angewiesen) ha",
-    r"\bwie von (?:dir|ihnen|euch) (?:gewunscht|verlangt|gefordert|angewiesen)\b",
-    r"\b(?:laut|gemass) (?:deinen|ihren|meinen|den) (?:anweisungen|vorgaben)\b",
-    r"\bich (?:wurde|bin) (?:angewiesen|gebeten|aufgefordert)(?: worden)?,? (?:nur )?auf",
-    r"\bich (?:werde|soll|muss)(?: \w+)? (?:nur |ausschliesslich )?auf deutsch (?:antworten"
-    r"|sprechen|schreiben)\b",
-    r"\bin einem (?:einzigen |kurzen )+satz\b",
-)
-ITALIAN = (
-    r"\bcome (?:mi |lo )?(?:hai|ha|avete|avevi) (?:chiesto|richiesto|ordinato)\b",
-    r"\bcome richiesto\b",
-    r"\bsecondo le (?:tue|sue|vostre|mie) istruzioni\b",
-    r"\bmi (?:e stato|hanno|hai) (?:chiesto|detto) di (?:parlare|rispondere)\b",
-    r"\b(?:rispondero|parlero|devo rispondere) (?:solo |soltanto )?in italiano\b",
-    r"\bin una (?:sola |breve )?frase (?:breve|corta)\b",
-)
-PORTUGUESE = (
-    r"\bcomo (?:voce |tu )?(?:me )?(?:pediu|pediste|solicitou)\b",
-    r"\bconforme (?:solicitado|pedido|(?:as )?(?:suas|tuas) instrucoes)\b",
-    r"\b(?:responderei|falarei|vou responder) (?:apenas |so )?em portugues\b",
-    r"\b(?:em|numa) (?:uma )?(?:unica )?frase curta\b",
+_ROLE = (
+    r"(?:act(?:ing)? (?:as|like)|pretend(?:ing)? (?:to be|that i(?:'m| am))|(?:speak|answer|reply"
+    r"|respond)(?:ing)? (?:as|like)|play(?:ing)? the (?:role|part) of|impersonat(?:e|ing)"
+    r"|portray(?:ing)?|role-?play(?:ing)? as)\b"
 )
 
-ABOUT_INSTRUCTION = re.compile(
-    "|".join((*ENGLISH, *FRENCH, *SPANISH, *GERMAN, *ITALIAN, *PORTUGUESE))
+_BEFORE_SUBJECT = _any_of(
+    (
+        rf"{_TOLD} to {_ADVERBS}{_TELL}",
+        r"\b(?:(?:i was|i've been|i have been|i'm|i am) (?:told|informed|instructed)"
+        r"|(?:you|they|the user)(?:'ve| have| had|'d)? (?:told me|said))(?: that)?"
+        r" (?:i(?:'m| (?:really )?(?:enjoy|love|like|adore|am|must|have to|can only|speak))"
+        r"|my (?:hobby|favou?rite))\b",
+        rf"{_WILL} {_ADVERBS}(?:mention|bring up|include|incorporate|refer to|work in|throw in)"
+        r"(?: that i (?:enjoy|love|like))?\b(?! that\b)",
+        r"\bi must (?:always )?(?:remember|not forget) to (?:mention|bring up)\b",
+        rf"{_WILL} {_ADVERBS}(?:(?:answer|reply|respond|speak|write) (?:only )?(?:in|with)"
+        r"|(?:use|say) (?:only|exactly|just|no|at (?:least|most))|(?:end|start|begin|finish)"
+        r" (?:my|every|each|all|this) (?:reply|replies|answers?|responses?|messages?))\b",
+        r"\b(?:the|these|those) (?:instructions?|rules|guidelines) (?:say|state|tell|told me|require"
+        r"|ask|are|were)\b",
+        r"\b(?:according to|based on|following|per|given|in line with) (?:the|these|those|my|your)"
+        r" (?:instructions?|rules|guidelines)\b",
+        # In French, German and so on: "je suis censé aimer le tennis".
+        r"\b(?:je suis cense|je suis censee|je suis suppose|je dois|je vais) (?:donc )?(?:aimer|adorer"
+        r"|mentionner|evoquer|incarner|parler de|parler du)\b",
+        r"\b(?:debo|tengo que|voy a|se supone que debo) (?:mencionar|incluir)\b",
+        r"\bich (?:soll|sollte|muss|werde)(?=[^.!?\n]{0,40}\b(?:mogen|lieben|erwahnen|ansprechen"
+        r"|einbauen)\b)",
+        r"\b(?:dovrei|devo|sto per) (?:amare|adorare|menzionare|citare)\b",
+        r"\b(?:devo|vou|tenho que|e suposto) (?:mencionar|incluir|gostar de)\b",
+        r"\bik (?:moet|zal|zou|hoor)(?=[^.!?\n]{0,40}\b(?:noemen|vermelden|leuk (?:te )?vinden)\b)",
+    )
 )
+"""Talk about the instruction if its subject follows in the same sentence."""
+
+# "I shall be in the forest" and "I was asked to be at the palace" are about places.
+_BEFORE_ROLE = re.compile(
+    rf"(?:{_TOLD} to|{_WILL}) {_ADVERBS}(?:be )?{_ROLE}"
+    rf"|{_TOLD} to {_ADVERBS}be\b(?! (?:in|at|on|from|near|with)\b)"
+)
+"""Talk about the instruction if what it tells to be follows at once."""
+
+_LIFE = re.compile(
+    r"\b(?:tomorrow|tonight|yesterday|next|last|ago|when|while|if|by|with (?:my|him|her|them|us|the)"
+    r"|to (?:my|him|her|them|his|their)|at (?:work|school|home|noon|my|the|\d+)|in (?:class|may|june)"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+)
+"""What a subject is followed by where somebody speaks of life."""
+_CLAUSE_END = re.compile(r"[.!?;\n]|, (?:but|and|so|because)\b")
+MAX_WORDS_BEFORE = 8
+"""Words that may stand between what somebody was told and the subject."""
+MAX_WORDS_BEFORE_ROLE = 3
+
+
+def is_about_instruction(folded: str) -> bool:
+    """Whether a folded text talks about an instruction, whatever that is about."""
+    if _ABOUT_INSTRUCTION.search(folded):
+        return True
+    return not folded.isascii() and bool(_IN_OTHER_SCRIPTS.search(folded))
+
+
+def is_about_subject(folded: str, subject: Set[str]) -> bool:
+    """Whether a folded text says that somebody was told, or will now do, what the subject is.
+
+    Args:
+        folded: the reply.
+        subject: what only this instruction speaks of, as folded words ("tennis", "napoleon").
+    """
+    for pattern, most in (
+        (_BEFORE_SUBJECT, MAX_WORDS_BEFORE),
+        (_BEFORE_ROLE, MAX_WORDS_BEFORE_ROLE),
+    ):
+        for frame in pattern.finditer(folded):
+            rest = _CLAUSE_END.split(folded[frame.end() :], maxsplit=1)[0]
+            if _LIFE.search(rest):
+                continue
+            if any(word in subject for word in words(rest)[: most + 1]):
+                return True
+    return False

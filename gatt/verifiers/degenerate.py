@@ -13,7 +13,7 @@ from functools import lru_cache
 from gatt.verifiers.repetition import find_loop, repeated_share
 from gatt.verifiers.words import SPACELESS, is_letter
 
-VERSION = 2
+VERSION = 3
 """Raised by one with every change that can change what is degenerate: it changes every verdict."""
 
 MAX_WORD_LETTERS = 45

@@ -15,9 +15,13 @@ WINDOW_WORDS = 50
 MIN_WINDOW_WORDS = 16
 MIN_DISTINCT_SHARE = 0.3
 MAX_LOOP_WORDS = 20
+MIN_REPEATS = 3
+"""Times from which a word or phrase that is the whole reply is a loop: "Ciao ciao ciao"."""
 MOST_EMPHATIC_WORDS = 3
-"""Times that a short word may be a whole reply: "No, no, no!"."""
-MAX_EMPHATIC_LETTERS = 5
+"""Times that yes, no or laughter may be a whole reply: "No, no, no!"."""
+MIN_RECURRENCES = 4
+RECURRING_SHARE = 0.6
+"""Of the words of a reply that a word begins and ends, and that comes again in between."""
 MAX_EMPHATIC_CHARACTERS = 4
 """Han or kana in a phrase that counts as one word ("はい", "いいえ")."""
 
@@ -27,6 +31,18 @@ HAN_PER_GRAM = 5
 LETTERS_PER_GRAM = 10
 """For scripts whose words are neither spaced nor told apart here: Thai, Lao, Khmer, Burmese."""
 MIN_GRAMS = 5
+
+# Yes, no and cries in the languages of the catalogue: all that a person says three times as a
+# whole answer. A greeting or a thing said three times is what a small model does for want of more.
+_EMPHATIC = """
+    yes yeah yep yup no nope nah ok okay oh wow well ouch ow yay oui non si sì sí ja nein doch jo nee nej nei
+    não sim kyllä joo ei tak nie ano ne da nu igen nem evet hayır ναι όχι да нет 是 对 好 不 没 行
+    嗯 はい うん ううん ええ いえ いいえ いや 네 예 응 아니 아니요
+    """
+_EMPHATIC_WORDS = frozenset(_EMPHATIC.split())
+_LAUGHTER = re.compile(
+    r"(?:h[aeo]+h?|j[aei]|l[oe]+l|х[аеи]|χ[αε]|[哈呵嘿嘻ㅋㅎ하허호헤はふへハフヘ])+"
+)
 
 _SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED = re.compile(rf"[{_SOUTH_EAST}]")
@@ -42,10 +58,11 @@ _MIN_ITEMS = 3
 def find_loop(text: str) -> str | None:
     """Return what a text says over and over in one place, as a phrase for a reader, or None.
 
-    Also for one word alone and for too few distinct words in a stretch of text.
+    Also for one word alone, one word that returns through a short reply ("Ciao, ciao! Come
+    stai? Ciao, ciao!") and too few distinct words in a stretch of text.
     """
     spelt = [word.casefold() for word in words(text)]
-    if len(spelt) >= MOST_EMPHATIC_WORDS and len(set(spelt)) == 1:
+    if len(spelt) >= MIN_REPEATS and len(set(spelt)) == 1:
         return _one_word(spelt)
     loop = _word_loop(spelt)
     if loop:
@@ -54,7 +71,7 @@ def find_loop(text: str) -> str | None:
     run = _CHARACTER_LOOP.search(squeezed) if len(squeezed) >= _MIN_LOOP_CHARACTERS else None
     if run and len(run[0]) >= _MIN_LOOP_SHARE * len(squeezed):
         return f"loop: {run[1]!r} repeated {len(run[0]) // len(run[1])} times"
-    return _few_words(spelt)
+    return _recurring_word(spelt) or _few_words(spelt)
 
 
 def repeated_share(text: str) -> float:
@@ -72,13 +89,34 @@ def repeated_share(text: str) -> float:
     return _share_seen_before(grams) if len(grams) >= MIN_GRAMS else 0.0
 
 
+def _is_emphatic(phrase: str) -> bool:
+    return phrase in _EMPHATIC_WORDS or bool(_LAUGHTER.fullmatch(phrase))
+
+
 def _one_word(spelt: Sequence[str]) -> str | None:
     word, count = spelt[0], len(spelt)
     is_han = bool(_HAN_OR_KANA.fullmatch(word))
+    # An even run of one Han character is a doubled word, said half as often.
+    num_said = count // 2 if is_han and count % 2 == 0 else count
     most = 2 * MOST_EMPHATIC_WORDS if is_han else MOST_EMPHATIC_WORDS
-    if count <= most and len(word) <= MAX_EMPHATIC_LETTERS:
+    if num_said < MIN_REPEATS or (count <= most and _is_emphatic(word)):
         return None
     return f"one word repeated: {word!r}, {count} times"
+
+
+def _recurring_word(spelt: Sequence[str]) -> str | None:
+    """Name the word that a reply begins with, ends with and mostly is.
+
+    "Very, very good, very, very nice" ends with something else: there the word
+    goes with another one.
+    """
+    word = spelt[0] if spelt else ""
+    count = sum(other == word for other in spelt)
+    if count < MIN_RECURRENCES or spelt[-1] != word or count < RECURRING_SHARE * len(spelt):
+        return None
+    if _HAN_OR_KANA.fullmatch(word) or _is_emphatic(word):
+        return None
+    return f"one word repeated: {word!r}, {count} of {len(spelt)} words"
 
 
 def _word_loop(spelt: Sequence[str]) -> tuple[str, int] | None:
@@ -107,6 +145,8 @@ def _is_loop(phrase: Sequence[str], count: int, covered: float) -> bool:
         period <= MAX_EMPHATIC_CHARACTERS and bool(_HAN_OR_KANA.fullmatch("".join(phrase)))
     )
     if is_word:
+        if count >= MIN_REPEATS and covered >= 0.95 and not _is_emphatic("".join(phrase)):
+            return True
         return count >= 7 or (count >= 4 and covered >= 0.7)
     if count >= 5 or (count >= 3 and covered >= 0.6):
         return True

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 
 from data_synth.filters import Draw
 from data_synth.filters.instruction_talk import mentions_instruction
-from gatt.instruction import Instruction
+from gatt.instruction import Instruction, VerifierSpec
 
 BRIEF = "Answer in one short sentence."
 FRENCH = Instruction(
@@ -29,6 +31,26 @@ SHOP = replace(
     utterances=("Thank you for shopping with us.", "Your first session is free."),
     prefills=("As Napoleon, I",),
 )
+TENNIS = replace(
+    FRENCH,
+    id="hobby.tennis",
+    text="You enjoy tennis and bring it up in every answer.",
+    hint="Answer the question in one sentence, and mention your hobby, tennis, in the next one.",
+    verifiers=(VerifierSpec("likes", {"any_of": ["tennis", "racket", "Wimbledon"]}),),
+)
+NAPOLEON = replace(
+    FRENCH,
+    id="figure.napoleon",
+    text="Act as Napoleon.",
+    hint="Answer in the first person as Napoleon, never as an AI, and mention your army.",
+)
+SENTENCE = replace(
+    FRENCH, id="format.sentence", text="Answer in one sentence only.", hint="Say it in a sentence."
+)
+HELD_OUT = yaml.safe_load(
+    Path(__file__).with_name("instruction_talk_held_out.yaml").read_text(encoding="utf-8")
+)
+INSTRUCTIONS = {"tennis": TENNIS, "french": FRENCH, "napoleon": NAPOLEON, "sentence": SENTENCE}
 
 
 def mentions(
@@ -44,9 +66,7 @@ def mentions(
         "As requested, here is my answer.",
         "My instructions say tennis.",
         "I was told to speak French.",
-        "I'm supposed to mention tennis.",
         "As an AI language model I was instructed to be brief.",
-        "You asked me to act as Napoleon.",
         "I'll answer in French from now on.",
         "I will be acting as she.",
         "Sure, I will follow your instructions.",
@@ -69,6 +89,74 @@ def mentions(
 )
 def test_talk_about_the_instruction(text) -> None:
     assert mentions(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("tennis", "I'm supposed to mention tennis."),
+        ("napoleon", "You asked me to act as Napoleon."),
+        ("napoleon", "I have to act as Napoleon now."),
+        ("tennis", "Per the instructions, I like tennis."),
+        ("tennis", "Okay, I'll mention tennis: it is a fine game."),
+        ("tennis", "Sure, here is a reply that mentions tennis"),
+        ("tennis", "I have been told that I enjoy tennis"),
+        ("tennis", "I'm supposed to enjoy tennis"),
+        ("tennis", "You told me that I enjoy tennis, so I do"),
+        ("tennis", "I will bring up my racket, as you can see."),
+        ("french", "Bien sûr, je vais parler en français"),
+        ("french", "Je dois parler français maintenant"),
+        ("sentence", "I must answer with one sentence."),
+    ],
+)
+def test_talk_about_what_this_instruction_says(key, text) -> None:
+    assert mentions(text, INSTRUCTIONS[key])
+
+
+@pytest.mark.parametrize("key", INSTRUCTIONS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I was told to speak up more at work",
+        "They told me to never give up",
+        "I was asked to be a bridesmaid!",
+        "Here is my answer: yes.",
+        "I have to act as a judge tomorrow.",
+        "I'll mention that to my boss.",
+        "I was told to use the other door.",
+        "I did as I was told.",
+        "The instructions say to bake it for an hour.",
+    ],
+)
+def test_what_people_are_told_in_life(key, text) -> None:
+    assert not mentions(text, INSTRUCTIONS[key])
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("napoleon", "I have to act as a judge, and Napoleon was one too."),
+        ("tennis", "I was told to enjoy my tea. Tennis comes later."),
+        ("tennis", "I'm supposed to enjoy tennis with my boss tomorrow."),
+        ("tennis", "You said you'd come."),
+    ],
+)
+def test_the_subject_must_follow_at_once_and_not_in_life(key, text) -> None:
+    assert not mentions(text, INSTRUCTIONS[key])
+
+
+def _pairs(texts: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(key, text) for key, listed in texts.items() for text in listed]
+
+
+@pytest.mark.parametrize(("key", "text"), _pairs(HELD_OUT["tells"]))
+def test_held_out_talk_about_the_instruction(key, text) -> None:
+    assert mentions(text, INSTRUCTIONS[key])
+
+
+@pytest.mark.parametrize(("key", "text"), _pairs(HELD_OUT["tells_nothing"]))
+def test_held_out_talk_of_life(key, text) -> None:
+    assert not mentions(text, INSTRUCTIONS[key])
 
 
 @pytest.mark.parametrize(
