@@ -1,36 +1,21 @@
-"""Cases: a dialogue, an instruction and a probe, the same for every arm."""
+"""Cases drawn from a catalogue and a source of dialogues, the same for every arm."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 
+from eval.case import Case, Event
 from eval.config import EvalConfig
+from eval.events import EVENT_FILE, TOPIC_JUMP, EventKind, read_event_kinds, with_events
+from eval.long_dialogues import LongDialogue
 from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
-from gatt.errors import CatalogError, DataError
-from gatt.instruction import Entry, Instruction, Probe, compose
-
-
-@dataclass(frozen=True)
-class Case:
-    """One dialogue under one instruction (None: plain, for false triggers)."""
-
-    id: str
-    dialogue: Dialogue
-    instruction: Instruction | None
-    probe: Probe | None
-
-    @property
-    def split(self) -> str:
-        """The instruction's split; `none` without one."""
-        return self.instruction.split if self.instruction else "none"
-
-    @property
-    def family(self) -> str:
-        """The instruction's family; `plain` without one."""
-        return self.instruction.family if self.instruction else "plain"
+from gatt.errors import CatalogError, ConfigError, DataError
+from gatt.instruction import Entry, compose
+from gatt.nearest import did_you_mean
 
 
 def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogue]) -> list[Case]:
@@ -87,6 +72,38 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
     return cases
 
 
+def add_events(
+    config: EvalConfig, cases: Sequence[Case], joined: Mapping[str, LongDialogue]
+) -> list[Case]:
+    """Return the cases with their events: a topic jump at each seam, then those of the configuration.
+
+    Raises:
+        ConfigError: a kind that the file of events does not hold.
+    """
+    found = [
+        replace(case, events=dict.fromkeys(joined[case.dialogue.id].seams, Event(TOPIC_JUMP)))
+        if case.instruction and case.dialogue.id in joined
+        else case
+        for case in cases
+    ]
+    if not config.event_turns:
+        return found
+    rng = random.Random(f"{config.seed}/events")
+    return with_events(found, _event_kinds(config), config.event_turns, rng)
+
+
+def _event_kinds(config: EvalConfig) -> list[EventKind]:
+    path = config.event_file or EVENT_FILE
+    known = read_event_kinds(path)
+    for name in config.event_kinds:
+        if name not in known:
+            raise ConfigError(
+                f"event_kinds: {name!r} does not stand in {path}{did_you_mean(name, known)} "
+                f"(known: {', '.join(known)})"
+            )
+    return [known[name] for name in config.event_kinds or known]
+
+
 def _draws(
     config: EvalConfig, catalog: Catalog, pool: Sequence[Entry], rng: random.Random
 ) -> list[tuple[Entry, ...]]:
@@ -96,18 +113,33 @@ def _draws(
     drawn: list[tuple[Entry, ...]] = []
     for index in range(config.num_dialogues):
         size = rng.choices(range(1, len(weights) + 1), weights=weights)[0]
-        chosen: list[Entry] = []
-        for step in range(size):
-            family = families[(index + step) % len(families)]
-            deck = decks.setdefault(family, [])
-            if not deck:
-                deck += [e for e in pool if e.family == family]
-                rng.shuffle(deck)
-            entry = next(
-                (e for e in deck if not any(catalog.conflicts.between(e, c) for c in chosen)), None
-            )
-            if entry is not None:
-                deck.remove(entry)
-                chosen.append(entry)
+        for family in families:
+            if not decks.get(family):
+                decks[family] = [e for e in pool if e.family == family]
+                rng.shuffle(decks[family])
+        first = index % len(families)
+        turns = [families[(first + n) % len(families)] for n in range(len(families))]
+        # One whose entry excludes all others gives way to the next family.
+        found = (
+            _together(catalog, [*turns[n:], *turns[:n]], decks, size) for n in range(len(turns))
+        )
+        chosen = max(found, key=len) if size > 1 else next(found)
+        for entry in chosen:
+            decks[entry.family].remove(entry)
         drawn.append(tuple(chosen))
     return drawn
+
+
+def _together(
+    catalog: Catalog, families: Sequence[str], decks: Mapping[str, Sequence[Entry]], size: int
+) -> list[Entry]:
+    """Return up to `size` entries that go together, the first of the decks of families in turn."""
+    chosen: list[Entry] = []
+    for family in families:
+        if len(chosen) == size:
+            break
+        fitting = (
+            e for e in decks[family] if not any(catalog.conflicts.between(e, c) for c in chosen)
+        )
+        chosen += list(islice(fitting, 1))
+    return chosen

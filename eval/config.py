@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from eval.judge.config import JudgeConfig
 from eval.samples import History
+from eval.suite import suite_values
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
@@ -30,6 +33,9 @@ class EvalConfig:
 
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
+    suite: str | None = None
+    """A suite that is shipped (`gatt suite list`) or the YAML file of one: values for the keys below,
+    under those that are given here."""
     arms: tuple[str, ...] = (BASE, REMINDER, "gatt")
     """`base`, `base+reminder` (the instruction on every turn, meant as an upper bound), and any name of
     `adapters`."""
@@ -47,6 +53,10 @@ class EvalConfig:
     """Where the dialogues come from."""
     part: Part | None = "eval"
     """Part of the source's dialogues; training takes another. Null takes all."""
+    num_turns: int | None = None
+    """Join dialogues end to end until they have so many turns, none into two; null takes them as they are."""
+    cases: Path | None = None
+    """A JSONL file of cases of your own or of `gatt suite import`, in place of source and instructions."""
     instructions: InstructionChoice = field(
         default_factory=lambda: InstructionChoice(num_entries=(1.0,))
     )
@@ -57,6 +67,13 @@ class EvalConfig:
     """Cases per split: a dialogue and an instruction."""
     num_plain: int = 0
     """Dialogues without an instruction, for false triggers."""
+    event_turns: tuple[int, ...] = ()
+    """Turns at which the user jumps topics, quotes text with instructions in it and so on, in place of
+    the dialogue's message; needs the history `own`."""
+    event_kinds: tuple[str, ...] = ()
+    """What the user does then, see `eval/events.yaml`; empty takes all kinds there are."""
+    event_file: Path | None = None
+    """A file of kinds of events in place of `eval/events.yaml`."""
     turns: tuple[int, ...] = (1, 2, 4, 8, 20)
     """Turns at which replies are judged."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
@@ -66,8 +83,21 @@ class EvalConfig:
     replies, from turn 1 on."""
     placement: Placement = "system"
     """Where the instruction stands, once, for all arms but the reminder."""
+    task_completion: bool = True
+    """Whether it is measured if replies still answer what was asked, by similarity of sentences."""
+    judge: JudgeConfig | None = None
+    """A model that judges replies too; what no rule covers is open without one."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
+
+    @classmethod
+    def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of the suite that a configuration names, see `gatt.config.HasPreset`.
+
+        Raises:
+            ConfigError: no such suite, or a key in it that is none of a suite.
+        """
+        return suite_values(raw.get("suite"))
 
     def __post_init__(self) -> None:
         for arm in self.arms:
@@ -79,19 +109,39 @@ class EvalConfig:
         for name in ("arms", "turns", "histories"):
             if not getattr(self, name):
                 raise ConfigError(f"{name} is empty: expected at least one")
-        for name in ("turns", "probe_turns"):
+        for name in ("turns", "probe_turns", "event_turns"):
             values = getattr(self, name)
             if values != tuple(sorted(set(values))) or (values and values[0] < 1):
                 raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
-        longest = max((*self.turns, *self.probe_turns))
-        if longest > self.source.min_turns:
+        self._check_length()
+        if self.event_turns and self.histories != ("own",):
             raise ConfigError(
-                f"turn {longest} is asked for, but source.min_turns is {self.source.min_turns}: raise it"
+                f"event_turns with histories {list(self.histories)}: expected [own], since the dialogue's "
+                "replies do not answer what the user says at an event"
             )
+        if self.judge:
+            for arm in self.judge.arms:
+                if arm not in self.arms:
+                    raise ConfigError(f"judge.arms has {arm!r}: expected some of {list(self.arms)}")
         for name in ("num_dialogues", "num_plain"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
-        if self.num_dialogues * len(self.splits) + self.num_plain == 0:
+        if not self.cases and self.num_dialogues * len(self.splits) + self.num_plain == 0:
             raise ConfigError("no case: raise num_dialogues or num_plain")
         if self.batch_cases < 1:
             raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
+
+    def _check_length(self) -> None:
+        if self.cases:
+            if self.num_turns is not None or self.event_turns:
+                raise ConfigError(
+                    "cases with num_turns or event_turns: expected neither, the file says what happens"
+                )
+            return
+        longest = max((*self.turns, *self.probe_turns, *self.event_turns))
+        key = "source.min_turns" if self.num_turns is None else "num_turns"
+        given = self.source.min_turns if self.num_turns is None else self.num_turns
+        if given < 1:
+            raise ConfigError(f"{key} is {given}: expected at least 1")
+        if longest > given:
+            raise ConfigError(f"turn {longest} is asked for, but {key} is {given}: raise it")

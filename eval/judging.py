@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eval.judge.status import expected_status
 from eval.rollout import Reply
 from eval.samples import History, Sample
 from gatt.instruction import Entry, Instruction, VerifierSpec
 from gatt.verifiers import Status, Verdict, check_all, overall
+from gatt.verifiers.loose import check_loose
 
 RUNNER = "run"
 """Stands as the verifier's name where no verifier was asked."""
@@ -20,7 +22,9 @@ _NO_REPLY = {
 def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sample:
     """Return the sample of a reply, judged by rules alone.
 
-    - A turn or probe under an instruction: all its verifiers must pass.
+    - A turn or probe under an instruction: all its verifiers must pass, those of the
+      turn's event included. Where the user has released the model from it, a reply
+      that passes them all has failed.
     - A turn of a plain dialogue: it passes, as a false trigger, if it follows
       any entry of the pool, though nothing asked for that. The pool must hold
       no entry that ordinary replies follow, see `eval.triggers`.
@@ -28,23 +32,35 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     """
     case, text = reply.case, reply.generation.text
     status, verdicts = _verdicts(reply, pool)
-    own = case.dialogue.replies
+    is_turn, expected = reply.kind == "turn", case.expected(reply.turn)
+    event = case.events.get(reply.turn) if is_turn else None
+    instruction = case.instruction_at(reply.turn) if is_turn else case.instruction
     return Sample(
         arm=arm,
         history=history,
         dialogue=case.dialogue.id,
         turn=reply.turn,
         kind=reply.kind,
-        instruction=case.instruction,
+        instruction=instruction,
         family=case.family,
         split=case.split,  # type: ignore[arg-type]
         user=reply.user,
         reply=text,
-        reference=own[reply.turn - 1] if reply.turn <= len(own) else None,
+        reference=case.reference(reply.turn),
         finish=reply.generation.finish,
         status=status,
         verdicts=verdicts,
+        loose=_loose(instruction, text, status) if is_turn and expected == "kept" else None,
+        event=event.kind if event else None,
+        expected=expected,
     )
+
+
+def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Status | None:
+    """Return the lenient status of a turn under an instruction that holds."""
+    if instruction is None or strict != "fail":
+        return strict if instruction else None
+    return check_loose(instruction.verifiers, reply)
 
 
 def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdict, ...]]:
@@ -54,7 +70,8 @@ def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdic
         return "undecided", (Verdict("undecided", why, RUNNER, 1),)
     if reply.kind == "probe" and case.probe is not None:
         return _checked(case.probe.verifiers, text)
-    return verdicts_of_turn(text, case.instruction, pool)
+    status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
+    return expected_status(status, case.expected(reply.turn)), verdicts
 
 
 def verdicts_of_turn(

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.cases import Case
+from eval.case import Case
+from eval.completion import unmeasured_reason, with_completion
 from eval.config import REMINDER, EvalConfig
+from eval.inputs import Inputs
+from eval.judge.agreement import Agreement, agreement
+from eval.judge.run import JUDGEMENTS_FILE, judge_samples
+from eval.judge.status import attach
 from eval.limits import limits
 from eval.metrics.curves import curves
+from eval.metrics.events import events
 from eval.metrics.paired import differences
+from eval.metrics.summaries import summaries
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
 from eval.rollout_rows import row_keys, total_tokens
@@ -20,6 +28,7 @@ from eval.samples import Sample
 from eval.triggers import Triggers
 from eval.vacuous import vacuous_curves
 from gatt.config import config_dict
+from gatt.generation.base import Engine
 from gatt.provenance import provenance
 from gatt.records import atomic_write_json, atomic_write_text, read_records
 from gatt.verifiers import verifier_versions
@@ -43,22 +52,27 @@ class EvalResult:
 
 def close(
     config: EvalConfig,
-    cases: Sequence[Case],
+    inputs: Inputs,
     triggers: Triggers | None,
-    source: dict[str, object],
     num_new: int,
     unknown: Sequence[str] = (),
+    judge_engine: Callable[[], Engine] | None = None,
 ) -> EvalResult:
     """Write samples, results and report from the roll-outs on disk.
 
     Args:
         config: of the evaluation.
-        cases: all of them.
+        inputs: its cases and where they come from.
         triggers: what counts as a false trigger, None in a run without plain dialogues.
-        source: the account of the dialogues' source.
         num_new: samples made by this call.
         unknown: arms that do not say what they were trained on.
+        judge_engine: makes the judge; default: the configured model, if there is one.
+
+    Raises:
+        StoreError: a file that cannot be written, or verdicts of another judge.
+        GenerationError: the judge cannot be asked.
     """
+    cases = inputs.cases
     order = {
         key: index
         for index, key in enumerate(
@@ -71,6 +85,16 @@ def close(
     }
     rows = sorted(read_records(config.output_dir / ROLLOUTS_FILE), key=lambda r: order[r["key"]])
     samples = [Sample.from_dict(raw) for row in rows for raw in row["samples"]]
+    no_completion = unmeasured_reason() if config.task_completion else None
+    if config.task_completion and not no_completion:
+        samples = with_completion(samples)
+    agreements: list[Agreement] = []
+    if config.judge:
+        verdicts = judge_samples(
+            samples, config.judge, config.output_dir / JUDGEMENTS_FILE, judge_engine
+        )
+        agreements = agreement(samples, verdicts, seed=config.seed)
+        samples = attach(samples, verdicts)
     lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
     atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
     path = config.output_dir / RESULTS_FILE
@@ -78,18 +102,24 @@ def close(
         json.loads(path.read_text(encoding="utf-8"))["run"] if not num_new and path.exists() else {}
     )
     if not run:
-        run = _head(config) | {"config": config_dict(config)}
-        run["source"] = source
+        run = _head(config)
+        run["source"] = inputs.source
         run["verifiers"] = verifier_versions()
         run["tokens"] = total_tokens(rows)
+    run["config"] = config_dict(config)
     pool = triggers.entries if triggers else ()
+    points = curves(samples)
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, pool))],
+        "curves": [p.as_dict() for p in (*points, *vacuous_curves(samples, pool))],
+        "summaries": [s.as_dict() for s in summaries(samples, points)],
+        "events": [e.as_dict() for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
+        "agreement": [a.as_dict() for a in agreements],
+        "coverage": coverage(inputs.constraints),
         "limits": [limit.as_dict() for limit in limits(rows)],
-        "notes": _notes(config, cases, triggers, unknown),
+        "notes": [*_notes(config, cases, triggers, unknown), *filter(None, [no_completion])],
     }
     if triggers:
         results["false_triggers"] = triggers.as_dict()
@@ -97,6 +127,19 @@ def close(
     report = config.output_dir / REPORT_FILE
     render_report(results, samples, report)
     return EvalResult(results, report, num_new)
+
+
+def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Return how many constraints of an imported benchmark are decided by whom.
+
+    Args:
+        constraints: `id` and `by` of each; they are counted by what stands before the
+            first dot of the id.
+    """
+    counts = Counter((c["id"].partition(".")[0], c["by"]) for c in constraints)
+    return [
+        {"constraint": name, "num": num, "by": by} for (name, by), num in sorted(counts.items())
+    ]
 
 
 def _head(config: EvalConfig) -> dict[str, Any]:

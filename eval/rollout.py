@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eval.cases import Case
+from eval.case import BLANK, Case
 from eval.config import REMINDER, EvalConfig
 from eval.samples import History
 from gatt.dialogue import Dialogue, Message
@@ -69,9 +69,25 @@ def roll_out(
         yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
 
 
-def last_turn(config: EvalConfig) -> int:
-    """Return the last turn that is asked for."""
-    return max((*config.turns, *config.probe_turns))
+def last_turn(case: Case, config: EvalConfig) -> int:
+    """Return the last turn of a case that is asked for, 0 if it has none of them."""
+    asked = (*config.turns, *(t for t in config.probe_turns if has_probe(case, t, config)))
+    return max((turn for turn in asked if turn <= case.num_turns), default=0)
+
+
+def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
+    """Return the turns of a case whose replies are judged."""
+    return tuple(turn for turn in config.turns if turn <= case.num_turns)
+
+
+def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
+    """Whether a probe is asked at a turn: none once the instruction does not hold any more."""
+    return (
+        case.probe is not None
+        and turn in config.probe_turns
+        and turn <= case.num_turns
+        and case.expected(turn) == "kept"
+    )
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
@@ -120,19 +136,19 @@ def _answer(
     ]
 
 
-def _has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
-    return case.probe is not None and turn in config.probe_turns
-
-
 def _reference(
     engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
 ) -> Iterator[list[Reply]]:
-    asked = [_ask(c, c.dialogue, turn, "turn", arm, config) for c in cases for turn in config.turns]
+    asked = [
+        _ask(c, c.dialogue, turn, "turn", arm, config)
+        for c in cases
+        for turn in judged_turns(c, config)
+    ]
     asked += [
         _ask(c, c.dialogue, turn, "probe", arm, config)
         for c in cases
         for turn in config.probe_turns
-        if _has_probe(c, turn, config)
+        if has_probe(c, turn, config)
     ]
     yield _answer(engine, asked, adapter, config)
 
@@ -152,22 +168,22 @@ def _own(
         if generation.finish == "context_limit":
             full.add(case.id)
         text = generation.text.strip() or BLANK
-        user = Message("user", case.dialogue.user_turns[turn - 1])
+        user = Message("user", case.user_turn(turn))
         messages[case.id] += [user, Message("assistant", text)]
 
-    for turn in range(1, last_turn(config) + 1):
+    for turn in range(1, max(last_turn(case, config) for case in cases) + 1):
         asked, replies = [], []
-        for case in cases:
+        for case in (c for c in cases if turn <= last_turn(c, config)):
             known = said.get(case.id, ())
             if turn <= len(known):
                 hear(case, turn, known[turn - 1])
             elif case.id in full:
                 replies += _unanswered(case, turn, config)
             else:
-                user = Message("user", case.dialogue.user_turns[turn - 1])
+                user = Message("user", case.user_turn(turn))
                 dialogue = Dialogue(case.dialogue.id, (*messages[case.id], user))
                 asked.append(_ask(case, dialogue, turn, "turn", arm, config))
-                if _has_probe(case, turn, config):
+                if has_probe(case, turn, config):
                     asked.append(_ask(case, dialogue, turn, "probe", arm, config))
         if asked:
             answered = _answer(engine, asked, adapter, config)
@@ -182,12 +198,8 @@ def _own(
 def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
     """Return what stands for a turn behind a full context: left out, it would look like success."""
     nothing = Generation("", "context_limit", 0)
-    user = case.dialogue.user_turns[turn - 1]
+    user = case.user_turn(turn)
     replies = [Reply(case, turn, "turn", user, nothing)]
-    if case.probe is not None and _has_probe(case, turn, config):
+    if case.probe is not None and has_probe(case, turn, config):
         replies.append(Reply(case, turn, "probe", case.probe.question, nothing))
     return replies
-
-
-BLANK = "…"
-"""Stands in an own history for a reply without text: messages must not be empty."""

@@ -13,10 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from eval.cases import Case
+from eval.case import Case
 from eval.config import EvalConfig
 from eval.judging import judge
-from eval.rollout import Reply, last_turn
+from eval.rollout import Reply, judged_turns, last_turn
 from eval.samples import History
 from gatt.generation.base import Engine, Generation
 from gatt.instruction import Entry
@@ -26,13 +26,15 @@ from gatt.records import read_records
 def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:
     """Return the keys of all rows of a case, in order."""
     if history == "reference":
+        if not last_turn(case, config):
+            return []
         return [f"{arm}/{history}/{case.id}"]
-    return [f"{arm}/{history}/{case.id}/{turn}" for turn in range(1, last_turn(config) + 1)]
+    return [f"{arm}/{history}/{case.id}/{turn}" for turn in range(1, last_turn(case, config) + 1)]
 
 
-def turns_of_row(history: History, config: EvalConfig) -> int:
-    """Return how many replies to ordinary turns a row stands for."""
-    return len(config.turns) if history == "reference" else 1
+def turns_of_row(history: History, case: Case, config: EvalConfig) -> int:
+    """Return how many replies to ordinary turns a row of a case stands for."""
+    return len(judged_turns(case, config)) if history == "reference" else 1
 
 
 def rows_of_step(

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eval.cases import Case, make_cases
 from eval.config import EvalConfig
+from eval.inputs import Inputs, load_inputs
 from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
-from eval.rollout import last_turn, roll_out
+from eval.rollout import roll_out
 from eval.rollout_rows import row_keys, rows_of_step, said_so_far, token_counts, turns_of_row
-from eval.samples import History
 from eval.triggers import Triggers, find_triggers, own_replies
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import config_dict, fingerprint, save_config
-from gatt.dialogue import Dialogue
 from gatt.generation.base import Engine, forget
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.records import RecordStore
-from gatt.sources import SourceReport
-from gatt.sources.answered import answered_questions
 from gatt.verifiers import verifier_versions
 
 
-def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> EvalResult:
+def evaluate(
+    config: EvalConfig,
+    engine: Callable[[], Engine] | None = None,
+    judge_engine: Callable[[], Engine] | None = None,
+) -> EvalResult:
     """Run an evaluation, going on where an earlier call stopped.
 
     Args:
@@ -36,6 +36,7 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
         engine: makes the engine when it is needed; default: the configured model
             with the configured adapters. Another one is not looked into: that its
             model stays the same is up to the caller.
+        judge_engine: the same for the judge.
 
     Raises:
         ConfigError: a source that cannot be had.
@@ -53,16 +54,16 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
 
     catalog = config.instructions.load()
     model_weights = "" if engine else config.engine.weights_digest()
-    dialogues, source = _dialogues(config, get_engine, model_weights)
-    cases = make_cases(config, catalog, dialogues)
-    unknown = () if config.engine.server else refuse_overlap(_adapters(config), cases)
-    triggers = _triggers(config, catalog, dialogues, cases)
+    inputs = load_inputs(config, catalog, get_engine, model_weights)
+    cases = inputs.cases
+    unknown = () if config.engine.server else refuse_overlap(_adapters(config), inputs.parts)
+    triggers = _triggers(config, catalog, inputs)
     settings = fingerprinted(config) | {"model_weights": model_weights}
     pool = triggers.entries if triggers else ()
     if triggers:
         rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in pool]
         settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
-    mark = fingerprint({"settings": settings, "cases": [_case_row(c) for c in cases]})
+    mark = fingerprint({"settings": settings, "cases": [c.as_dict() for c in cases]})
     work = [
         (arm, history, cases[start : start + config.batch_cases])
         for history in config.histories
@@ -75,8 +76,14 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
         save_config(config, config.output_dir / "eval.yaml")
         done = store.keys("key")
         said = said_so_far(path)
-        total = len(cases) * len(config.arms) * sum(_turns(h, config) for h in config.histories)
-        num_done = sum(turns_of_row(_history(key), config) for key in done)
+        row_turns = {
+            key: turns_of_row(history, case, config)
+            for history in config.histories
+            for arm in config.arms
+            for case in cases
+            for key in row_keys(arm, history, case, config)
+        }
+        total, num_done = sum(row_turns.values()), sum(row_turns.get(key, 0) for key in done)
         with progress_bar("eval", total, unit="turns", done=num_done) as bar:
             usable: EvalConfig | None = None
             for arm, history, batch in work:
@@ -92,27 +99,18 @@ def evaluate(config: EvalConfig, engine: Callable[[], Engine] | None = None) -> 
                     for row in rows_of_step(replies, arm, history, pool, usable, tokens - before):
                         store.append(row)
                         num_new += len(row["samples"])
-                        bar.advance(turns_of_row(history, config))
+                        bar.advance(row_turns[row["key"]])
                     before = tokens
-    return close(config, cases, triggers, source.as_dict(), num_new, unknown)
+    # The judge may need the memory.
+    made.clear()
+    return close(config, inputs, triggers, num_new, unknown, judge_engine)
 
 
-def _turns(history: History, config: EvalConfig) -> int:
-    """Return the turns of a case that a progress bar counts."""
-    return len(config.turns) if history == "reference" else last_turn(config)
-
-
-def _history(key: str) -> History:
-    return "own" if key.split("/")[1] == "own" else "reference"
-
-
-def _triggers(
-    config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogue], cases: Sequence[Case]
-) -> Triggers | None:
+def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:
     """Return what counts as a false trigger, None in a run without plain dialogues."""
-    if not config.num_plain:
+    if all(case.instruction is not None for case in inputs.cases):
         return None
-    replies = own_replies(dialogues, cases, config.turns)
+    replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
     return find_triggers(config.instructions.select(catalog, ()), replies)
 
 
@@ -126,29 +124,18 @@ def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
     )
 
 
-def _dialogues(
-    config: EvalConfig, engine: Callable[[], Engine], model_weights: str
-) -> tuple[list[Dialogue], SourceReport]:
-    """Return the dialogues of the source; `questions` are answered by the base model and kept."""
-    if config.source.name != "questions":
-        return config.source.load(config.part)
-    source = replace(
-        config.source, num=config.source.num or max(config.num_dialogues, config.num_plain)
-    )
-    return answered_questions(
-        source.request(),
-        config.part,
-        engine,
-        config.sampling.params(config.seed),
-        config.output_dir / "dialogues.jsonl",
-        f"{config.engine.model} {model_weights}",
-    )
-
-
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
-    """Return what decides the samples: not where they go, nor the size of batches."""
+    """Return what decides the replies: not where they go, who judges them, nor the size of batches."""
     settings = config_dict(config)
-    for key in ("output_dir", "batch_cases"):
+    for key in (
+        "output_dir",
+        "batch_cases",
+        "suite",
+        "cases",
+        "event_file",
+        "task_completion",
+        "judge",
+    ):
         del settings[key]
     settings["engine"] = config.engine.decisive()
     weights = {n: config.engine.adapter_digest(at) for n, at in _adapters(config).items()}
@@ -157,12 +144,3 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
 
 def _adapters(config: EvalConfig) -> dict[str, Path]:
     return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}
-
-
-def _case_row(case: Case) -> list[Any]:
-    return [
-        case.id,
-        case.dialogue.as_dict(),
-        case.instruction.as_dict() if case.instruction else None,
-        case.probe.as_dict() if case.probe else None,
-    ]

@@ -15,10 +15,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.cases import Case
+from eval.case import Case
 from gatt.dialogue import Dialogue
 from gatt.instruction import Entry
 from gatt.verifiers import check_all, overall
+from gatt.verifiers.judge import JUDGE
 
 MOST_SHARE = 0.01
 """Own replies that may satisfy an entry that counts: people do speak of hiking now and then."""
@@ -83,6 +84,9 @@ def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
 
 
 def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
+    if any(v.kind == JUDGE for v in entry.verifiers):
+        # No rule can tell; a judge asked whether each reply follows each entry would cost too much.
+        return True
     if any(_follows(entry, reply) for reply in ORDINARY):
         return True
     return sum(_follows(entry, reply) for reply in replies) > MOST_SHARE * len(replies)

@@ -8,6 +8,9 @@ field is documented by the string under it, which `--help` shows::
     class TrainConfig:
         learning_rate: float = 1e-4
         \"\"\"Peak learning rate, above 0.\"\"\"
+
+A class with a `preset` (see `HasPreset`) takes values from a file that its
+configuration names; whatever the configuration itself says stands above them.
 """
 
 from __future__ import annotations
@@ -18,9 +21,16 @@ import json
 from collections.abc import Mapping, Sequence, Set
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from gatt.config_schema import Field, annotation_at, describe, key_names, type_text
+from gatt.config_schema import (
+    Field,
+    annotation_at,
+    describe,
+    key_names,
+    nested_classes,
+    type_text,
+)
 from gatt.config_source import apply_overrides, dump_yaml, read_mapping
 from gatt.errors import ConfigError
 from gatt.nearest import nearest
@@ -28,6 +38,7 @@ from gatt.records import atomic_write_text
 
 __all__ = [
     "Field",
+    "HasPreset",
     "config_dict",
     "describe",
     "fingerprint",
@@ -39,6 +50,20 @@ __all__ = [
 T = TypeVar("T")
 
 _TYPE_ERRORS = ("_type", "_parsing", "literal_error", "int_from_float")
+
+
+@runtime_checkable
+class HasPreset(Protocol):
+    """A configuration class that may name a file of values for its keys."""
+
+    @classmethod
+    def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values that `raw` asks for by name; none if it names nothing.
+
+        Raises:
+            ConfigError: what is named cannot be had.
+        """
+        ...
 
 
 def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
@@ -59,12 +84,38 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     """
     raw, problems = read_mapping(path) if path is not None else ({}, [])
     changed = apply_overrides(cls, raw, overrides, problems)
+    raw = _with_presets(cls, raw, problems)
     config = _validate(cls, raw, str(path) if path is not None else None, changed, problems)
     if problems:
         raise ConfigError("; ".join(problems))
     if not isinstance(config, cls):
         raise TypeError(f"{cls.__name__} did not validate to itself")
     return config
+
+
+def _with_presets(cls: type, raw: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Return the mapping laid over the presets that it names, at any depth."""
+    found = dict(raw)
+    for name, inner in nested_classes(cls).items():
+        if isinstance(found.get(name), dict):
+            found[name] = _with_presets(inner, found[name], problems)
+    if isinstance(cls, HasPreset):
+        try:
+            return _laid_over(cls.preset(found), found)
+        except ConfigError as error:
+            problems.append(str(error))
+    return found
+
+
+def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        under = below.get(key)
+        if isinstance(under, Mapping) and isinstance(value, Mapping):
+            merged[key] = _laid_over(under, value)
+        else:
+            merged[key] = value
+    return merged
 
 
 def config_dict(config: object) -> dict[str, Any]:

@@ -48,6 +48,12 @@ def key_names(cls: type) -> list[str]:
     return names
 
 
+def nested_classes(cls: type) -> dict[str, type]:
+    """Return the fields of a configuration class that hold another, with its class."""
+    found = {name: nested_class(annotation) for name, annotation in _hints(cls).items()}
+    return {name: inner for name, inner in found.items() if inner is not None}
+
+
 def annotation_at(cls: type, keys: Sequence[str]) -> Any | None:
     """Return the type of the value at a place, or None for a place that does not exist."""
     here: Any = cls

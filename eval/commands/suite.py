@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from eval.importers.table import IMPORTERS, Request, import_cases
-from gatt.config_source import dump_yaml, read_mapping
-from gatt.errors import ConfigError, StoreError
-from gatt.nearest import did_you_mean
+from eval.suite import read_suite, shipped_suites, suite_path
+from gatt.config_source import dump_yaml
+from gatt.errors import StoreError
 
 HELP = "list and show the suites of the evaluation, or make cases of what others made"
-SUITES = Path(__file__).parent.parent / "suites"
-"""Folder of the suites that are shipped as package data."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,38 +79,12 @@ def _import(args: argparse.Namespace) -> int:
 
 def _list() -> int:
     table = Table("suite", "about")
-    for name, path in _shipped().items():
-        table.add_row(escape(name), escape(str(_read(path).get("about", ""))))
+    for name, path in shipped_suites().items():
+        table.add_row(escape(name), escape(str(read_suite(path).get("about", ""))))
     Console().print(table)
     return 0
 
 
 def _show(suite: str) -> int:
-    sys.stdout.write(dump_yaml(_read(_path(suite))))
+    sys.stdout.write(dump_yaml(read_suite(suite_path(suite))))
     return 0
-
-
-def _shipped() -> dict[str, Path]:
-    return {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
-
-
-def _path(suite: str) -> Path:
-    shipped = _shipped()
-    if suite in shipped:
-        return shipped[suite]
-    path = Path(suite)
-    if not path.is_file():
-        known = ", ".join(shipped) or "none"
-        raise ConfigError(
-            f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {known}), and no such file"
-        )
-    if path.suffix == ".jsonl":
-        raise ConfigError(f"{path}: a file of cases: expected a suite, a YAML file that names it")
-    return path
-
-
-def _read(path: Path) -> dict[str, Any]:
-    raw, problems = read_mapping(path)
-    if problems:
-        raise ConfigError("; ".join(problems))
-    return raw

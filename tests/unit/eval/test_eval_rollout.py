@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from eval.cases import Case, make_cases
+from eval.case import Case
+from eval.cases import make_cases
 from eval.config import EvalConfig
 from eval.judging import judge
 from eval.rollout import BLANK, Reply, roll_out

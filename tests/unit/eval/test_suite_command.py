@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from eval import suite
 from eval.commands import suite as command
 from gatt.cli import CommandParser
 from gatt.errors import ConfigError, DataError, StoreError
@@ -33,7 +34,7 @@ def shipped(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "table30.yaml").write_text("about: Table 30\nturns: [1, 2]\n", encoding="utf-8")
     (folder / "plain.yaml").write_text("num_plain: 3\n", encoding="utf-8")
-    monkeypatch.setattr(command, "SUITES", folder)
+    monkeypatch.setattr(suite, "SUITES", folder)
     return folder
 
 
@@ -127,6 +128,6 @@ def test_show_of_anything_else_is_one_line(shipped, tmp_path):
 
 
 def test_no_shipped_suite_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "SUITES", tmp_path / "none")
+    monkeypatch.setattr(suite, "SUITES", tmp_path / "none")
     with pytest.raises(ConfigError, match=r"no suite 'x' \(shipped: none\), and no such file"):
         run("show", "x")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.cases import Case
+from eval.case import Case
 from eval.triggers import MOST_REPLIES, ORDINARY, find_triggers, own_replies
 from gatt.catalog import Catalog, load_catalog
 from gatt.instruction import Entry, VerifierSpec

@@ -1,0 +1,125 @@
+"""A case: a dialogue, an instruction, a probe, and what the user does besides talking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from eval.samples import Expected
+from gatt.dialogue import Dialogue
+from gatt.instruction import Instruction, Probe, VerifierSpec
+
+BLANK: Final = "…"
+"""Stands where there is no reply: messages must not be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What the user does at a turn besides talking, and what should happen."""
+
+    kind: str
+    """Such as `topic_jump`; see `eval/events.yaml`."""
+    text: str | None = None
+    """What the user says in place of the dialogue's message; None leaves the message."""
+    expect: Expected | None = None
+    """From this turn on; None leaves what was expected before."""
+    verifiers: tuple[VerifierSpec, ...] = ()
+    """What holds at this turn alone, on top of the instruction."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the event as JSON takes it."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "expect": self.expect,
+            "verifiers": [v.as_dict() for v in self.verifiers],
+        }
+
+
+@dataclass(frozen=True)
+class Case:
+    """One dialogue under one instruction (None: plain, for false triggers)."""
+
+    id: str
+    dialogue: Dialogue
+    instruction: Instruction | None
+    probe: Probe | None
+    events: Mapping[int, Event] = field(default_factory=dict)
+    """By turn, counted from 1."""
+    has_replies: bool = True
+    """Whether the dialogue's replies are somebody's; else they fill the places between its turns."""
+
+    @property
+    def split(self) -> str:
+        """The instruction's split; `none` without one."""
+        return self.instruction.split if self.instruction else "none"
+
+    @property
+    def family(self) -> str:
+        """The instruction's family; `plain` without one."""
+        return self.instruction.family if self.instruction else "plain"
+
+    @property
+    def num_turns(self) -> int:
+        """Number of user messages."""
+        return self.dialogue.num_turns
+
+    @property
+    def needs_own_history(self) -> bool:
+        """Whether the dialogue's replies do not answer what the user says here."""
+        return not self.has_replies or any(e.text is not None for e in self.events.values())
+
+    def user_turn(self, turn: int) -> str:
+        """Return what the user says at a turn, counted from 1."""
+        event = self.events.get(turn)
+        said = event.text if event else None
+        return self.dialogue.user_turns[turn - 1] if said is None else said
+
+    def reference(self, turn: int) -> str | None:
+        """Return the dialogue's own reply to a turn, None where nobody replied to this."""
+        event = self.events.get(turn)
+        if not self.has_replies or (event is not None and event.text is not None):
+            return None
+        own = self.dialogue.replies
+        return own[turn - 1] if turn <= len(own) else None
+
+    def expected(self, turn: int) -> Expected:
+        """Return whether the instruction holds at a turn, or the user has released the model.
+
+        At a turn whose event brings verifiers of its own these are what holds.
+        """
+        event = self.events.get(turn)
+        if event is not None and event.verifiers:
+            return "kept"
+        return self._told(turn)
+
+    def instruction_at(self, turn: int) -> Instruction | None:
+        """Return the instruction with all that holds at a turn as its verifiers.
+
+        Where the event of the turn releases from the instruction and brings
+        verifiers of its own, as in a rule that replaces another, the old ones must
+        not pass any more and the new ones must.
+        """
+        event = self.events.get(turn)
+        if self.instruction is None or event is None or not event.verifiers:
+            return self.instruction
+        held = self.instruction.verifiers
+        if self._told(turn) == "released" and held:
+            rules = [{"kind": v.kind, **v.params} for v in held]
+            held = (VerifierSpec("not", {"of": {"kind": "all", "of": rules}}),)
+        return replace(self.instruction, verifiers=(*held, *event.verifiers))
+
+    def _told(self, turn: int) -> Expected:
+        told = [e.expect for at, e in sorted(self.events.items()) if at <= turn and e.expect]
+        return told[-1] if told else "kept"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the case as JSON takes it: what a fingerprint is made of."""
+        return {
+            "id": self.id,
+            "dialogue": self.dialogue.as_dict(),
+            "instruction": self.instruction.as_dict() if self.instruction else None,
+            "probe": self.probe.as_dict() if self.probe else None,
+            "events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())},
+        }

@@ -1,0 +1,192 @@
+"""Case files: one case a line, written by hand or by `gatt suite import`.
+
+::
+
+    {"id": "tea-1", "user_turns": ["Hi!", "..."],
+     "instruction": {"text": "Always ...", "family": "behaviour", "verifiers": [{"kind": "terms", ...}]},
+     "probes": [{"question": "What ...?", "verifiers": [...]}],
+     "events": {"3": {"kind": "topic_jump", "text": "...", "expect": "kept"}}}
+
+`messages` in place of `user_turns` brings the replies of a dialogue along. Without
+`instruction` the case is a plain one. An instruction without verifiers is left to
+the judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from eval.case import BLANK, Case, Event
+from eval.events import parse_verifiers
+from eval.samples import CHOICES
+from gatt.dialogue import Dialogue, Message, parse_messages
+from gatt.errors import ConfigError, DataError
+from gatt.instruction import SPLITS, Instruction, Probe
+from gatt.nearest import did_you_mean
+from gatt.records import parsed_records
+
+DEFAULT_SPLIT: Final = "heldout_value"
+COVERED_BY: Final = ("rules", "judge", "not covered")
+
+_CASE_KEYS = ("id", "messages", "user_turns", "instruction", "probes", "events", "constraints")
+_INSTRUCTION_KEYS = ("text", "family", "value", "split", "verifiers")
+_EVENT_KEYS = ("kind", "text", "expect", "verifiers")
+_PROBE_KEYS = ("question", "verifiers")
+_CONSTRAINT_KEYS = ("id", "text", "by")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """The cases of a file, and what became of the constraints that they were made from."""
+
+    cases: tuple[Case, ...]
+    constraints: tuple[Mapping[str, str], ...]
+    """`id`, `text` and `by` of each, as importers write them; empty for files without."""
+
+
+def read_cases(path: Path) -> CaseFile:
+    """Return the cases of a JSONL file.
+
+    Raises:
+        DataError: with file and line: a missing or empty file, broken JSON, an
+            unknown key, a case that breaks its contract, or a repeated id.
+    """
+    cases: dict[str, Case] = {}
+    constraints: list[Mapping[str, str]] = []
+    for number, (case, named) in parsed_records(path, lambda n, raw: _parse(n, raw), is_whole=True):
+        if case.id in cases:
+            raise DataError(
+                f"{path} line {number}: id {case.id!r} stands there twice: expected unique ids"
+            )
+        cases[case.id] = case
+        constraints += named
+    if not cases:
+        raise DataError(f"{path}: no case in it: expected one JSON object a line")
+    return CaseFile(tuple(cases.values()), tuple(constraints))
+
+
+def _parse(number: int, raw: object) -> tuple[Case, list[Mapping[str, str]]]:
+    found = _object("a case", raw, _CASE_KEYS)
+    name = str(found.get("id", number))
+    # Row keys of the roll-outs hold the id between slashes.
+    if not name.strip() or "/" in name:
+        raise DataError(f"'id' is {name!r}: expected some text without '/'")
+    try:
+        return _case(name, found), _constraints(found.get("constraints", []))
+    except ConfigError as error:
+        raise DataError(str(error)) from None
+
+
+def _case(name: str, raw: Mapping[str, Any]) -> Case:
+    dialogue, has_replies = _dialogue(name, raw)
+    probes = _probes(raw.get("probes", []))
+    instruction = None
+    if raw.get("instruction") is not None:
+        instruction = _instruction(name, raw["instruction"], probes)
+    elif probes:
+        raise DataError("'probes' without 'instruction': expected what they ask for")
+    events = _events(raw.get("events", {}), dialogue.num_turns)
+    if instruction is None and any(e.verifiers or e.expect for e in events.values()):
+        raise DataError("'events' with 'expect' or 'verifiers' without 'instruction': expected one")
+    return Case(name, dialogue, instruction, probes[0] if probes else None, events, has_replies)
+
+
+def _dialogue(name: str, raw: Mapping[str, Any]) -> tuple[Dialogue, bool]:
+    if ("messages" in raw) == ("user_turns" in raw):
+        raise DataError("expected one of 'messages' and 'user_turns'")
+    if "messages" in raw:
+        dialogue = Dialogue(name, parse_messages(raw["messages"]))
+        if dialogue.has_system:
+            raise DataError("'messages' begin with a system message: expected it as 'instruction'")
+        return dialogue, len(dialogue.replies) > 0
+    turns = raw["user_turns"]
+    if not isinstance(turns, list) or not turns or not all(isinstance(t, str) for t in turns):
+        raise DataError(f"'user_turns' is {turns!r}: expected a list of texts")
+    messages = [m for turn in turns for m in (Message("user", turn), Message("assistant", BLANK))]
+    return Dialogue(name, tuple(messages[:-1])), False
+
+
+def _instruction(name: str, raw: object, probes: Sequence[Probe]) -> Instruction:
+    found = _object("'instruction'", raw, _INSTRUCTION_KEYS)
+    for key in ("text", "family"):
+        if not isinstance(found.get(key), str) or not found[key].strip():
+            raise DataError(f"'instruction.{key}' is {found.get(key)!r}: expected some text")
+    split = found.get("split", DEFAULT_SPLIT)
+    if split not in SPLITS:
+        raise DataError(f"'instruction.split' is {split!r}: expected one of {', '.join(SPLITS)}")
+    return Instruction(
+        id=f"{found['family']}.{found.get('value') or name}",
+        text=found["text"],
+        wording="verbose",
+        entries=(str(found.get("value") or name),),
+        families=(found["family"],),
+        split=split,
+        verifiers=parse_verifiers("'instruction'", found.get("verifiers", [])),
+        probes=tuple(probes),
+    )
+
+
+def _probes(raw: object) -> list[Probe]:
+    if not isinstance(raw, list):
+        raise DataError(f"'probes' is {type(raw).__name__}: expected a list")
+    probes = []
+    for number, item in enumerate(raw, start=1):
+        found = _object(f"probe {number}", item, _PROBE_KEYS)
+        if not isinstance(found.get("question"), str) or not found["question"].strip():
+            raise DataError(
+                f"probe {number}: 'question' is {found.get('question')!r}: expected some text"
+            )
+        verifiers = parse_verifiers(f"probe {number}", found.get("verifiers", []))
+        probes.append(Probe(found["question"], verifiers))
+    return probes
+
+
+def _events(raw: object, num_turns: int) -> dict[int, Event]:
+    events = {}
+    for turn, item in _object("'events'", raw, None).items():
+        if not str(turn).isdecimal() or not 1 <= int(turn) <= num_turns:
+            raise DataError(f"event at turn {turn!r}: expected a turn from 1 to {num_turns}")
+        where = f"event at turn {turn}"
+        found = _object(where, item, _EVENT_KEYS)
+        kind, text, expect = found.get("kind"), found.get("text"), found.get("expect")
+        if not isinstance(kind, str) or not kind.strip():
+            raise DataError(f"{where}: 'kind' is {kind!r}: expected a name such as topic_jump")
+        if text is not None and (not isinstance(text, str) or not text.strip()):
+            raise DataError(f"{where}: 'text' is {text!r}: expected what the user says, or null")
+        if expect is not None and expect not in CHOICES["expected"]:
+            raise DataError(
+                f"{where}: 'expect' is {expect!r}: expected null or one of {', '.join(CHOICES['expected'])}"
+            )
+        events[int(turn)] = Event(
+            kind, text, expect, parse_verifiers(where, found.get("verifiers", []))
+        )
+    return events
+
+
+def _constraints(raw: object) -> list[Mapping[str, str]]:
+    if not isinstance(raw, list):
+        raise DataError(f"'constraints' is {type(raw).__name__}: expected a list")
+    found: list[Mapping[str, str]] = []
+    for number, item in enumerate(raw, start=1):
+        constraint = _object(f"constraint {number}", item, _CONSTRAINT_KEYS)
+        if constraint.get("by") not in COVERED_BY:
+            raise DataError(
+                f"constraint {number}: 'by' is {constraint.get('by')!r}: expected one of "
+                f"{', '.join(COVERED_BY)}"
+            )
+        found.append({key: str(constraint.get(key, "")) for key in _CONSTRAINT_KEYS})
+    return found
+
+
+def _object(where: str, raw: object, known: Sequence[str] | None) -> Mapping[str, Any]:
+    if not isinstance(raw, Mapping):
+        raise DataError(f"{where}: found {type(raw).__name__}: expected an object")
+    for key in raw:
+        if known is not None and key not in known:
+            raise DataError(
+                f"{where}: unknown key {key!r}{did_you_mean(key, known)} (known: {', '.join(known)})"
+            )
+    return raw

@@ -1,0 +1,103 @@
+"""What an evaluation works on: cases of a case file, or of a source and a catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from eval.case import Case
+from eval.case_file import read_cases
+from eval.cases import add_events, make_cases
+from eval.config import EvalConfig
+from eval.long_dialogues import join_dialogues, parts_of
+from eval.rollout import last_turn
+from gatt.catalog import Catalog
+from gatt.dialogue import Dialogue
+from gatt.errors import DataError
+from gatt.generation.base import Engine
+from gatt.sources import SourceReport
+from gatt.sources.answered import answered_questions
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The cases, and where they come from."""
+
+    cases: tuple[Case, ...]
+    dialogues: tuple[Dialogue, ...]
+    """All of the source, used or not; of a case file those of its cases that have replies."""
+    parts: tuple[Dialogue, ...]
+    """The dialogues that those of the cases consist of: what no adapter must have been trained on."""
+    source: dict[str, object]
+    """The account that `results.json` holds."""
+    constraints: tuple[Mapping[str, str], ...] = ()
+    """What became of the constraints of a benchmark that was imported."""
+
+
+def load_inputs(
+    config: EvalConfig, catalog: Catalog, engine: Callable[[], Engine], model_weights: str
+) -> Inputs:
+    """Return what the configuration asks for.
+
+    Args:
+        config: of the evaluation.
+        catalog: the instructions.
+        engine: makes the engine if dialogues have to be answered first.
+        model_weights: digest of its weights.
+
+    Raises:
+        CatalogError: no instruction can be drawn.
+        ConfigError: a source that cannot be had, or an unknown kind of event.
+        DataError: no dialogue or too few, a broken case file, or one that cannot be
+            read with the configured histories.
+    """
+    if config.cases:
+        return _of_file(config)
+    dialogues, report = _dialogues(config, engine, model_weights)
+    joined = join_dialogues(dialogues, config.num_turns) if config.num_turns else {}
+    if joined:
+        dialogues = [long.dialogue for long in joined.values()]
+    cases = add_events(config, make_cases(config, catalog, dialogues), joined)
+    used = {case.dialogue.id: case.dialogue for case in cases}
+    parts = tuple(part for d in used.values() for part in parts_of(d, joined))
+    return Inputs(tuple(cases), tuple(dialogues), parts, report.as_dict())
+
+
+def _of_file(config: EvalConfig) -> Inputs:
+    path: Any = config.cases
+    found = read_cases(path)
+    bound = [case.id for case in found.cases if case.needs_own_history]
+    if bound and set(config.histories) != {"own"}:
+        raise DataError(
+            f"{path}: case {bound[0]!r} has no replies that answer what the user says: expected histories "
+            f"[own], found {list(config.histories)}"
+        )
+    if not any(last_turn(case, config) for case in found.cases):
+        longest = max(case.num_turns for case in found.cases)
+        raise DataError(
+            f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
+        )
+    dialogues = tuple(case.dialogue for case in found.cases)
+    own = tuple(case.dialogue for case in found.cases if case.has_replies)
+    source: dict[str, object] = {"source": path.name, "num_read": len(dialogues)}
+    return Inputs(found.cases, own, dialogues, source, found.constraints)
+
+
+def _dialogues(
+    config: EvalConfig, engine: Callable[[], Engine], model_weights: str
+) -> tuple[list[Dialogue], SourceReport]:
+    """Return the dialogues of the source; `questions` are answered by the base model and kept."""
+    if config.source.name != "questions":
+        return config.source.load(config.part)
+    source = replace(
+        config.source, num=config.source.num or max(config.num_dialogues, config.num_plain)
+    )
+    return answered_questions(
+        source.request(),
+        config.part,
+        engine,
+        config.sampling.params(config.seed),
+        config.output_dir / "dialogues.jsonl",
+        f"{config.engine.model} {model_weights}",
+    )

@@ -1,0 +1,111 @@
+"""The suites that are shipped, and how one stands under a user's configuration."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from eval.config import EvalConfig
+from eval.inputs import load_inputs
+from eval.suite import read_suite, shipped_suites
+from gatt.config import load_config
+from gatt.errors import ConfigError
+from gatt.partition import Part
+from gatt.run import load_run
+from gatt.source_config import SourceConfig
+
+_LOAD = SourceConfig.load
+OUT = ("output_dir=out", "arms=[base]")
+NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "table30")
+
+
+def test_the_suites_of_the_project_are_there_with_what_they_are_about() -> None:
+    assert tuple(shipped_suites()) == NAMES
+    for path in shipped_suites().values():
+        assert read_suite(path)["about"].endswith(".") or "?" in read_suite(path)["about"]
+
+
+@pytest.fixture
+def _dialogues_are_read_once(monkeypatch) -> None:
+    monkeypatch.setattr(SourceConfig, "load", _load)
+
+
+@cache
+def _load(source: SourceConfig, part: Part | None):
+    return _LOAD(source, part)
+
+
+@pytest.mark.usefixtures("_dialogues_are_read_once")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_suite_gives_its_cases(name) -> None:
+    config = load_config(EvalConfig, None, [*OUT, f"suite={name}"])
+    cases = load_inputs(config, config.instructions.load(), pytest.fail, "").cases
+    assert len({c.id for c in cases}) == len(cases)
+    assert all(c.num_turns >= max(config.turns) for c in cases) or name == "custom"
+    if name == "none":
+        assert len(cases) == 64
+        assert all(c.instruction is None for c in cases)
+        return
+    families = {c.family for c in cases if c.instruction}
+    expected = {
+        "table30": {"hobby", "figure"},
+        "behaviour": {"hobby", "figure", "language", "persona", "behaviour"},
+        "combined": {"combined"},
+        "custom": {"behaviour", "format"},
+        "heldout": {"format"},
+        "distract": {"language"},
+    }[name]
+    assert expected <= families
+    if name in ("table30", "combined"):
+        assert families == expected
+    if name == "combined":
+        assert {len(c.instruction.entries) for c in cases if c.instruction} == {2, 3}
+    if name == "table30":
+        assert {c.num_turns for c in cases} == {40}
+        assert all(c.probe for c in cases)
+    if name == "heldout":
+        assert {c.split for c in cases} == {"heldout_value", "heldout_family"}
+
+
+def test_a_users_values_stand_above_those_of_the_suite(tmp_path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "suite: behaviour\noutput_dir: out\narms: [base]\nnum_dialogues: 2\nsource: {seed: 7}\n",
+        encoding="utf-8",
+    )
+    config = load_config(EvalConfig, path)
+    assert (config.num_dialogues, config.source.seed, config.source.min_turns) == (2, 7, 20)
+    assert config.turns == load_config(EvalConfig, None, [*OUT, "suite=behaviour"]).turns
+    assert load_config(EvalConfig, path, ["turns=[1]"]).turns == (1,)
+    assert load_config(EvalConfig, path, ["suite=none"]).num_plain == 64
+
+
+def test_a_suite_can_be_named_in_a_run_file(tmp_path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("output_dir: r\neval: {suite: distract, output_dir: '{run}', arms: [base]}\n")
+    (stage,) = load_run(path).stages
+    assert stage.config.event_turns == (4, 8, 12, 16)
+    assert load_run(path, ["eval.suite=none"]).stages[0].config.event_turns == ()
+
+
+def test_paths_in_a_suite_are_meant_from_its_folder(tmp_path) -> None:
+    (tmp_path / "own.yaml").write_text("cases: own.jsonl\nhistories: [own]\n", encoding="utf-8")
+    config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
+    assert config.cases == tmp_path / "own.jsonl"
+
+
+def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -> None:
+    (tmp_path / "bad.yaml").write_text("adapters: {gatt: x}\nturns: [1]\n", encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"bad\.yaml: key 'adapters' in a suite: give it in your own"
+    ):
+        load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'bad.yaml'}"])
+    with pytest.raises(ConfigError, match=r"no suite 'distrct', did you mean 'distract'\?"):
+        load_config(EvalConfig, None, [*OUT, "suite=distrct"])
+    (tmp_path / "typo.yaml").write_text("turms: [1]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"unknown key 'turms', did you mean 'turns'\?"):
+        load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'typo.yaml'}"])
+    (tmp_path / "number.yaml").write_text("suite: 3\noutput_dir: out\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"'suite' is 3 \(int\): expected"):
+        load_config(EvalConfig, tmp_path / "number.yaml")
