@@ -21,9 +21,9 @@ _LANGUAGE = (
     r"|chinese|mandarin|japanese|korean|vietnamese|indonesian|latin)"
 )
 _TOLD = (
-    r"(?:\bi(?:'m| am| was|'ve been| have been) (?:also |always |now |just |only |apparently )?"
+    r"\b(?:i(?:'m| am| was|'ve been| have been) (?:also |always |now |just |only |apparently )?"
     r"(?:told|asked|supposed|required|programmed|instructed|prompted|meant|expected|ordered"
-    r"|designed)|(?<!do )\b(?:you|they|the user)(?:'ve| have| had|'d)? (?:just )?(?:asked|told"
+    r"|designed)|(?:you(?<!\bdo you)|they|the user)(?:'ve| have| had|'d)? (?:just )?(?:asked|told"
     r"|instructed|ordered|want|wanted|would like|prompted) me)"
 )
 _WILL = (
@@ -52,13 +52,14 @@ _REPLY = r"(?:(?:short|brief|quick|simple|concise|one-sentence|single-sentence|p
 
 ENGLISH = (
     # "As you asked" and "as instructed", but not "as you asked me yesterday" nor "I did as told".
-    r"(?<!\bdid )(?<!\bdo )(?<!\bdone )(?<!\bdoes )(?<!\bit )(?<!\bdoing )"
-    r"\bas (?:you(?:'ve| have)? |i was |i am |per your )?(?:asked|requested|instructed|told|request)"
+    r"\bas(?<!\bdid as)(?<!\bdo as)(?<!\bdone as)(?<!\bdoes as)(?<!\bit as)(?<!\bdoing as)"
+    r" (?:you(?:'ve| have)? |i was |i am |per your )?(?:asked|requested|instructed|told|request)"
     r"(?: to| for)?(?=[,.:;!)\n]|$)",
     r"\b(?:as )?per (?:your|my) (?:request|instructions?|prompt|guidelines)\b",
     # "I built it per the instructions" has no pause before it and no "I" behind it.
-    r"(?:^|[,.!?;:\n] ?)(?:but |and |so )?(?:as )?per (?:the|these|those) (?:instructions?|prompt"
-    r"|guidelines|rules)\b(?! (?:on|for|from|of|in|that came)\b)",
+    r"\b(?<![\w'] )(?:as )?per (?:the|these|those) (?:instructions?|prompt|guidelines|rules)\b"
+    r"(?! (?:on|for|from|of|in|that came)\b)",
+    r"\binto (?:my|this|each|every) (?:answer|reply|response|message)\b",
     rf"{_TOLD} to {_ADVERBS}{_SPEAK}",
     rf"{_TOLD} to {_ADVERBS}(?:speak|answer|reply|respond|write|stay|remain) {_MANNER}\b",
     rf"{_WILL} {_ADVERBS}(?:be )?{_SPEAK}",
@@ -148,9 +149,14 @@ _BEFORE_SUBJECT = _any_of(
 """Talk about the instruction if its subject follows in the same sentence."""
 
 # "I shall be in the forest" and "I was asked to be at the palace" are about places.
-_BEFORE_ROLE = re.compile(
-    rf"(?:{_TOLD} to|{_WILL}) {_ADVERBS}(?:be )?{_ROLE}"
-    rf"|{_TOLD} to {_ADVERBS}be\b(?! (?:in|at|on|from|near|with)\b)"
+_BEFORE_ROLE = _any_of(
+    (
+        rf"{_TOLD} to {_ADVERBS}(?:be )?{_ROLE}",
+        rf"{_WILL} {_ADVERBS}(?:be )?{_ROLE}",
+        rf"{_TOLD} to {_ADVERBS}be\b(?! (?:in|at|on|from|near|with)\b)",
+        r"\bi (?:should|almost forgot to|nearly forgot to) (?:mention|bring up)\b(?! (?:that|i|my)\b)",
+        r"\bmy (?:role|character|task)(?: here)? is\b(?! (?:in|at|on|from)\b)",
+    )
 )
 """Talk about the instruction if what it tells to be follows at once."""
 
