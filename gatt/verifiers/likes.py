@@ -19,7 +19,8 @@ _DENIES = re.compile(
     r"|cannot|can't|won't|never|no longer|not|nothing(?! like| beats| better)|no|hate|dislike"
     r"|despise|avoid|stopped|quit|gave up|given up"
     r"|rather (?:[\w'-]+ ){1,4}than|anything (?:but|than)"
-    r"|prefer (?!to\b|going to\b)(?:[\w'-]+ ){1,4}(?:to|over)|sick of|tired of|bored (?:by|with|of)|neither|nor)(?!,)"
+    r"|prefer (?!to\b|going to\b)(?:[\w'-]+ ){1,4}(?:to|over)"
+    r"|sick of|tired of|bored (?:by|with|of)|neither|nor)(?!,)"
     r"(?: (?!(?:but|and|so|only|just|because|until|than|without|help|wait|stop|miss|forget)\b)"
     r"[\w'-]+){0,5} $"
 )

@@ -181,6 +181,7 @@ def test_the_embedded_encoder_tells_answers_from_those_to_other_questions() -> N
         done = with_completion(samples, least=least)
         return sum(s.completion.status == "fail" for s in done if s.completion)
 
-    assert num_fails(own, LEAST) == 0
+    assert num_fails(own, 0.1) == 0
+    assert num_fails(others, LEAST) >= 1
     assert num_fails(own, 0.25) + 3 <= num_fails(others, 0.25)
     assert with_completion([*own, *others]) == with_completion([*own, *others])
