@@ -43,6 +43,9 @@ def vacuous_curves(samples: Iterable[Sample], pool: Sequence[Entry]) -> list[Cur
                 finish="stop",
                 status=status,
                 verdicts=verdicts,
+                loose=None,
+                completion=None,
+                judge=None,
             )
         )
     return curves(judged, {name: METRICS[metric] for metric, name in VACUOUS.items()})

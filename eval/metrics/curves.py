@@ -33,7 +33,6 @@ METRICS: Mapping[str, Metric] = {
 
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",
-    "task_completion": "vacuous_task_completion",
     "false_trigger": "vacuous_false_trigger",
 }
 """Metric -> the same of the dialogue's own replies, which nobody wrote under the instruction."""
