@@ -7,6 +7,8 @@ DEMO_CONFIG ?= configs/demo.yaml
 TORCH_FLAGS ?=
 # More words for pytest, such as `-m "not integration"` or `-k comb`.
 TEST_ARGS ?=
+# Processes that share the test files, with a thread each.
+TEST_WORKERS ?= 2
 
 SPELLED := gatt data_synth eval scripts tests configs .ci Makefile pyproject.toml $(wildcard *.md)
 BIN := $(VENV)/bin
@@ -37,7 +39,7 @@ demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (
 
 test: $(INSTALLED) ## Check the catalogue and run all tests
 	$(BIN)/gatt catalog check
-	$(BIN)/python -m pytest -q $(TEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_WORKERS) --dist loadfile $(TEST_ARGS)
 
 lint: $(INSTALLED) ## Check form, types, import directions and spelling
 	$(BIN)/ruff format --check .
