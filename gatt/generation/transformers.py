@@ -29,6 +29,7 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream
 from gatt.generation.kept_prefixes import KeptPrefixes
+from gatt.generation.packed_linear import PackedLinears
 from gatt.generation.prefix_attention import (
     AppendStep,
     RowStep,
@@ -100,6 +101,7 @@ class TransformersEngine:
         self.max_rows = max_rows
         self.max_cache_tokens = max_cache_tokens
         self.kept = KeptPrefixes(max_kept_tokens)
+        self._linears = PackedLinears(self.model)
         self.on_progress = on_progress
         self.counters = EngineCounters()
         self.stop_ids = stop_token_ids(self.tokenizer)
@@ -142,7 +144,7 @@ class TransformersEngine:
             if params.temperature:
                 row.uniform = uniform_stream(params.seed, request.key, params.max_new_tokens)
             rows.append(row)
-        with torch.inference_mode(), self._adapter(adapter):
+        with torch.inference_mode(), self._adapter(adapter), self._linears.installed():
             for done in self._answered(rows, params, adapter):
                 for row in done:
                     results[row.index] = self._finish(row)
