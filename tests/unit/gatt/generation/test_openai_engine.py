@@ -163,12 +163,13 @@ def test_a_prompt_that_cannot_be_answered_gets_an_empty_reply(answer: Answer, fi
 
 
 def test_no_request_comes_before_the_server_says_so() -> None:
-    with FaultyServer(first("429 seconds"), retry_after=0.4) as server:
-        engine = engine_for(server, max_concurrency=2, max_wait_seconds=1.0)
+    with FaultyServer(first("429 seconds"), retry_after=1.2) as server:
+        engine = engine_for(server, max_concurrency=2, max_wait_seconds=2.0)
         asked = [request(str(n)) for n in range(4)]
         assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
     refused_at = server.asked[0].at
-    early = [a.at - refused_at for a in server.asked if 0.1 < a.at - refused_at < 0.35]
+    # What was under way when the server said so may come a little later on a busy machine.
+    early = [a.at - refused_at for a in server.asked if 0.6 < a.at - refused_at < 1.15]
     assert not early
 
 
