@@ -100,6 +100,27 @@ def with_completion(
     ]
 
 
+def with_completion_again(samples: Sequence[Sample], earlier: Iterable[Sample]) -> list[Sample]:
+    """Return `with_completion(samples)`, with what was measured before of the same texts.
+
+    Args:
+        samples: of a run.
+        earlier: of the same run, such as those of a `samples.jsonl`.
+    """
+    known = {s.key: s for s in earlier if s.completion and s.completion.verifier == COMPLETION}
+    found = [_measured(sample, known.get(sample.key)) for sample in samples]
+    new = iter(with_completion([s for s, old in zip(samples, found, strict=True) if old is None]))
+    return [next(new) if old is None else old for old in found]
+
+
+def _measured(sample: Sample, earlier: Sample | None) -> Sample | None:
+    """Return the sample with what was measured before, None if that was of something else."""
+    if earlier is None or earlier.completion is None or earlier.completion.version != VERSION:
+        return None
+    texts = [(s.reply, s.reference, s.user, s.finish, s.instruction) for s in (sample, earlier)]
+    return replace(sample, completion=earlier.completion) if texts[0] == texts[1] else None
+
+
 def unmeasured_reason() -> str | None:
     """Return why `with_completion` measures nothing here, None if it does."""
     if has_embedded_encoder():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.case import Case
-from eval.completion import unmeasured_reason, with_completion
+from eval.completion import unmeasured_reason, with_completion_again
 from eval.config import REMINDER, EvalConfig
 from eval.inputs import Inputs
 from eval.judge.agreement import Agreement, agreement
@@ -24,7 +24,7 @@ from eval.metrics.summaries import summaries
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
 from eval.rollout_rows import row_keys, total_tokens
-from eval.samples import Sample
+from eval.samples import Sample, read_samples
 from eval.triggers import Triggers
 from eval.vacuous import vacuous_curves
 from gatt.config import config_dict
@@ -87,7 +87,8 @@ def close(
     samples = [Sample.from_dict(raw) for row in rows for raw in row["samples"]]
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
-        samples = with_completion(samples)
+        path = config.output_dir / SAMPLES_FILE
+        samples = with_completion_again(samples, read_samples(path) if path.exists() else ())
     agreements: list[Agreement] = []
     if config.judge:
         verdicts = judge_samples(

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from eval import completion
-from eval.completion import LEAST, VERSION, unmeasured_reason, with_completion
+from eval.completion import (
+    LEAST,
+    VERSION,
+    unmeasured_reason,
+    with_completion,
+    with_completion_again,
+)
 from eval.metrics.task_completion import task_completion
 from eval.samples import Sample
 from gatt import sentence_similarity
@@ -185,3 +191,25 @@ def test_the_embedded_encoder_tells_answers_from_those_to_other_questions() -> N
     assert num_fails(others, LEAST) >= 1
     assert num_fails(own, 0.25) + 3 <= num_fails(others, 0.25)
     assert with_completion([*own, *others]) == with_completion([*own, *others])
+
+
+def test_what_was_measured_before_is_not_measured_again(monkeypatch) -> None:
+    encoder = TopicEncoder()
+    monkeypatch.setattr(completion, "embedded_encoder", lambda: encoder)
+    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
+    same = sample(reply="Some weather we have.", turn=1, **WHERE)
+    other = sample(reply="I went shopping.", turn=2, **WHERE)
+    first = with_completion_again([same, other], ())
+    assert [s.completion and s.completion.status for s in first] == ["pass", "fail"]
+    encoder.calls.clear()
+    changed = replace(other, reply="A football match, they say.")
+    found = with_completion_again([same, changed], first)
+    assert found[0] == first[0]
+    assert found[1].completion
+    assert found[1].completion.status == "pass"
+    assert same.reply not in [text for call in encoder.calls for text in call]
+    encoder.calls.clear()
+    assert with_completion_again([same, other], first) == first
+    assert not any(encoder.calls)
+    judged = replace(first[0], completion=Verdict("fail", "x", "judge", 1))
+    assert with_completion_again([same], [judged]) == first[:1]
