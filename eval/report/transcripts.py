@@ -122,7 +122,7 @@ class Transcripts:
                 turn=sample.turn,
                 is_probe=sample.kind == "probe",
                 event=-1 if sample.event is None else self._events.add(sample.event),
-                status=STATUS_LETTERS[sample.status],
+                status=_letter(sample.status, sample),
                 mark=_mark(sample),
                 offset=self._spool.tell(),
             )
@@ -140,7 +140,7 @@ class Transcripts:
         if sample.finish != "stop":
             row["f"] = sample.finish
         if sample.verdicts:
-            row["v"] = [self._verdict(v) for v in sample.verdicts]
+            row["v"] = [[_letter(v.status, sample), *self._verdict(v)[1:]] for v in sample.verdicts]
         if sample.loose not in (None, sample.status):
             row["l"] = sample.loose
         if sample.expected != "kept":
@@ -254,6 +254,12 @@ class Transcripts:
                 self._planned[-1].append(members)
                 room -= sum(m.num_bytes for m in members)
         return self._planned
+
+
+def _letter(status: str, sample: Sample) -> str:
+    """Return how well a reply did: where no instruction was given, a pass is a false trigger."""
+    letter = STATUS_LETTERS[status]
+    return letter if sample.instruction else {"p": "f", "f": "p"}.get(letter, letter)
 
 
 def _mark(sample: Sample) -> int:

@@ -2,6 +2,7 @@
 
 const GLYPHS = { p: "✓", f: "✗", u: "?" };
 const WORDS = { p: "pass", f: "fail", u: "undecided" };
+const PLAIN_WORDS = { p: "no false trigger", f: "false trigger", u: "undecided" };
 const FINISHES = {
   length: "cut at the length limit",
   context_limit: "no room left in the context",
@@ -49,7 +50,7 @@ function reply(transcript, number, { texts, rows }, hasName) {
   const node = element("div", `reply ${WORDS[status]}`);
   const head = element("p", "said");
   if (hasName) head.append(element("b", `name arm-${transcript.arm % 8}`, transcript.armName), " ");
-  head.append(element("b", "verdict", `${GLYPHS[status]} ${WORDS[status]}`));
+  head.append(element("b", "verdict", `${GLYPHS[status]} ${(transcript.instruction ? WORDS : PLAIN_WORDS)[status]}`));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
   if (row.l) head.append(`, ${row.l} if read leniently`);
   node.append(head, message(texts[row.r], row.v));

@@ -20,14 +20,19 @@ FRENCH = "t-chat-0412-language-french-reference"
 Open = Callable[..., Any]
 
 
+def did_well(sample: Sample) -> str:
+    swapped = {"pass": "fail", "fail": "pass"}
+    return sample.status if sample.instruction else swapped.get(sample.status, sample.status)
+
+
 def judged(sample: Sample, verdict: str) -> bool:
-    """Return whether the filter of that name means the reply."""
+    """Return whether the filter of that name means the reply; unasked for, a pass is a fail."""
     judge = sample.judge.status if sample.judge else "undecided"
     return {
         "judge": "undecided" not in (judge, sample.status) and judge != sample.status,
         "task": sample.completion is not None and sample.completion.status == "fail",
         "loose": sample.loose not in (None, sample.status),
-    }.get(verdict, sample.status == verdict)
+    }.get(verdict, did_well(sample) == verdict)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +196,18 @@ def test_replies_are_coloured_by_verdict_and_their_evidence_marked(open_page: Op
     }
     assert colours["pass"] != colours["fail"]
     assert first.locator(".verdicts").inner_text().startswith("✗ terms v1 found it")
+
+
+def test_a_reply_without_an_instruction_does_well_where_it_triggers_nothing(
+    open_page: Open, made_samples: list[Sample]
+) -> None:
+    plain = [s for s in made_samples if s.dialogue == "plain-00" and s.arm == "gatt"]
+    assert {s.status for s in plain} == {"fail"}
+    page = open_page("#t-plain-00-reference-gatt")
+    card = opened_card(page, "t-plain-00-reference-gatt")
+    assert card.locator(".tally").inner_text() == "5/5"
+    assert card.locator(".reply.pass").count() == len(plain)
+    assert card.locator(".reply .verdict").first.inner_text() == "✓ no false trigger"
 
 
 def test_a_hostile_reply_is_text(open_page: Open) -> None:

@@ -51,6 +51,13 @@ def test_every_reply_is_found_where_the_index_says() -> None:
     expected = {
         (s.dialogue, s.arm, s.turn, s.kind == "probe"): (s.user, s.reply, s.status[0], s.event)
         for s in made
+        if s.instruction
+    }
+    # Where nobody gave an instruction, to follow none is right.
+    expected |= {
+        (s.dialogue, s.arm, s.turn, False): (s.user, s.reply, "p", None)
+        for s in made
+        if not s.instruction
     }
     found = {}
     for t in rows(index):
