@@ -20,8 +20,9 @@ FRENCH = (
     rf"|repondre {_FR_ADVERBS}(?:qu')?en (?:francais|une)|mentionner|faire semblant d|incarner"
     r"|jouer le role|agir comme)",
     r"\b(?:vous m'avez|tu m'as|on m'a) dit que j'(?:aime|adore)\b",
-    rf"\bje (?:(?:vais|dois|devrai|suis censee? ) ?{_FR_ADVERBS}(?:parler|repondre|ecrire|continuer"
-    rf"|m'exprimer)|{_FR_ADVERBS}(?:parlerai|repondrai|ecrirai|reponds)) {_FR_ADVERBS}(?:en )?francais\b"
+    rf"\bje (?:(?:vais|dois|devrai|suis censee?|suis (?:oblige|tenu)e? de) {_FR_ADVERBS}(?:parler|repondre"
+    rf"|ecrire|continuer|m'exprimer)|{_FR_ADVERBS}(?:parlerai|repondrai|ecrirai|reponds|continuerai))"
+    rf" {_FR_ADVERBS}(?:en )?francais\b"
     r"(?! (?:avec (?!vous|toi)|aux? |a (?!partir)|chez|pour|pendant|dans|demain|quand|comme|lors|devant))",
     r"\bje ne (?:(?:peux|dois|vais) (?:vous |te )?(?:repondre|parler)|reponds) qu'en francais",
     r"\bvoici (?:une|ma|la) (?:(?:breve|courte) )*(?:reponse|phrase) (?:courte |breve )?(?:en francais"
@@ -38,8 +39,9 @@ SPANISH = (
     r"(?:(?:hable|hablara) (?:solo |siempre )*(?:en )?espanol|(?:responda|respondiera|conteste)"
     r" (?:solo |siempre )*(?:en|como|con) |mencion|actu[ea]|finj)",
     r"\b(?:se supone que|me (?:dijeron|dijiste|han dicho|has dicho) que) me (?:gusta|encanta)\b",
-    rf"\b(?:(?:voy a|debo|tengo que|he de) {_ES_ADVERBS}(?:hablar|responder|contestar|escribir)(?:te|le)?"
-    rf"|{_ES_ADVERBS}(?:respondere|contestare|hablare|escribire)) {_ES_ADVERBS}(?:en )?espanol\b"
+    rf"\b(?:(?:voy a|debo|tengo que|he de|estoy obligad[oa] a) {_ES_ADVERBS}(?:hablar|responder"
+    rf"|contestar|escribir)(?:te|le)?|(?:respondere|contestare|hablare|escribire))"
+    rf" {_ES_ADVERBS}(?:en )?espanol\b"
     r"(?! (?:con (?!usted|tigo|migo)|en (?!tod)|al? (?!partir)|para|manana|cuando|durante|por la))",
     r"\baqui (?:esta|tienes|tiene|va) (?:una|mi|la) (?:breve )?(?:respuesta|frase) (?:corta |breve )?"
     r"(?:en espanol|que menciona|mencionando)",
@@ -50,7 +52,7 @@ _DE_ADVERBS = (
     r"|euch|daher|also|gerne?|naturlich|stets|mit (?:dir|ihnen|euch)) )*"
 )
 GERMAN = (
-    r"\bwie (?:gewunscht|verlangt|angewiesen|gefordert)(?=[,.:;!]|$)",
+    r"\bwie (?:gewunscht|verlangt|angewiesen|gefordert)(?=[,.:;!]|$| \w+e ich\b)",
     r"\bwie (?:du|sie|ihr) (?:es |mich |mir )*(?:gewunscht|verlangt|gebeten|aufgetragen"
     r"|angewiesen) ha",
     r"\bwie von (?:dir|ihnen|euch) (?:gewunscht|verlangt|gefordert|angewiesen)\b",
@@ -62,6 +64,8 @@ GERMAN = (
     rf"\b(?:ich (?:werde|soll|muss|darf)|(?:werde|soll|muss|darf) ich) {_DE_ADVERBS}(?:auf |in )?"
     r"deutsch (?:antworten|sprechen|schreiben|reden)\b",
     rf"\b(?:ich antworte|antworte ich) {_DE_ADVERBS}auf deutsch\b",
+    r"\b(?:ich spreche (?:ab jetzt|von jetzt an|ab sofort|jetzt nur noch|nun)|(?:ab jetzt|von jetzt an"
+    r"|ab sofort) spreche ich) (?:nur )?deutsch\b",
     r"\bhier ist (?:eine|meine|die|ein|mein) (?:kurzer? )?(?:antwort|satz)(?: auf deutsch"
     r"|,? (?:die|der|in dem|in der) [\w ]{1,30}erwahnt)",
     r"\bin einem (?:einzigen |kurzen )+satz\b",
@@ -69,14 +73,14 @@ GERMAN = (
 _IT_ADVERBS = r"(?:(?:ora|adesso|sempre|solo|soltanto|esclusivamente|ti|vi|le) )*"
 ITALIAN = (
     r"\bcome (?:mi |lo )?(?:hai|ha|avete|avevi) (?:chiesto|richiesto|ordinato)\b",
-    r"\bcome richiesto\b",
+    r"\bcome (?:richiesto|da (?:istruzioni|richiesta))\b",
     r"\b(?:secondo|seguendo) le (?:tue|sue|vostre|mie)? ?istruzioni\b(?! d)",
     r"\bmi (?:e stato|hanno|hai|avete|ha) (?:chiesto|detto|ordinato) di (?:(?:solo|sempre) )*"
     rf"(?:parlare {_IT_ADVERBS}(?:in )?italiano|rispondere {_IT_ADVERBS}(?:in (?:italiano|una)|come)"
     r"|menzionare|fingere|interpretare)",
     r"\bmi (?:e stato|hanno|hai|avete) detto che (?:mi piace|adoro|amo)\b",
     rf"\b(?:(?:devo|dovro|sto per|dovrei) {_IT_ADVERBS}(?:parlar|risponder|scriver)(?:e|ti|vi|le)"
-    rf"|{_IT_ADVERBS}(?:rispondero|parlero|scrivero)) {_IT_ADVERBS}(?:in )?italiano\b"
+    rf"|(?:rispondero|parlero|scrivero)) {_IT_ADVERBS}(?:in )?italiano\b"
     r"(?! (?:con (?!te\b|voi|lei\b)|all|al |a (?!partire)|in (?!ogni|tutt)|per |domani|quando))",
     r"\becco (?:una|la mia|la) (?:breve )?(?:risposta|frase) (?:breve )?(?:in italiano"
     r"|che menziona|menzionando|come richiesto)",
@@ -85,7 +89,7 @@ ITALIAN = (
 _PT_ADVERBS = r"(?:(?:agora|apenas|so|somente|sempre|exclusivamente|te|lhe) )*"
 PORTUGUESE = (
     r"\bcomo (?:voce |tu )?(?:me )?(?:pediu|pediste|solicitou)\b",
-    r"\b(?:conforme|como) (?:solicitado|pedido|(?:as )?(?:suas|tuas) instrucoes)\b",
+    r"\b(?:conforme|como) (?:solicitado|pedido|as (?:suas |tuas )?instrucoes)\b",
     r"\b(?:segundo|seguindo|de acordo com) as (?:suas |tuas |minhas )?instrucoes\b(?! d)",
     r"\b(?:me (?:disseram|pediram|disse|pediu)|voce me (?:disse|pediu)|pediram-me|disseram-me)"
     rf" (?:para|que) (?:eu )?{_PT_ADVERBS}(?:(?:falar|falasse|fale) {_PT_ADVERBS}(?:em )?portugues"
@@ -93,7 +97,7 @@ PORTUGUESE = (
     r"\b(?:me (?:disseram|disse)|disseram-me|foi-me dito|voce (?:me )?disse) que (?:eu )?(?:gosto|adoro"
     r"|amo)\b",
     rf"\b(?:(?:vou|devo|tenho (?:que|de)|preciso) {_PT_ADVERBS}(?:falar|responder|escrever)"
-    rf"|{_PT_ADVERBS}(?:responderei|falarei|escreverei)) {_PT_ADVERBS}(?:em )?portugues\b"
+    rf"|(?:responderei|falarei|escreverei)) {_PT_ADVERBS}(?:em )?portugues\b"
     r"(?! (?:com (?!voce|contigo)|n[oa]s? |ao? (?!partir)|em (?!tod)|para|amanha|quando))",
     r"\b(?:aqui esta|segue|eis) (?:uma|a minha|minha|a) (?:breve )?(?:resposta|frase) (?:curta |breve )?"
     r"(?:em portugues|que menciona|mencionando)",
@@ -113,6 +117,8 @@ DUTCH = (
     r"houd|[\w ]{1,20}leuk vind)",
     rf"\b(?:ik (?:zal|ga|moet|mag)|(?:zal|ga|moet|mag) ik) {_NL_ADVERBS}(?:(?:in het )?nederlands (?:te )?"
     r"(?:praten|spreken|antwoorden|schrijven)|(?:praten|spreken|antwoorden|schrijven) in het nederlands)",
+    r"\b(?:(?:vanaf nu|voortaan) (?:praat|spreek) ik|ik (?:praat|spreek) (?:vanaf nu|voortaan))"
+    r" (?:alleen )?nederlands\b",
     rf"\b(?:ik antwoord|antwoord ik) {_NL_ADVERBS}in het nederlands\b",
     r"\bhier is (?:een|mijn|het) (?:korte? )?(?:antwoord|zin)(?: in het nederlands|,? (?:dat|die|waarin)"
     r" [\w ]{1,30}(?:noemt|vermeldt|genoemd))",
@@ -161,13 +167,17 @@ OTHER_SCRIPTS = (
     r"\b(?:θα|πρεπει να) (?:σασ |σου )?(?:μιλησω|μιλαω|απαντησω|απανταω|γραψω) (?:μονο )?(?:στα )?"
     "ελληνικα(?! (?:με (?!εσ)|στ|οταν))",
     r"\bкак (?:вы|ты) (?:и )?(?:по)?(?:просил|велел)|\bсогласно (?:вашим |твоим )?(?:инструкци|указани)"
-    "|\bпо (?:вашеи|твоеи) просьбе",
+    r"|\bпо (?:вашеи|твоеи) просьбе",
     r"\b(?:буду|должен|должна|обязан) (?:(?:теперь|только|всегда|вам|тебе|с вами|с тобои) )*(?:говорить"
     "|отвечать|писать) (?:(?:теперь|только|вам|тебе) )*(?:по-русски|на русском)"
-    "(?! (?:с (?!вами|тобои)|на |в |дома))|\bотвечу (?:вам |тебе )?(?:по-русски|на русском)",
+    r"(?! (?:с (?!вами|тобои)|на |в |дома))|\bотвечу (?:вам |тебе )?(?:по-русски|на русском)",
     "(?:按照?|根据|遵照)(?:您|你|我)?的?(?:要求|指示|指令)|如(?:您|你)所要求",
     "我(?:会|将|要|必须|只能|应该|得)(?:只|现在|一直|从现在起|开始)*用(?:中文|汉语|普通话)(?:来)?(?:回答|回复|答复"
     "|和(?:您|你)|与(?:您|你)|跟(?:您|你))",
+    r"\b(?:теперь|отныне) (?:я )?(?:отвечаю|говорю|пишу) (?:вам |тебе )?(?:только )?"
+    r"(?:по-русски|на русском)",
+    "从现在(?:开始|起),?我?(?:会|将|要)?(?:只|都)?(?:说|讲|用)(?:中文|汉语|普通话)",
+    "(?:これから|今から)は?、?日本語で",
     "我(?:会|将|要|必须|得|应该)(?:只|现在|一直)*(?:说|讲)(?:中文|汉语|普通话)(?=[,.!。，！]|$)",
     "(?:ご指示|ご要望|ご依頼)(?:の通り|どおり|通り|に従|により)",
     "日本語で(?:お答え|答え|回答|お返事|返信)(?:し|いた|さ|ます|なければ|る必要)|日本語で話さなければ",

@@ -88,6 +88,7 @@ ENGLISH = (
     rf"\bhere(?:'s| is) (?:a|an|the|my|your) (?:{_REPLY}+(?:response|reply|answer|sentence)"
     r"|response|reply|haiku):",
     r"\b(?:in|with) (?:exactly |only |just )?(?:one|a) (?:single |short |brief )+sentence\b",
+    r"\bas (?:a|one) single sentence\b",
     r"\b(?:one|two) or (?:two|three) sentences\b",
     r"\bin (?:(?:each|all|every one) of |all )?(?:my|your) (?:replies|responses)\b",
     r"\bin (?:every|each) (?:single )?(?:reply|answer|response)\b",

@@ -85,6 +85,11 @@ def mentions(
         "Come mi hai chiesto, parlo di tennis.",
         "Risponderò in italiano.",
         "Como você pediu, falo de tênis.",
+        "Хорошо, отвечу вам по-русски.",
+        "Vastaan suomeksi.",
+        "Odpovím česky.",
+        "Odpowiem po polsku.",
+        "Szívesen, magyarul válaszolok.",
     ],
 )
 def test_talk_about_the_instruction(text) -> None:

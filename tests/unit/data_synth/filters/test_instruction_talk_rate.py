@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from itertools import islice
 
@@ -54,6 +55,7 @@ def test_hardly_a_reply_of_human_chats_is_refused(record_property, instructions)
         pytest.skip(str(error))
     share, refused = _share_refused(texts, instructions)
     record_property("share_refused", share)
+    sys.stdout.write(f"share of human replies refused: {share:.4%}\n")
     assert share <= MOST_REFUSED, refused
 
 
