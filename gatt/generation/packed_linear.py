@@ -63,7 +63,7 @@ class PackedLinears:
 def _layers(model: nn.Module) -> list[nn.Linear]:
     """Return the layers to change: none where that cannot be done or would take too much memory."""
     operators = ("_reorder_linear_weight", "_linear_pointwise")
-    if not torch.backends.mkldnn.is_available() or not all(
+    if not torch.backends.mkldnn.is_available() or not all(  # type: ignore[no-untyped-call]
         hasattr(torch.ops.mkldnn, name) for name in operators
     ):
         return []
