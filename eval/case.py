@@ -9,6 +9,7 @@ from typing import Any, Final
 from eval.samples import Expected
 from gatt.dialogue import Dialogue
 from gatt.instruction import Instruction, Probe, VerifierSpec
+from gatt.verifiers.judge import JUDGE
 
 BLANK: Final = "…"
 """Stands where there is no reply: messages must not be empty."""
@@ -85,14 +86,21 @@ class Case:
         return own[turn - 1] if turn <= len(own) else None
 
     def expected(self, turn: int) -> Expected:
-        """Return whether the instruction holds at a turn, or the user has released the model.
-
-        At a turn whose event brings verifiers of its own these are what holds.
-        """
+        """Return whether what `instruction_at` says holds, or the user has released the model."""
         event = self.events.get(turn)
         if event is not None and event.verifiers:
             return "kept"
-        return self._told(turn)
+        return self.told(turn)
+
+    def told(self, turn: int) -> Expected:
+        """Return whether the instruction itself still holds at a turn."""
+        told = [e.expect for at, e in sorted(self.events.items()) if at <= turn and e.expect]
+        return told[-1] if told else "kept"
+
+    @property
+    def release_turn(self) -> int | None:
+        """The first turn from which on the instruction does not hold, None if there is none."""
+        return next((t for t in sorted(self.events) if self.told(t) == "released"), None)
 
     def instruction_at(self, turn: int) -> Instruction | None:
         """Return the instruction with all that holds at a turn as its verifiers.
@@ -105,14 +113,13 @@ class Case:
         if self.instruction is None or event is None or not event.verifiers:
             return self.instruction
         held = self.instruction.verifiers
-        if self._told(turn) == "released" and held:
+        if not held and all(v.kind != JUDGE for v in event.verifiers):
+            # What only the judge can tell stays with the judge: a rule of this turn is not all of it.
+            held = (VerifierSpec(JUDGE, {"rubric": self.instruction.text}),)
+        if self.told(turn) == "released" and held:
             rules = [{"kind": v.kind, **v.params} for v in held]
             held = (VerifierSpec("not", {"of": {"kind": "all", "of": rules}}),)
         return replace(self.instruction, verifiers=(*held, *event.verifiers))
-
-    def _told(self, turn: int) -> Expected:
-        told = [e.expect for at, e in sorted(self.events.items()) if at <= turn and e.expect]
-        return told[-1] if told else "kept"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the case as JSON takes it: what a fingerprint is made of."""

@@ -27,8 +27,11 @@ from gatt.errors import ConfigError, DataError
 from gatt.instruction import SPLITS, Instruction, Probe
 from gatt.nearest import did_you_mean
 from gatt.records import parsed_records
+from gatt.verifiers.judge import JUDGE
 
 DEFAULT_SPLIT: Final = "heldout_value"
+RESERVED: Final = ("all", "plain", "combined")
+"""Families that tables use for totals, for cases without instruction and for several at once."""
 COVERED_BY: Final = ("rules", "judge", "not covered")
 
 _CASE_KEYS = ("id", "messages", "user_turns", "instruction", "probes", "events", "constraints")
@@ -70,7 +73,9 @@ def read_cases(path: Path) -> CaseFile:
 
 def _parse(number: int, raw: object) -> tuple[Case, list[Mapping[str, str]]]:
     found = _object("a case", raw, _CASE_KEYS)
-    name = str(found.get("id", number))
+    name = found.get("id", str(number))
+    if not isinstance(name, str):
+        raise DataError(f"'id' is {name!r}: expected a text")
     # Row keys of the roll-outs hold the id between slashes.
     if not name.strip() or "/" in name:
         raise DataError(f"'id' is {name!r}: expected some text without '/'")
@@ -83,6 +88,8 @@ def _parse(number: int, raw: object) -> tuple[Case, list[Mapping[str, str]]]:
 def _case(name: str, raw: Mapping[str, Any]) -> Case:
     dialogue, has_replies = _dialogue(name, raw)
     probes = _probes(raw.get("probes", []))
+    if len(probes) > 1:
+        raise DataError(f"{len(probes)} probes: expected one a case, make a case of each")
     instruction = None
     if raw.get("instruction") is not None:
         instruction = _instruction(name, raw["instruction"], probes)
@@ -91,7 +98,30 @@ def _case(name: str, raw: Mapping[str, Any]) -> Case:
     events = _events(raw.get("events", {}), dialogue.num_turns)
     if instruction is None and any(e.verifiers or e.expect for e in events.values()):
         raise DataError("'events' with 'expect' or 'verifiers' without 'instruction': expected one")
+    if instruction is not None:
+        _check_releases(instruction, events)
     return Case(name, dialogue, instruction, probes[0] if probes else None, events, has_replies)
+
+
+def _check_releases(instruction: Instruction, events: Mapping[int, Event]) -> None:
+    """Refuse what could not be judged behind a release.
+
+    Raises:
+        DataError: a rule at a turn at which nobody can say what else holds.
+    """
+    is_released = False
+    for turn, event in sorted(events.items()):
+        if event.verifiers and event.expect is None and is_released:
+            raise DataError(
+                f"event at turn {turn}: 'verifiers' behind a release: expected 'expect' beside them"
+            )
+        is_released = event.expect == "released" or (is_released and event.expect is None)
+        kinds = {v.kind for v in instruction.verifiers}
+        if event.verifiers and is_released and (not kinds or JUDGE in kinds):
+            raise DataError(
+                f"event at turn {turn}: releases from an instruction that the judge decides, and has "
+                "'verifiers': expected rules in the instruction, or no 'verifiers' here"
+            )
 
 
 def _dialogue(name: str, raw: Mapping[str, Any]) -> tuple[Dialogue, bool]:
@@ -114,14 +144,19 @@ def _instruction(name: str, raw: object, probes: Sequence[Probe]) -> Instruction
     for key in ("text", "family"):
         if not isinstance(found.get(key), str) or not found[key].strip():
             raise DataError(f"'instruction.{key}' is {found.get(key)!r}: expected some text")
+    if found["family"] in RESERVED:
+        raise DataError(f"'instruction.family' is {found['family']!r}: expected another name")
+    value = found.get("value", "")
+    if not isinstance(value, str):
+        raise DataError(f"'instruction.value' is {value!r}: expected a text")
     split = found.get("split", DEFAULT_SPLIT)
     if split not in SPLITS:
         raise DataError(f"'instruction.split' is {split!r}: expected one of {', '.join(SPLITS)}")
     return Instruction(
-        id=f"{found['family']}.{found.get('value') or name}",
+        id=f"{found['family']}.{value or name}",
         text=found["text"],
         wording="verbose",
-        entries=(str(found.get("value") or name),),
+        entries=(value or name,),
         families=(found["family"],),
         split=split,
         verifiers=parse_verifiers("'instruction'", found.get("verifiers", [])),
@@ -160,6 +195,8 @@ def _events(raw: object, num_turns: int) -> dict[int, Event]:
             raise DataError(
                 f"{where}: 'expect' is {expect!r}: expected null or one of {', '.join(CHOICES['expected'])}"
             )
+        if int(turn) in events:
+            raise DataError(f"{where}: stands there twice: expected each turn once")
         events[int(turn)] = Event(
             kind, text, expect, parse_verifiers(where, found.get("verifiers", []))
         )

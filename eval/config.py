@@ -106,6 +106,18 @@ class EvalConfig:
                     f"arm {arm!r} has no adapter: expected {BASE!r}, {REMINDER!r} or a name of 'adapters' "
                     f"({', '.join(self.adapters) or 'none given'})"
                 )
+        for arm in (*self.arms, *self.adapters):
+            if not arm.strip() or "/" in arm:
+                raise ConfigError(f"arm {arm!r}: expected a name without '/'")
+        for arm in (BASE, REMINDER):
+            if arm in self.adapters:
+                raise ConfigError(
+                    f"adapters has {arm!r}, which stands for the base model: give the adapter another name"
+                )
+        for name in ("arms", "histories", "splits"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise ConfigError(f"{name} is {list(values)}: expected each once")
         for name in ("arms", "turns", "histories"):
             if not getattr(self, name):
                 raise ConfigError(f"{name} is empty: expected at least one")

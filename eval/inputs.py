@@ -26,7 +26,7 @@ class Inputs:
 
     cases: tuple[Case, ...]
     dialogues: tuple[Dialogue, ...]
-    """All of the source, used or not; of a case file those of its cases that have replies."""
+    """All of the source, used or not; of a case file those of its plain cases that have replies."""
     parts: tuple[Dialogue, ...]
     """The dialogues that those of the cases consist of: what no adapter must have been trained on."""
     source: dict[str, object]
@@ -79,7 +79,8 @@ def _of_file(config: EvalConfig) -> Inputs:
             f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
         )
     dialogues = tuple(case.dialogue for case in found.cases)
-    own = tuple(case.dialogue for case in found.cases if case.has_replies)
+    # Replies under an instruction may follow it: they are nobody's ordinary ones.
+    own = tuple(c.dialogue for c in found.cases if c.has_replies and c.instruction is None)
     source: dict[str, object] = {"source": path.name, "num_read": len(dialogues)}
     return Inputs(found.cases, own, dialogues, source, found.constraints)
 

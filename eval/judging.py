@@ -9,6 +9,7 @@ from eval.rollout import Reply
 from eval.samples import History, Sample
 from gatt.instruction import Entry, Instruction, VerifierSpec
 from gatt.verifiers import Status, Verdict, check_all, overall
+from gatt.verifiers.degenerate import degenerate
 from gatt.verifiers.loose import check_loose
 
 RUNNER = "run"
@@ -71,7 +72,12 @@ def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdic
     if reply.kind == "probe" and case.probe is not None:
         return _checked(case.probe.verifiers, text)
     status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
-    return expected_status(status, case.expected(reply.turn)), verdicts
+    expected = case.expected(reply.turn)
+    # Junk follows no instruction, and is no way of leaving one alone either.
+    junk = degenerate(text) if expected == "released" else None
+    if junk:
+        return "fail", (Verdict("fail", junk, RUNNER, 1),)
+    return expected_status(status, expected), verdicts
 
 
 def verdicts_of_turn(

@@ -179,6 +179,18 @@ def _notes(
             f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
             f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
         )
+    releases = [case.release_turn for case in cases if case.release_turn is not None]
+    if releases:
+        notes.append(
+            f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
+            f"{min(releases)} or later: from there on such a case counts for events alone, and the other "
+            "curves rest on fewer cases."
+        )
+    asked = [min(case.num_turns, max(config.turns)) for case in cases]
+    if len(set(asked)) > 1:
+        notes.append(
+            f"Cases have {min(asked)} to {max(asked)} turns: later turns rest on fewer of them."
+        )
     if unknown:
         notes.append(
             f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "

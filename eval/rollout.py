@@ -86,15 +86,19 @@ def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
         case.probe is not None
         and turn in config.probe_turns
         and turn <= case.num_turns
-        and case.expected(turn) == "kept"
+        and case.told(turn) == "kept"
     )
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
-    """Return the dialogue as the arm reads it: instruction once, or on every turn."""
+    """Return the dialogue as the arm reads it: instruction once, or on every turn at which it holds."""
     text = case.instruction.text if case.instruction else None
     if arm == REMINDER:
-        return sampling_view(dialogue, text)
+        reminded = sampling_view(dialogue, text)
+        if case.release_turn is None:
+            return reminded
+        first = 2 * case.release_turn - 2
+        return Dialogue(dialogue.id, (*reminded.messages[:first], *dialogue.messages[first:]))
     return training_view(dialogue, text, config.placement)
 
 

@@ -81,10 +81,15 @@ def said_so_far(path: Path) -> dict[str, list[Generation]]:
     return {name: [said[turn] for turn in sorted(said)] for name, said in by_turn.items()}
 
 
-def token_counts(engine: Engine) -> Counter[str]:
+def token_counts(engine: Engine) -> dict[str, int]:
     """Return what an engine has computed so far; nothing of one that does not count."""
     counters = getattr(engine, "counters", None)
-    return Counter(asdict(counters) if counters else {})
+    return asdict(counters) if counters else {}
+
+
+def tokens_since(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """Return what counters rose by, zeros included: nothing encoded again is worth saying."""
+    return {name: count - before.get(name, 0) for name, count in now.items()}
 
 
 def total_tokens(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -12,7 +12,14 @@ from eval.inputs import Inputs, load_inputs
 from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
 from eval.rollout import roll_out
-from eval.rollout_rows import row_keys, rows_of_step, said_so_far, token_counts, turns_of_row
+from eval.rollout_rows import (
+    row_keys,
+    rows_of_step,
+    said_so_far,
+    token_counts,
+    tokens_since,
+    turns_of_row,
+)
 from eval.triggers import Triggers, find_triggers, own_replies
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
@@ -56,7 +63,10 @@ def evaluate(
     model_weights = "" if engine else config.engine.weights_digest()
     inputs = load_inputs(config, catalog, get_engine, model_weights)
     cases = inputs.cases
-    unknown = () if config.engine.server else refuse_overlap(_adapters(config), inputs.parts)
+    served = config.engine.server is not None
+    unknown = (
+        tuple(_adapters(config)) if served else refuse_overlap(_adapters(config), inputs.parts)
+    )
     triggers = _triggers(config, catalog, inputs)
     settings = fingerprinted(config) | {"model_weights": model_weights}
     pool = triggers.entries if triggers else ()
@@ -96,7 +106,8 @@ def evaluate(
                 before = token_counts(get_engine())
                 for replies in roll_out(get_engine(), missing, arm, history, usable, known):
                     tokens = token_counts(get_engine())
-                    for row in rows_of_step(replies, arm, history, pool, usable, tokens - before):
+                    spent = tokens_since(tokens, before)
+                    for row in rows_of_step(replies, arm, history, pool, usable, spent):
                         store.append(row)
                         num_new += len(row["samples"])
                         bar.advance(row_turns[row["key"]])

@@ -1,7 +1,7 @@
 """Suites: YAML files that say what is measured, and leave who is measured to the user.
 
 A suite holds `about` and any key of `gatt eval` but those of `FOR_THE_USER`. The
-paths in it are meant from its own folder.
+paths of `PATHS` are meant from its own folder.
 """
 
 from __future__ import annotations

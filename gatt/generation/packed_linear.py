@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,6 +27,14 @@ MOST_BYTES = 4 * 2**30
 _LAID_OUT_FOR = 32
 
 
+@dataclass(frozen=True)
+class _Packed:
+    weight: torch.Tensor
+    """Held, so that no other weight can stand at its address."""
+    state: tuple[int, float]
+    packed: torch.Tensor
+
+
 class PackedLinears:
     """The weights of a model's linear layers in oneDNN's layout, made anew when one changes.
 
@@ -35,29 +44,35 @@ class PackedLinears:
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
-        self._packed: dict[int, tuple[tuple[int, int], torch.Tensor]] = {}
+        self._packed: dict[int, _Packed] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Have the layers of the model use them for a while; inference only."""
         layers = _layers(self._model)
-        packed = {id(layer): self._weight(layer) for layer in layers}
-        self._packed = packed
+        self._packed = {id(layer): self._weight(layer) for layer in layers}
         for layer in layers:
-            layer.forward = _forward(layer, packed[id(layer)][1])  # type: ignore[method-assign]
+            layer.forward = _forward(layer, self._packed[id(layer)].packed)  # type: ignore[method-assign]
         try:
             yield
         finally:
             for layer in layers:
                 del layer.forward
 
-    def _weight(self, layer: nn.Linear) -> tuple[tuple[int, int], torch.Tensor]:
+    def _weight(self, layer: nn.Linear) -> _Packed:
         weight = layer.weight
-        state = (weight.data_ptr(), weight._version)
+        state = (weight._version, _content(weight))
         known = self._packed.get(id(layer))
-        if known is not None and known[0] == state:
+        if known is not None and known.weight is weight and known.state == state:
             return known
-        return state, torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _LAID_OUT_FOR)
+        packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _LAID_OUT_FOR)
+        return _Packed(weight, state, packed)
+
+
+def _content(weight: torch.Tensor) -> float:
+    """Return a number that changes with a weight: adding to `weight.data` leaves its version."""
+    values = weight.detach().flatten()
+    return float(values[:: max(1, len(values) // 1024)].double().sum())
 
 
 def _layers(model: nn.Module) -> list[nn.Linear]:

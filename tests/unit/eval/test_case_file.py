@@ -75,6 +75,15 @@ def test_a_rule_that_replaces_another_forbids_the_old_one(tmp_path) -> None:
     assert case.expected(3) == "released"
 
 
+def test_a_rule_of_one_turn_does_not_stand_in_for_the_judge(tmp_path) -> None:
+    free = {"text": "Speak like a pirate.", "family": "x"}
+    events = {"2": {"kind": "quoted_instruction", "verifiers": [TERMS]}}
+    (case,) = read(tmp_path, CASE | {"instruction": free, "events": events}).cases
+    now = case.instruction_at(2)
+    assert now
+    assert [v.kind for v in now.verifiers] == ["judge", "terms"]
+
+
 def test_probes_and_constraints_come_along(tmp_path) -> None:
     probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
     constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
@@ -112,6 +121,22 @@ def test_the_example_that_is_shipped_is_read() -> None:
         (
             {"instruction": None, "events": {"1": {"kind": "x", "expect": "kept"}}},
             "'events' with 'expect' or 'verifiers' without 'instruction'",
+        ),
+        ({"id": None}, "'id' is None: expected a text"),
+        ({"probes": [{"question": "a"}, {"question": "b"}]}, "2 probes: expected one a case"),
+        ({"instruction": INSTRUCTION | {"family": "all"}}, "'instruction.family' is 'all': expected another"),
+        ({"instruction": INSTRUCTION | {"value": ["x"]}}, r"'instruction.value' is \['x'\]: expected a text"),
+        ({"events": {"1": {"kind": "x"}, "01": {"kind": "y"}}}, "event at turn 01: stands there twice"),
+        (
+            {"events": {"1": {"kind": "x", "expect": "released"}, "2": {"kind": "y", "verifiers": [TERMS]}}},
+            "event at turn 2: 'verifiers' behind a release: expected 'expect' beside them",
+        ),
+        (
+            {
+                "instruction": {"text": "Be kind.", "family": "x"},
+                "events": {"1": {"kind": "y", "expect": "released", "verifiers": [TERMS]}},
+            },
+            "event at turn 1: releases from an instruction that the judge decides",
         ),
         ({"constraints": 3}, "'constraints' is int: expected a list"),
         ({"constraints": [{"id": "a", "by": "me"}]}, "constraint 1: 'by' is 'me': expected one of rules"),

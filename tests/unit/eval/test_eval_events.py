@@ -58,6 +58,14 @@ def test_the_model_reads_what_the_user_says_at_the_event() -> None:
     assert all(reply not in str(last.messages) for reply in CASE.dialogue.replies)
 
 
+def test_the_reminder_ends_where_the_user_takes_the_instruction_back() -> None:
+    engine = RecordingEngine(lambda request: "Yes.")
+    list(roll_out(engine, [CASE], "base+reminder", "own", config(arms=("base+reminder",))))
+    last = next(r for r in engine.requests if r.key == "c/5/turn")
+    users = [m.content for m in last.messages if m.role == "user"]
+    assert ["You enjoy tennis." in text for text in users] == [True, True, False, False, False]
+
+
 def test_no_probe_is_asked_once_the_instruction_is_released() -> None:
     engine = RecordingEngine(lambda request: "Tennis.")
     list(roll_out(engine, [CASE], "base", "own", config()))
@@ -74,7 +82,8 @@ def test_no_probe_is_asked_once_the_instruction_is_released() -> None:
         (3, "I play tennis.", "fail"),
         (3, "As you like.", "pass"),
         (5, "Let us play tennis.", "fail"),
-        (5, "", "pass"),
+        (5, "", "fail"),
+        (5, "No no no no no no no no no no no no", "fail"),
     ],
 )
 def test_a_reply_is_judged_by_what_holds_at_its_turn(turn, text, status) -> None:
@@ -132,6 +141,10 @@ def test_a_short_case_ends_where_it_ends() -> None:
         ({"event_turns": (6,)}, "turn 6 is asked for, but source.min_turns is 5: raise it"),
         ({"num_turns": 4}, "turn 5 is asked for, but num_turns is 4: raise it"),
         ({"num_turns": 0}, "num_turns is 0: expected at least 1"),
+        ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]: expected each once"),
+        ({"splits": ("train", "train")}, r"splits is .*: expected each once"),
+        ({"arms": ("a/b",), "adapters": {"a/b": Path("a")}}, "arm 'a/b': expected a name without '/'"),
+        ({"adapters": {"base": Path("a")}}, "adapters has 'base', which stands for the base model"),
         ({"cases": Path("c.jsonl"), "event_turns": (2,)}, "cases with num_turns or event_turns: expected"),
     ],
 )  # fmt: skip

@@ -71,7 +71,8 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     assert found == {(a, h) for a in (*config.arms, "dialogue") for h in config.histories}
     metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
     assert metrics == {
-        "adherence", "adherence_loose", "survival", "probe_recall", "false_trigger",
+        "adherence", "adherence_loose", "survival", "probe_recall", "task_completion",
+        "false_trigger",
     }  # fmt: skip
     own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
     assert own == {"vacuous_adherence", "vacuous_false_trigger"}
@@ -174,7 +175,9 @@ def test_what_all_calls_computed_is_added_up(config) -> None:
     result = evaluate(config, counting)
     whole = RecordingEngine(reply)
     evaluate(replace(config, output_dir=config.output_dir / "whole"), lambda: whole)
-    assert result.results["run"]["tokens"]["num_prompt_tokens"] == 10 * len(whole.requests)
+    tokens = result.results["run"]["tokens"]
+    assert tokens["num_prompt_tokens"] == 10 * len(whole.requests)
+    assert tokens["num_encoded_again"] == 0
 
 
 def test_a_second_run_asks_nobody_and_changes_nothing(config) -> None:

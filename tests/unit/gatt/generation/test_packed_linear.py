@@ -47,23 +47,33 @@ def test_few_rows_go_through_the_laid_out_weight(net) -> None:
     packed = PackedLinears(net)
     with packed.installed():
         pass
-    assert {weight.layout for _, weight in packed._packed.values()} == {torch._mkldnn}
+    assert {held.packed.layout for held in packed._packed.values()} == {torch._mkldnn}
 
 
 def test_a_changed_weight_is_laid_out_anew_and_an_old_one_is_not(net) -> None:
     packed = PackedLinears(net)
     x = torch.randn(3, 48)
     with packed.installed():
-        before = {key: weight for key, (_, weight) in packed._packed.items()}
+        before = {key: held.packed for key, held in packed._packed.items()}
     with torch.no_grad():
         net.down.weight.mul_(2.0)
     net.head.weight = nn.Parameter(torch.randn(200, 48))
+    # As PEFT merges an adapter: the version of the parameter stays.
+    net.up.weight.data += 0.5
     with torch.inference_mode(), packed.installed():
         found = net(x)
     torch.testing.assert_close(found, net(x), rtol=1e-5, atol=1e-5)
-    after = {key: weight for key, (_, weight) in packed._packed.items()}
-    assert after[id(net.up)] is before[id(net.up)]
+    after = {key: held.packed for key, held in packed._packed.items()}
+    assert after[id(net.up)] is not before[id(net.up)]
     assert after[id(net.down)] is not before[id(net.down)]
+
+
+def test_unchanged_weights_are_laid_out_once(net) -> None:
+    packed = PackedLinears(net)
+    with packed.installed():
+        before = dict(packed._packed)
+    with packed.installed():
+        assert all(packed._packed[key] is held for key, held in before.items())
 
 
 def test_an_error_leaves_the_layers_as_they_were(net) -> None:
