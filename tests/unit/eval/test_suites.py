@@ -101,8 +101,8 @@ def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -
         ConfigError, match=r"bad\.yaml: key 'adapters' in a suite: give it in your own"
     ):
         load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'bad.yaml'}"])
-    with pytest.raises(ConfigError, match=r"no suite 'distrct', did you mean 'distract'\?"):
-        load_config(EvalConfig, None, [*OUT, "suite=distrct"])
+    with pytest.raises(ConfigError, match=r"no suite 'distracts', did you mean 'distract'\?"):
+        load_config(EvalConfig, None, [*OUT, "suite=distracts"])
     (tmp_path / "typo.yaml").write_text("turms: [1]\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"unknown key 'turms', did you mean 'turns'\?"):
         load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'typo.yaml'}"])
