@@ -47,7 +47,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, made_samples: list[Sample])
     return path
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with running_browser() as found:
         yield found

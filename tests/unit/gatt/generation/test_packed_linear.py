@@ -62,7 +62,9 @@ def test_a_changed_weight_is_laid_out_anew_and_an_old_one_is_not(net) -> None:
     net.up.weight.data += 0.5
     with torch.inference_mode(), packed.installed():
         found = net(x)
-    torch.testing.assert_close(found, net(x), rtol=1e-5, atol=1e-5)
+    expected = net(x)
+    # Of the size of the values, which the added weight makes large: single ones may cancel to little.
+    assert (found - expected).norm() < 1e-6 * expected.norm()
     after = {key: held.packed for key, held in packed._packed.items()}
     assert after[id(net.up)] is not before[id(net.up)]
     assert after[id(net.down)] is not before[id(net.down)]
