@@ -25,10 +25,12 @@ from typing import Any
 import torch
 
 from gatt.chat_template import encode, render, stop_token_ids
+from gatt.dialogue import Dialogue
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream
 from gatt.generation.kept_prefixes import KeptPrefixes
+from gatt.generation.likelihood import reply_loss
 from gatt.generation.packed_linear import PackedLinears
 from gatt.generation.prefix_attention import (
     AppendStep,
@@ -156,6 +158,11 @@ class TransformersEngine:
                 f"no reply for {len(missing)} requests, the first is {missing[0]!r}"
             )
         return [r for r in results if r is not None]
+
+    def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+        """Return what the replies of a dialogue cost, see `gatt.generation.likelihood.reply_loss`."""
+        with self._adapter(adapter):
+            return reply_loss(self.model, self.tokenizer, dialogue)
 
     def _answered(
         self, rows: Sequence[Row], params: SamplingParams, adapter: str | None

@@ -1,0 +1,34 @@
+"""`gatt perplexity`: what an adapter costs on plain dialogues."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from eval.perplexity import PerplexityConfig
+from gatt.config_cli import add_config_arguments, config_from_args
+
+HELP = "measure the perplexity of people's own replies without any instruction, before and after"
+TAKES_OVERRIDES = True
+CONFIG = PerplexityConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the configuration's arguments."""
+    add_config_arguments(parser, PerplexityConfig)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table and write the file."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from eval.perplexity import as_rows, measure_perplexity
+
+    config = config_from_args(PerplexityConfig, args)
+    table = Table("arm", "perplexity", "ratio to base [95 %]", "tokens")
+    for row in as_rows(measure_perplexity(config)):
+        table.add_row(*row)
+    Console().print(table)
+    sys.stdout.write(f"{config.output}\n")
+    return 0

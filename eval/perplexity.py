@@ -1,0 +1,179 @@
+"""Perplexity of people's own replies in plain dialogues: what an adapter costs where nobody asks for it.
+
+The model reads a dialogue without any instruction and is charged for each token
+of its replies, end-of-turn tokens included. Arms read the same tokens, so that the
+ratio of two is paired; its interval is a bootstrap over dialogues.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+
+from eval.config import BASE
+from eval.overlap import refuse_overlap
+from gatt.config import config_dict
+from gatt.dialogue import Dialogue
+from gatt.errors import ConfigError, DataError
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.partition import Part
+from gatt.progress import progress_bar
+from gatt.provenance import provenance
+from gatt.records import atomic_write_json
+from gatt.source_config import SourceConfig
+
+NUM_RESAMPLES: Final = 2000
+
+
+class Charging(Protocol):
+    """A local engine, as far as it is used here."""
+
+    def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+        """Return the summed loss of a dialogue's replies and the number of their tokens."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerplexityConfig:
+    """Whose perplexity, on which dialogues.
+
+    Raises:
+        ConfigError: a value out of its range, an adapter called `base`, or a server.
+    """
+
+    output: Path
+    """The JSON file that is written."""
+    adapters: Mapping[str, Path] = field(default_factory=dict)
+    """Arm name to folder of its LoRA adapter; the base model is always there."""
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    """The base model; a local one."""
+    source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=8, max_turns=20))
+    """Where the dialogues come from; their replies must be people's own."""
+    part: Part | None = "eval"
+    """Part of the source's dialogues; training takes another. Null takes all."""
+    num_dialogues: int = 64
+    """Most dialogues, the first of the source."""
+    seed: int = 0
+    """Of the bootstrap."""
+
+    def __post_init__(self) -> None:
+        if self.num_dialogues < 1:
+            raise ConfigError(f"num_dialogues is {self.num_dialogues}: expected at least 1")
+        if BASE in self.adapters:
+            raise ConfigError(f"adapters has {BASE!r}, which stands for the base model: rename it")
+        if self.engine.server is not None:
+            raise ConfigError(
+                "engine.server is given: expected a local model, servers tell no loss"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What one dialogue costs one arm."""
+
+    nll: float
+    """Sum over reply tokens, in nats."""
+    num_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPerplexity:
+    """Perplexity of an arm, and its ratio to the base model's with a 95 % interval."""
+
+    arm: str
+    perplexity: float
+    ratio: float
+    low: float
+    high: float
+    num_dialogues: int
+    num_tokens: int
+
+
+def measure_perplexity(
+    config: PerplexityConfig, engine: Charging | None = None
+) -> list[ArmPerplexity]:
+    """Return the perplexity of the base model and of each adapter, and write the file.
+
+    Args:
+        config: the whole of it.
+        engine: with the adapters loaded; default: the configured one.
+
+    Raises:
+        ConfigError: a source that cannot be had.
+        DataError: no dialogue with a reply, or one that an adapter was trained on.
+        ModelError: a model or adapter cannot be loaded.
+        StoreError: the file cannot be written.
+    """
+    dialogues, report = config.source.load(config.part)
+    dialogues = dialogues[: config.num_dialogues]
+    unknown = refuse_overlap(config.adapters, dialogues)
+    charging = engine or local_engine(config.engine, config.adapters)
+    arms = (BASE, *config.adapters)
+    found: dict[str, list[Charged]] = {arm: [] for arm in arms}
+    with progress_bar("perplexity", len(arms) * len(dialogues), unit="dialogues") as bar:
+        for arm in arms:
+            for dialogue in dialogues:
+                nll, num = charging.reply_loss(dialogue, None if arm == BASE else arm)
+                found[arm].append(Charged(nll, num))
+                bar.advance(1)
+    if not sum(one.num_tokens for one in found[BASE]):
+        raise DataError("no reply to an earlier turn in any dialogue: expected two turns or more")
+    arms_found = [perplexity(arm, found[arm], found[BASE], config.seed) for arm in arms]
+    atomic_write_json(
+        config.output,
+        {
+            "run": provenance() | {"config": config_dict(config), "source": report.as_dict()},
+            "not_checked_for_overlap": list(unknown),
+            "perplexity": [asdict(arm) for arm in arms_found],
+        },
+    )
+    return arms_found
+
+
+def perplexity(
+    arm: str, charged: Sequence[Charged], base: Sequence[Charged], seed: int = 0
+) -> ArmPerplexity:
+    """Return the perplexity over all tokens, and its ratio to the base model's.
+
+    Args:
+        arm: whose.
+        charged: of each dialogue.
+        base: the base model's, of the same dialogues in the same order.
+        seed: of the bootstrap over dialogues.
+    """
+    nll, of_base, num = np.array(
+        [(c.nll, b.nll, c.num_tokens) for c, b in zip(charged, base, strict=True)]
+    ).T
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(len(num), size=(NUM_RESAMPLES, len(num)))
+    # A draw of dialogues without replies says nothing.
+    sizes = np.maximum(num[drawn].sum(1), 1)
+    low, high = np.exp(np.quantile((nll - of_base)[drawn].sum(1) / sizes, [0.025, 0.975]))
+    total = int(num.sum())
+    return ArmPerplexity(
+        arm=arm,
+        perplexity=math.exp(nll.sum() / total),
+        ratio=math.exp((nll - of_base).sum() / total),
+        low=float(low),
+        high=float(high),
+        num_dialogues=len(num),
+        num_tokens=total,
+    )
+
+
+def as_rows(found: Sequence[ArmPerplexity]) -> list[tuple[str, ...]]:
+    """Return a row of text for each arm: arm, perplexity, ratio with interval, tokens."""
+    return [
+        (
+            one.arm,
+            f"{one.perplexity:.2f}",
+            f"{one.ratio:.3f} [{one.low:.3f}, {one.high:.3f}]" if one.arm != BASE else "1",
+            f"{one.num_tokens:,} of {one.num_dialogues} dialogues",
+        )
+        for one in found
+    ]

@@ -1,0 +1,92 @@
+"""Perplexity before and after: by hand, and as the command writes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from eval.perplexity import Charged, PerplexityConfig, as_rows, measure_perplexity, perplexity
+from gatt.dialogue import Dialogue
+from gatt.errors import ConfigError, DataError
+from gatt.generation.config import EngineConfig
+from gatt.generation.servers.config import ServerConfig
+from gatt.source_config import SourceConfig
+from gatt.trained_on import write_marks
+from tests.support.stages import write_dialogues
+
+BASE = [Charged(20.0, 10), Charged(10.0, 10), Charged(0.0, 0)]
+
+
+class LossEngine:
+    """Charges one nat a token, adapters 0.2 more."""
+
+    def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+        num = 10 * (dialogue.num_turns - 1)
+        return num * (1.0 if adapter is None else 1.2), num
+
+
+def config(folder: Path, num_turns: int = 3, **changes) -> PerplexityConfig:
+    folder.mkdir(exist_ok=True)
+    path = write_dialogues(folder / "d.jsonl", 6, num_turns)
+    source = SourceConfig(name="jsonl", path=str(path), min_turns=1, max_turns=9)
+    settings = {"output": folder / "p.json", "source": source, "part": None, "num_dialogues": 4}
+    return PerplexityConfig(**(settings | changes))
+
+
+def test_tokens_weigh_the_same_and_the_ratio_is_paired() -> None:
+    base = perplexity("base", BASE, BASE)
+    assert base.perplexity == pytest.approx(math.exp(1.5))
+    assert (base.ratio, base.low, base.high) == (1.0, 1.0, 1.0)
+    assert (base.num_dialogues, base.num_tokens) == (3, 20)
+    dearer = [Charged(c.nll + 0.1 * c.num_tokens, c.num_tokens) for c in BASE]
+    found = perplexity("gatt", dearer, BASE)
+    assert found.ratio == pytest.approx(math.exp(0.1))
+    assert found.perplexity == pytest.approx(math.exp(1.6))
+
+
+def test_the_interval_holds_the_ratio_and_rests_on_dialogues() -> None:
+    base = [Charged(10.0, 10)] * 40
+    uneven = [Charged(10.0 + (n % 4), 10) for n in range(40)]
+    found = perplexity("gatt", uneven, base)
+    assert found.low < found.ratio < found.high
+    assert found == perplexity("gatt", uneven, base)
+    few = perplexity("gatt", uneven[:8], base[:8])
+    assert few.high - few.low > found.high - found.low
+
+
+def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
+    settings = config(tmp_path, adapters={"gatt": tmp_path / "adapter"})
+    (tmp_path / "adapter").mkdir()
+    found = measure_perplexity(settings, LossEngine())
+    assert [one.arm for one in found] == ["base", "gatt"]
+    assert found[1].ratio == pytest.approx(math.exp(0.2))
+    assert found[1].num_tokens == 4 * 20
+    raw = json.loads(settings.output.read_text(encoding="utf-8"))
+    assert raw["perplexity"][1]["ratio"] == found[1].ratio
+    assert raw["not_checked_for_overlap"] == ["gatt"]
+    assert raw["run"]["config"]["num_dialogues"] == 4
+    assert as_rows(found)[1][2] == "1.221 [1.221, 1.221]"
+
+
+def test_what_cannot_be_measured_is_one_line(tmp_path) -> None:
+    with pytest.raises(DataError, match="no reply to an earlier turn in any dialogue: expected"):
+        measure_perplexity(config(tmp_path / "one", num_turns=1), LossEngine())
+    with pytest.raises(ConfigError, match="num_dialogues is 0: expected at least 1"):
+        config(tmp_path, num_dialogues=0)
+    with pytest.raises(ConfigError, match="adapters has 'base', which stands for the base model"):
+        config(tmp_path, adapters={"base": tmp_path})
+    server = EngineConfig(model="m", server=ServerConfig(urls=("http://localhost:1/v1",)))
+    with pytest.raises(ConfigError, match=r"engine\.server is given: expected a local model"):
+        config(tmp_path, engine=server)
+
+
+def test_dialogues_that_an_adapter_was_trained_on_are_refused(tmp_path) -> None:
+    adapter = tmp_path / "adapter"
+    settings = config(tmp_path, adapters={"gatt": adapter})
+    adapter.mkdir()
+    write_marks(adapter, settings.source.load(None)[0])
+    with pytest.raises(DataError, match="4 of 4 dialogues of the evaluation are among"):
+        measure_perplexity(settings, LossEngine())
