@@ -250,7 +250,7 @@ def usable_placement(
 
     Says so in the log; call it once a run.
     """
-    if facts.has_system or wanted == "first_user":
+    if facts.has_system or wanted in ("first_user", "every_turn"):
         return wanted
     log.warning("placement 'first_user' instead of %r: the chat template %s", wanted, facts.note)
     return "first_user"

@@ -54,9 +54,10 @@ class TrainConfig:
     lora: LoraSettings = field(default_factory=LoraSettings)
     """The adapter."""
 
-    placement: Literal["system", "first_user", "mixed"] = "system"
+    placement: Literal["system", "first_user", "mixed", "every_turn"] = "system"
     """Where the instruction stands in turn 1: in the system message, in front of the first user
-    message, or either, drawn for each sample from `seed` and its id."""
+    message, or either, drawn for each sample from `seed` and its id; or on every turn, as it was sampled
+    (a control)."""
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
     """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
     (a control), or the dialogue's own replies alone (a control)."""

@@ -91,6 +91,8 @@ def placement_of(placement: str, seed: int, sample_id: str) -> Placement:
         return "system"
     if placement == "first_user":
         return "first_user"
+    if placement == "every_turn":
+        return "every_turn"
     return "system" if _coin(f"{seed}\n{sample_id}") else "first_user"
 
 

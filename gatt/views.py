@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError
 
-Placement = Literal["system", "first_user"]
+Placement = Literal["system", "first_user", "every_turn"]
 PLACEMENTS: tuple[str, ...] = get_args(Placement)
 
 JOINT = "\n\n"
@@ -48,7 +48,7 @@ def sampling_view(dialogue: Dialogue, instruction: str | None) -> Dialogue:
 def training_view(
     dialogue: Dialogue, instruction: str | None, placement: Placement = "system"
 ) -> Dialogue:
-    """Return the dialogue with the instruction in the first turn only.
+    """Return the dialogue as it is trained on: with the instruction in the first turn only.
 
     Args:
         dialogue: any dialogue. A system message of its own stays: with
@@ -56,9 +56,10 @@ def training_view(
         instruction: the text; None gives the dialogue back (plain samples).
         placement: `system` puts it in the system message (the paper's "synthetic
             system message"), `first_user` in front of the first user message.
+            `every_turn` is the sampling view: a control, not GAtt.
 
     Returns:
-        A dialogue of the same id whose later turns are untouched.
+        A dialogue of the same id whose later turns are untouched but for the control.
 
     Raises:
         DataError: a blank instruction or an unknown placement.
@@ -70,6 +71,8 @@ def training_view(
         text = instruction if dialogue.system is None else dialogue.system + JOINT + instruction
         body = dialogue.messages[1:] if dialogue.has_system else dialogue.messages
         return Dialogue(dialogue.id, (Message("system", text), *body))
+    if placement == "every_turn":
+        return sampling_view(dialogue, instruction)
     if placement == "first_user":
         first = int(dialogue.has_system)
         user = Message("user", instruction + JOINT + dialogue.messages[first].content)

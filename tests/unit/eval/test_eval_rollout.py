@@ -75,6 +75,14 @@ def say(request: GenerationRequest) -> str:
     return f"PROBED {request.key}" if request.key.endswith("probe") else f"SAID {request.key}"
 
 
+def test_an_evaluation_can_read_as_the_control_was_trained() -> None:
+    engines = [RecordingEngine(say), RecordingEngine(say)]
+    rolled(engines[0], [case()], "gatt", "reference", config(placement="every_turn"))
+    rolled(engines[1], [case()], "base+reminder", "reference", config())
+    asked = [[r.messages for r in engine.requests] for engine in engines]
+    assert asked[0] == asked[1]
+
+
 @pytest.mark.parametrize(("arm", "adapter"), [("base", None), ("gatt", "gatt")])
 @pytest.mark.parametrize("placement", ["system", "first_user"])
 def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
@@ -328,7 +336,6 @@ def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, mes
     ("changes", "message"),
     [
         ({"arms": ("base", "gat")}, r"arm 'gat' has no adapter: expected 'base', .*\(gatt\)"),
-        ({"arms": ()}, "arms is empty: expected at least one"),
         ({"turns": (2, 1)}, r"turns is \[2, 1\]: expected rising turns from 1 on"),
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]: expected rising turns"),
         ({"turns": (1, 5)}, "turn 5 is asked for, but source.min_turns is 4: raise it"),

@@ -153,6 +153,17 @@ def test_mixed_placement_is_drawn_by_seed_and_id() -> None:
         assert is_system == (placement_of("mixed", 0, one.id) == "system")
 
 
+def test_the_control_keeps_the_instruction_on_every_turn() -> None:
+    assert placement_of("every_turn", 0, "s") == "every_turn"
+    one = sample(3, 4)
+    rows, _ = build([one], placement="every_turn")
+    trunk = tiny_tokenizer().decode(features_to_combs(rows[0])[0].trunk)
+    assert one.instruction
+    assert trunk.count(one.instruction.text) == 4
+    _, report = build([one], NO_SYSTEM, placement="every_turn")
+    assert not report.dropped
+
+
 def test_what_is_left_out_is_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
     _, report = build(
         [
