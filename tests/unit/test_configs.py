@@ -9,18 +9,26 @@ from accelerate.commands.config.config_args import load_config_from_file
 
 from data_synth.config import SynthConfig
 from eval.config import EvalConfig
+from eval.perplexity import PerplexityConfig
 from gatt.config import load_config
 from gatt.errors import ConfigError
 from gatt.run import load_run
 from gatt.train_config import TrainConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-CLASSES = {"synth": SynthConfig, "train": TrainConfig, "eval": EvalConfig}
+CLASSES = {
+    "synth": SynthConfig,
+    "train": TrainConfig,
+    "eval": EvalConfig,
+    "perplexity": PerplexityConfig,
+}
 FILES = sorted(CONFIGS.rglob("*.y*ml"))
 
 
 def read(path: Path) -> object:
     folder = path.relative_to(CONFIGS).parent.name
+    if folder == "evidence":
+        return load_config(CLASSES[path.stem.partition("_")[0]], path)
     if folder in CLASSES:
         return load_config(CLASSES[folder], path)
     if folder == "accelerate":
