@@ -14,8 +14,9 @@ the judge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,7 +69,36 @@ def read_cases(path: Path) -> CaseFile:
         constraints += named
     if not cases:
         raise DataError(f"{path}: no case in it: expected one JSON object a line")
-    return CaseFile(tuple(cases.values()), tuple(constraints))
+    return CaseFile(_with_shared_ids(cases.values()), tuple(constraints))
+
+
+def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Return the cases, those that say the same to the model under the same ids.
+
+    Intervals count what is independent: the same user messages are one dialogue,
+    and the same words and rules one instruction, named after the first case that
+    has them; a name that two instructions would share gets the case behind it.
+    """
+    dialogues: dict[tuple[str, ...], str] = {}
+    instructions: dict[str, str] = {}
+    pairs: set[tuple[str, str]] = set()
+    found = []
+    for case in cases:
+        name = dialogues.setdefault(case.dialogue.user_turns, case.id)
+        dialogue = Dialogue(name, case.dialogue.messages)
+        instruction = case.instruction
+        if instruction is not None:
+            content = replace(instruction, id="", entries=(), probes=())
+            told = json.dumps(content.as_dict(), sort_keys=True)
+            taken = instruction.id in instructions.values()
+            own = f"{instruction.id}@{case.id}" if taken else instruction.id
+            shared = instructions.setdefault(told, own)
+            # Both alike (another probe, other events): apart, or their replies would be taken for repeats.
+            shared = f"{shared}@{case.id}" if (name, shared) in pairs else shared
+            pairs.add((name, shared))
+            instruction = replace(instruction, id=shared)
+        found.append(replace(case, dialogue=dialogue, instruction=instruction))
+    return tuple(found)
 
 
 def _parse(number: int, raw: object) -> tuple[Case, list[Mapping[str, str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from eval.judge.config import JudgeConfig
 from eval.samples import History
@@ -31,14 +31,16 @@ class EvalConfig:
         ConfigError: a value out of its range, or an arm that cannot be made.
     """
 
+    preset_key: ClassVar[str] = "suite"
+
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
     suite: str | None = None
     """A suite that is shipped (`gatt suite list`) or the YAML file of one: values for the keys below,
     under those that are given here."""
-    arms: tuple[str, ...] = (BASE, REMINDER, "gatt")
+    arms: tuple[str, ...] = ()
     """`base`, `base+reminder` (the instruction on every turn, meant as an upper bound), and any name of
-    `adapters`."""
+    `adapters`; empty takes all of them."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""
     seed: int = 0
@@ -100,6 +102,8 @@ class EvalConfig:
         return suite_values(raw.get("suite"))
 
     def __post_init__(self) -> None:
+        if not self.arms:
+            object.__setattr__(self, "arms", (BASE, REMINDER, *self.adapters))
         for arm in self.arms:
             if arm not in (BASE, REMINDER) and arm not in self.adapters:
                 raise ConfigError(
@@ -118,7 +122,7 @@ class EvalConfig:
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name} is {list(values)}: expected each once")
-        for name in ("arms", "turns", "histories"):
+        for name in ("turns", "histories"):
             if not getattr(self, name):
                 raise ConfigError(f"{name} is empty: expected at least one")
         for name in ("turns", "probe_turns", "event_turns"):

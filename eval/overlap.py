@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
-from gatt.trained_on import dialogue_mark, read_marks
+from gatt.trained_on import read_marks
 
 
 def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) 
         if marks is None:
             unknown.append(arm)
             continue
-        shared = [name for name, d in named.items() if dialogue_mark(d) in marks]
+        shared = [name for name, d in named.items() if d in marks]
         if shared:
             raise DataError(
                 f"arm {arm!r}: {len(shared)} of {len(named)} dialogues of the evaluation are among "

@@ -23,6 +23,7 @@ from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
+from eval.rollout import judged_turns
 from eval.rollout_rows import row_keys, total_tokens
 from eval.samples import Sample, read_samples
 from eval.triggers import Triggers
@@ -83,7 +84,9 @@ def close(
             for key in row_keys(arm, history, case, config)
         )
     }
-    rows = sorted(read_records(config.output_dir / ROLLOUTS_FILE), key=lambda r: order[r["key"]])
+    found = read_records(config.output_dir / ROLLOUTS_FILE)
+    # An arm or a history of an earlier call stays on disk and is not told of.
+    rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
     samples = [Sample.from_dict(raw) for row in rows for raw in row["samples"]]
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
@@ -106,14 +109,16 @@ def close(
         run = _head(config)
         run["source"] = inputs.source
         run["verifiers"] = verifier_versions()
-        run["tokens"] = total_tokens(rows)
+    run["tokens"] = total_tokens(rows)
     run["config"] = config_dict(config)
     pool = triggers.entries if triggers else ()
     points = curves(samples)
+    # Replies that a case file brings along under an instruction may follow it: nobody's ordinary ones.
+    ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [p.as_dict() for p in (*points, *vacuous_curves(samples, pool))],
+        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool))],
         "summaries": [s.as_dict() for s in summaries(samples, points)],
         "events": [e.as_dict() for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
@@ -186,7 +191,13 @@ def _notes(
             f"{min(releases)} or later: from there on such a case counts for events alone, and the other "
             "curves rest on fewer cases."
         )
-    asked = [min(case.num_turns, max(config.turns)) for case in cases]
+    unasked = [case for case in cases if not judged_turns(case, config)]
+    if unasked:
+        notes.append(
+            f"{len(unasked)} of {len(cases)} cases have none of the turns {list(config.turns)}, as the case "
+            f"{unasked[0].id!r} with {unasked[0].num_turns}: they count nowhere."
+        )
+    asked = [min(c.num_turns, max(config.turns)) for c in cases if judged_turns(c, config)]
     if len(set(asked)) > 1:
         notes.append(
             f"Cases have {min(asked)} to {max(asked)} turns: later turns rest on fewer of them."
@@ -196,6 +207,8 @@ def _notes(
             f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
             "them are evaluated here was not checked."
         )
+    if config.cases:
+        return notes
     if config.part != "eval":
         notes.append(
             "Dialogues were not limited to the evaluation part: training may have seen them."

@@ -18,6 +18,7 @@ from eval.config import EvalConfig
 from eval.judging import judge
 from eval.rollout import Reply, judged_turns, last_turn
 from eval.samples import History
+from gatt.errors import StoreError
 from gatt.generation.base import Engine, Generation
 from gatt.instruction import Entry
 from gatt.records import read_records
@@ -69,6 +70,25 @@ def rows_of_step(
         if not number and tokens:
             row["tokens"] = dict(tokens)
         yield row
+
+
+def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
+    """Refuse to go on behind rows of another adapter of the same name.
+
+    Args:
+        path: of the rows.
+        weights: digest of each arm's adapter.
+
+    Raises:
+        StoreError: a row of other weights; names the arm.
+    """
+    for row in read_records(path):
+        arm = row["key"].partition("/")[0]
+        if arm in weights and row.get("weights") != weights[arm]:
+            raise StoreError(
+                f"{path}: arm {arm!r} was rolled out with other weights ({row.get('weights')}, now "
+                f"{weights[arm]}): expected the same adapter, choose another folder or delete it"
+            )
 
 
 def said_so_far(path: Path) -> dict[str, list[Generation]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
@@ -13,6 +13,7 @@ from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
 from eval.rollout import roll_out
 from eval.rollout_rows import (
+    refuse_other_weights,
     row_keys,
     rows_of_step,
     said_so_far,
@@ -29,6 +30,16 @@ from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.records import RecordStore
 from gatt.verifiers import verifier_versions
+
+NOT_DECISIVE: Final = (
+    "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
+    "adapters", "histories",
+)  # fmt: skip
+OF_A_SOURCE: Final = (
+    "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
+    "event_turns", "event_kinds",
+)  # fmt: skip
+"""What makes cases of a source; a case file has them."""
 
 
 def evaluate(
@@ -73,7 +84,11 @@ def evaluate(
     if triggers:
         rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in pool]
         settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
-    mark = fingerprint({"settings": settings, "cases": [c.as_dict() for c in cases]})
+    settings["cases"] = fingerprint({"cases": [c.as_dict() for c in cases]})
+    weights = {
+        n: config.engine.adapter_digest(at) or f"served as {at}"
+        for n, at in _adapters(config).items()
+    }
     work = [
         (arm, history, cases[start : start + config.batch_cases])
         for history in config.histories
@@ -82,7 +97,10 @@ def evaluate(
     ]
     num_new = 0
     path = config.output_dir / ROLLOUTS_FILE
-    with RecordStore(path, fingerprint=mark, kind="rollout", describe=settings) as store:
+    with RecordStore(
+        path, fingerprint=fingerprint(settings), kind="rollout", describe=settings
+    ) as store:
+        refuse_other_weights(path, weights)
         save_config(config, config.output_dir / "eval.yaml")
         done = store.keys("key")
         said = said_so_far(path)
@@ -108,7 +126,7 @@ def evaluate(
                     tokens = token_counts(get_engine())
                     spent = tokens_since(tokens, before)
                     for row in rows_of_step(replies, arm, history, pool, usable, spent):
-                        store.append(row)
+                        store.append(row | ({"weights": weights[arm]} if arm in weights else {}))
                         num_new += len(row["samples"])
                         bar.advance(row_turns[row["key"]])
                     before = tokens
@@ -136,21 +154,16 @@ def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
 
 
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
-    """Return what decides the replies: not where they go, who judges them, nor the size of batches."""
+    """Return what decides the replies: not where they go, who judges them, nor the size of batches.
+
+    Arms and histories are not in it, so that one can be added to a folder; a row
+    says which weights made it.
+    """
     settings = config_dict(config)
-    for key in (
-        "output_dir",
-        "batch_cases",
-        "suite",
-        "cases",
-        "event_file",
-        "task_completion",
-        "judge",
-    ):
+    for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
     settings["engine"] = config.engine.decisive()
-    weights = {n: config.engine.adapter_digest(at) for n, at in _adapters(config).items()}
-    return settings | {"verifiers": verifier_versions(), "adapter_weights": weights}
+    return settings | {"verifiers": verifier_versions()}
 
 
 def _adapters(config: EvalConfig) -> dict[str, Path]:

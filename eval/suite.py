@@ -18,7 +18,8 @@ SUITES: Final = Path(__file__).parent / "suites"
 """Folder of the suites that are shipped as package data."""
 FOR_THE_USER: Final = ("output_dir", "suite", "arms", "adapters", "engine", "judge", "batch_cases")
 """Keys that no suite may set: whose model it is, and where and how it runs."""
-PATHS: Final = ("cases", "event_file")
+PATHS: Final = (("cases", ""), ("event_file", ""), ("source", "path"), ("instructions", "catalog"))
+"""Keys whose values are paths, and the key inside; lists of paths among them."""
 
 
 def shipped_suites() -> dict[str, Path]:
@@ -74,7 +75,19 @@ def suite_values(suite: object) -> Mapping[str, Any]:
         return {}
     path = suite_path(suite)
     values = {key: value for key, value in read_suite(path).items() if key != "about"}
-    for key in PATHS:
-        if isinstance(values.get(key), str):
-            values[key] = str(path.parent / values[key])
+    for key, inner in PATHS:
+        holder = values.get(key) if inner else values
+        name = inner or key
+        if isinstance(holder, dict) and name in holder:
+            is_id = holder.get("name") == "hub"
+            holder[name] = _beside(path.parent, holder[name], is_id=is_id)
     return values
+
+
+def _beside(folder: Path, value: object, *, is_id: bool) -> object:
+    """Return a path, or each of a list, in a folder; an id of the hub as it stands."""
+    if isinstance(value, list):
+        return [_beside(folder, item, is_id=is_id) for item in value]
+    if not isinstance(value, str) or (is_id and not (folder / value).exists()):
+        return value
+    return str(folder / value)

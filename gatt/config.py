@@ -18,10 +18,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Final, Protocol, TypeVar, runtime_checkable
 
 from gatt.config_schema import (
     Field,
@@ -49,12 +49,16 @@ __all__ = [
 
 T = TypeVar("T")
 
+COMMAND_LINE: Final = "command line"
 _TYPE_ERRORS = ("_type", "_parsing", "literal_error", "int_from_float")
 
 
 @runtime_checkable
 class HasPreset(Protocol):
     """A configuration class that may name a file of values for its keys."""
+
+    preset_key: ClassVar[str]
+    """The key that names it: said where a value of it is wrong."""
 
     @classmethod
     def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -84,8 +88,9 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     """
     raw, problems = read_mapping(path) if path is not None else ({}, [])
     changed = apply_overrides(cls, raw, overrides, problems)
-    raw = _with_presets(cls, raw, problems)
-    config = _validate(cls, raw, str(path) if path is not None else None, changed, problems)
+    origins = dict.fromkeys(changed, COMMAND_LINE)
+    raw = _with_presets(cls, raw, "", origins, problems)
+    config = _validate(cls, raw, str(path) if path is not None else None, origins, problems)
     if problems:
         raise ConfigError("; ".join(problems))
     if not isinstance(config, cls):
@@ -93,17 +98,31 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     return config
 
 
-def _with_presets(cls: type, raw: dict[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Return the mapping laid over the presets that it names, at any depth."""
+def _with_presets(
+    cls: type, raw: dict[str, Any], prefix: str, origins: dict[str, str], problems: list[str]
+) -> dict[str, Any]:
+    """Return the mapping laid over the presets that it names, at any depth.
+
+    Args:
+        cls: what is built of it.
+        raw: what the user gave.
+        prefix: dotted place of `raw`, empty or with a dot behind it.
+        origins: dotted keys to where they come from; those of the presets are added.
+        problems: what is wrong is added.
+    """
     found = dict(raw)
     for name, inner in nested_classes(cls).items():
         if isinstance(found.get(name), dict):
-            found[name] = _with_presets(inner, found[name], problems)
+            found[name] = _with_presets(inner, found[name], f"{prefix}{name}.", origins, problems)
     if isinstance(cls, HasPreset):
         try:
-            return _laid_over(cls.preset(found), found)
+            below = cls.preset(found)
         except ConfigError as error:
             problems.append(str(error))
+            return found
+        origin = f"{cls.preset_key} {found.get(cls.preset_key)}"
+        origins |= dict.fromkeys(_places_below(below, found, prefix), origin)
+        return _laid_over(below, found)
     return found
 
 
@@ -116,6 +135,16 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, 
         else:
             merged[key] = value
     return merged
+
+
+def _places_below(below: Mapping[str, Any], above: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    """Yield the dotted keys of `below` that `above` leaves as they are."""
+    for key, value in below.items():
+        over = above.get(key)
+        if key not in above:
+            yield f"{prefix}{key}"
+        elif isinstance(value, Mapping) and isinstance(over, Mapping):
+            yield from _places_below(value, over, f"{prefix}{key}.")
 
 
 def config_dict(config: object) -> dict[str, Any]:
@@ -172,7 +201,7 @@ def _validate(
     cls: type[T],
     raw: dict[str, Any],
     source: str | None,
-    changed: Sequence[str],
+    origins: Mapping[str, str],
     problems: list[str],
 ) -> object:
     """Return the configuration, or None with the problems added to `problems`."""
@@ -188,7 +217,7 @@ def _validate(
         found: dict[str, str] = {}
         for item in error.errors():
             keys = _place(raw, item["loc"][1:], item["type"])
-            label = _label(".".join(keys), source, changed)
+            label = _label(".".join(keys), source, origins)
             # A union reports each of its branches at one place: one line is enough.
             found.setdefault(".".join(keys), f"{label}: {_problem(cls, item, keys)}")
         problems += found.values()
@@ -210,14 +239,16 @@ def _place(raw: object, loc: Sequence[int | str], kind: str) -> list[str]:
     return keys
 
 
-def _label(place: str, source: str | None, changed: Sequence[str]) -> str:
-    """Return where a value came from: the file, the command line, or both."""
-    if any(place == key or place.startswith(f"{key}.") for key in changed):
-        return "command line"
-    below = any(not place or key.startswith(f"{place}.") for key in changed)
-    if source is None:
-        return "command line" if below else "configuration"
-    return f"{source} with command line" if below else source
+def _label(place: str, source: str | None, origins: Mapping[str, str]) -> str:
+    """Return where a value came from: the file, a preset, the command line, or several of them."""
+    at = [key for key in origins if f"{place}.".startswith(f"{key}.")]
+    if at:
+        return origins[max(at, key=len)]
+    below = [o for key, o in origins.items() if not place or key.startswith(f"{place}.")]
+    found = dict.fromkeys([source or "configuration", *below])
+    if source is None and len(found) > 1:
+        del found["configuration"]
+    return " with ".join(found)
 
 
 def _problem(cls: type, item: Mapping[str, Any], keys: list[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from gatt.dialogue import Dialogue
@@ -18,12 +19,49 @@ from gatt.records import atomic_write_json
 FILE = "trained_on.json"
 NUM_TURNS = 4
 """User messages by which a dialogue is known, or all of a shorter one."""
+MIN_TURNS = 2
+"""Fewer messages make two dialogues one only where both have no more: many begin with the same greeting."""
 
 
-def dialogue_mark(dialogue: Dialogue) -> str:
+def dialogue_mark(dialogue: Dialogue, num_turns: int = NUM_TURNS) -> str:
     """Return 16 hex digits that dialogues with the same first user messages share."""
-    text = "\x1f".join(" ".join(turn.split()) for turn in dialogue.user_turns[:NUM_TURNS])
+    text = "\x1f".join(" ".join(turn.split()) for turn in dialogue.user_turns[:num_turns])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedOn:
+    """What an adapter was trained on."""
+
+    dialogues: frozenset[str]
+    """Marks of its dialogues."""
+    beginnings: frozenset[str]
+    """Marks of their first messages, `MIN_TURNS` and more but not all that `dialogues` know."""
+
+    @classmethod
+    def of(cls, dialogues: Iterable[Dialogue]) -> TrainedOn:
+        """Return what is kept of training dialogues."""
+        marks: set[str] = set()
+        beginnings: set[str] = set()
+        for dialogue in dialogues:
+            marks.add(dialogue_mark(dialogue))
+            beginnings |= _beginnings(dialogue)
+        return cls(frozenset(marks), frozenset(beginnings))
+
+    def __contains__(self, dialogue: Dialogue) -> bool:
+        """Whether a dialogue is one of them, or either is the other cut short."""
+        mark = dialogue_mark(dialogue)
+        return (
+            mark in self.dialogues
+            or mark in self.beginnings
+            or not self.dialogues.isdisjoint(_beginnings(dialogue))
+        )
+
+
+def _beginnings(dialogue: Dialogue) -> set[str]:
+    return {
+        dialogue_mark(dialogue, num) for num in range(MIN_TURNS, min(NUM_TURNS, dialogue.num_turns))
+    }
 
 
 def write_marks(folder: Path, dialogues: Iterable[Dialogue]) -> None:
@@ -32,12 +70,13 @@ def write_marks(folder: Path, dialogues: Iterable[Dialogue]) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    marks = sorted({dialogue_mark(dialogue) for dialogue in dialogues})
-    atomic_write_json(folder / FILE, {"num_turns": NUM_TURNS, "dialogues": marks})
+    found = TrainedOn.of(dialogues)
+    marks = {"dialogues": sorted(found.dialogues), "beginnings": sorted(found.beginnings)}
+    atomic_write_json(folder / FILE, {"num_turns": NUM_TURNS, **marks})
 
 
-def read_marks(folder: Path) -> frozenset[str] | None:
-    """Return the marks of an adapter's training dialogues, None where its folder does not say.
+def read_marks(folder: Path) -> TrainedOn | None:
+    """Return what an adapter was trained on, None where its folder does not say.
 
     Raises:
         DataError: a file that is not of that form.
@@ -49,7 +88,8 @@ def read_marks(folder: Path) -> frozenset[str] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["num_turns"] != NUM_TURNS:
             return None
-        return frozenset(map(str, found["dialogues"]))
+        marks, beginnings = found["dialogues"], found.get("beginnings", [])
+        return TrainedOn(frozenset(map(str, marks)), frozenset(map(str, beginnings)))
     except (ValueError, KeyError, TypeError):
         raise DataError(
             f"{path}: broken: expected 'num_turns' and 'dialogues', as training writes them; delete it "

@@ -50,7 +50,7 @@ _KNOWN = (
     "messages",
     "prompt_infos",
 )
-_NO_CHECKLIST = "turns without a checklist, which nobody judges"
+_NO_CHECKLIST = "turns without a checklist, which the judge holds against the whole system message"
 _STRAY = "checklists of a text that no turn says"
 _OTHERWISE = (
     "sessions whose system_prompt is not the system message of their dialogue, which is taken"

@@ -38,6 +38,29 @@ def test_user_turns_alone_need_their_own_history(tmp_path) -> None:
     assert case.instruction.id == "behaviour.tea"
 
 
+def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_path) -> None:
+    coffee = INSTRUCTION | {"text": "Mention coffee."}
+    bare = {key: INSTRUCTION[key] for key in ("text", "family", "verifiers")}
+    probe = {"question": "What?", "verifiers": [TERMS]}
+    cases = read(
+        tmp_path,
+        CASE,
+        CASE | {"id": "d", "user_turns": ["Hey!", "So?"]},
+        CASE | {"id": "e", "instruction": coffee},
+        CASE | {"id": "f", "user_turns": ["Hey!", "So?"], "instruction": coffee},
+        CASE | {"id": "g", "probes": [probe]},
+        {"id": "h", "user_turns": ["Hm?"], "instruction": bare},
+        {"id": "i", "user_turns": ["Hm?"]},
+        {"id": "j", "user_turns": ["Hm!"], "instruction": bare | {"text": "Tea!"}},
+    ).cases
+    assert [c.id for c in cases] == list("cdefghij")
+    assert [c.dialogue.id for c in cases] == ["c", "d", "c", "d", "c", "h", "h", "j"]
+    assert [c.instruction.id if c.instruction else None for c in cases] == [
+        "behaviour.tea", "behaviour.tea", "behaviour.tea@e", "behaviour.tea@e", "behaviour.tea@g",
+        "behaviour.tea", None, "behaviour.j",
+    ]  # fmt: skip
+
+
 def test_messages_bring_their_replies(tmp_path) -> None:
     messages = [{"role": r, "content": f"{r} {n}"} for n in (1, 2) for r in ("user", "assistant")]
     raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "topic_jump", "text": "But?"}}}

@@ -174,3 +174,24 @@ def test_unknown_kinds_of_events_and_judged_arms_are_refused(tmp_path) -> None:
         )
     with pytest.raises(ConfigError, match=r"judge.arms has 'gatt': expected some of \['base'\]"):
         config(tmp_path, judge=JudgeConfig(arms=("gatt",)))
+
+
+def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> None:
+    messages = [
+        {"role": role, "content": f"{role} says tea {n}"}
+        for n in range(4)
+        for role in ("user", "assistant")
+    ]
+    rows = [
+        {"id": "under", "messages": messages, "instruction": {"text": "x", "family": "f", "verifiers": [TEA]}},
+        {"id": "short", "user_turns": ["Hm?"]},
+    ]  # fmt: skip
+    settings = config(tmp_path, turns=(2, 3))
+    settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    results = evaluate(settings, lambda: RecordingEngine(lambda r: "Tea.")).results
+    assert {p["arm"] for p in results["curves"]} == {"base"}
+    (note,) = [n for n in results["notes"] if "count nowhere" in n]
+    assert note == (
+        "1 of 2 cases have none of the turns [2, 3], as the case 'short' with 1: they count nowhere."
+    )
+    assert not [n for n in results["notes"] if "evaluation part" in n]

@@ -200,8 +200,32 @@ def test_another_configuration_or_other_weights_in_the_folder_are_refused(config
     with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
         run(replace(config, seed=1))
     (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"other weights")
-    with pytest.raises(StoreError, match=r"adapter_weights\.gatt"):
+    with pytest.raises(StoreError, match=r"arm 'gatt' was rolled out with other weights .* folder"):
         run(config)
+    # The other arms do not depend on it.
+    assert run(replace(config, arms=("base",), adapters={}))[0].num_new == 0
+
+
+def test_arms_and_histories_can_be_added_to_a_folder_and_left_out_again(config, tmp_path) -> None:
+    whole, _ = run(replace(config, output_dir=tmp_path / "whole"))
+    alone = replace(config, arms=("base",), adapters={}, histories=("own",))
+    first, _ = run(alone)
+    second, engine = run(config)
+    assert second.num_new == whole.num_new - first.num_new
+    assert second.results["curves"] == whole.results["curves"]
+    one, two = (folder / "samples.jsonl" for folder in (config.output_dir, tmp_path / "whole"))
+    assert one.read_bytes() == two.read_bytes()
+    again, _ = run(alone)
+    assert again.num_new == 0
+    assert again.results["curves"] == first.results["curves"]
+    assert again.results["run"]["tokens"] == first.results["run"]["tokens"]
+    assert {s.arm for s in read_samples(config.output_dir / "samples.jsonl")} == {"base"}
+    assert {name for _, _, name in engine.calls} == {None, "gatt"}
+
+
+def test_no_arms_are_all_arms(config) -> None:
+    assert replace(config, arms=()).arms == ("base", "base+reminder", "gatt")
+    assert replace(config, arms=(), adapters={}).arms == ("base", "base+reminder")
 
 
 def test_another_base_model_under_the_same_name_is_refused(config, tmp_path, monkeypatch) -> None:

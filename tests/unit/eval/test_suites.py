@@ -93,6 +93,19 @@ def test_paths_in_a_suite_are_meant_from_its_folder(tmp_path) -> None:
     (tmp_path / "own.yaml").write_text("cases: own.jsonl\nhistories: [own]\n", encoding="utf-8")
     config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
     assert config.cases == tmp_path / "own.jsonl"
+    (tmp_path / "own.yaml").write_text(
+        "source: {name: jsonl, path: d.jsonl, min_turns: 20, max_turns: 20}\n"
+        "instructions: {catalog: [a, ../b]}\n",
+        encoding="utf-8",
+    )
+    config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
+    assert config.source.path == str(tmp_path / "d.jsonl")
+    assert config.instructions.catalog == (str(tmp_path / "a"), str(tmp_path / "../b"))
+    (tmp_path / "own.yaml").write_text(
+        "source: {name: hub, path: org/chats-1.0, min_turns: 20, max_turns: 20}\n", encoding="utf-8"
+    )
+    config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
+    assert config.source.path == "org/chats-1.0"
 
 
 def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -> None:
@@ -104,8 +117,20 @@ def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -
     with pytest.raises(ConfigError, match=r"no suite 'distracts', did you mean 'distract'\?"):
         load_config(EvalConfig, None, [*OUT, "suite=distracts"])
     (tmp_path / "typo.yaml").write_text("turms: [1]\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"unknown key 'turms', did you mean 'turns'\?"):
+    with pytest.raises(
+        ConfigError, match=r"^suite \S+typo\.yaml: unknown key 'turms', did you mean 'turns'\?"
+    ):
         load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'typo.yaml'}"])
+    (tmp_path / "inner.yaml").write_text("source: {min_turns: soon}\n", encoding="utf-8")
+    mine = tmp_path / "my.yaml"
+    mine.write_text(
+        f"suite: {tmp_path / 'inner.yaml'}\noutput_dir: out\nsource: {{seed: no}}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_config(EvalConfig, mine, ["source.max_turns=late"])
+    blamed = {line.split(": ", 1)[0].rsplit("/", 1)[-1] for line in str(caught.value).split("; ")}
+    assert blamed == {"inner.yaml", "my.yaml", "command line"}
     (tmp_path / "number.yaml").write_text("suite: 3\noutput_dir: out\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"'suite' is 3 \(int\): expected"):
         load_config(EvalConfig, tmp_path / "number.yaml")

@@ -7,7 +7,7 @@ import pytest
 
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
-from gatt.trained_on import FILE, dialogue_mark, read_marks, write_marks
+from gatt.trained_on import FILE, TrainedOn, dialogue_mark, read_marks, write_marks
 from tests.support.stages import dialogue
 
 
@@ -19,7 +19,31 @@ def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_leng
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     write_marks(tmp_path, [dialogue(1), dialogue(2), dialogue(1)])
-    assert read_marks(tmp_path) == {dialogue_mark(dialogue(n)) for n in (1, 2)}
+    found = read_marks(tmp_path)
+    assert found == TrainedOn.of([dialogue(1), dialogue(2)])
+    assert found.dialogues == {dialogue_mark(dialogue(n)) for n in (1, 2)}
+
+
+@pytest.mark.parametrize("trained", [2, 3, 4, 9])
+@pytest.mark.parametrize("asked", [2, 3, 4, 9])
+def test_a_dialogue_is_found_however_short_either_was_cut(trained: int, asked: int) -> None:
+    known = TrainedOn.of([dialogue(1, trained)])
+    assert dialogue(1, asked) in known
+    assert dialogue(2, asked) not in known
+
+
+def test_one_message_alone_is_no_dialogue_but_for_those_of_one_turn() -> None:
+    assert dialogue(1, 1) in TrainedOn.of([dialogue(1, 1)])
+    assert dialogue(1, 1) not in TrainedOn.of([dialogue(1, 9)])
+    assert dialogue(1, 9) not in TrainedOn.of([dialogue(1, 1)])
+
+
+def test_a_file_from_before_beginnings_were_kept_is_read(tmp_path: Path) -> None:
+    raw = {"num_turns": 4, "dialogues": [dialogue_mark(dialogue(1))]}
+    (tmp_path / FILE).write_text(json.dumps(raw), encoding="utf-8")
+    found = read_marks(tmp_path)
+    assert found
+    assert dialogue(1, 9) in found
 
 
 def test_a_folder_that_does_not_say_is_unknown(tmp_path: Path) -> None:

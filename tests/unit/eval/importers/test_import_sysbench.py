@@ -126,7 +126,7 @@ def test_what_the_cases_do_not_say_is_counted(tmp_path):
     assert list(found.cases[0].events) == [1]
     assert found.cases[0].text == "你是一位助教。"
     assert found.left_out == {
-        "turns without a checklist, which nobody judges": 1,
+        "turns without a checklist, which the judge holds against the whole system message": 1,
         "checklists of a text that no turn says": 1,
         "key 'source' of a session": 1,
         "sessions whose system_prompt is not the system message of their dialogue, which is taken": 1,
