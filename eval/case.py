@@ -50,6 +50,8 @@ class Case:
     """By turn, counted from 1."""
     has_replies: bool = True
     """Whether the dialogue's replies are somebody's; else they fill the places between its turns."""
+    twin: str = ""
+    """The id where an earlier case has the same dialogue and instruction, but other events or probes."""
 
     @property
     def split(self) -> str:

@@ -78,6 +78,7 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
     Intervals count what is independent: the same user messages are one dialogue,
     and the same words and rules one instruction, named after the first case that
     has them; a name that two instructions would share gets the case behind it.
+    Cases that share both, since they differ in events or probes, are twins.
     """
     dialogues: dict[tuple[str, ...], str] = {}
     instructions: dict[str, str] = {}
@@ -92,12 +93,11 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
             told = json.dumps(content.as_dict(), sort_keys=True)
             taken = instruction.id in instructions.values()
             own = f"{instruction.id}@{case.id}" if taken else instruction.id
-            shared = instructions.setdefault(told, own)
-            # Both alike (another probe, other events): apart, or their replies would be taken for repeats.
-            shared = f"{shared}@{case.id}" if (name, shared) in pairs else shared
-            pairs.add((name, shared))
-            instruction = replace(instruction, id=shared)
-        found.append(replace(case, dialogue=dialogue, instruction=instruction))
+            instruction = replace(instruction, id=instructions.setdefault(told, own))
+        pair = (name, instruction.id if instruction else "")
+        twin = case.id if pair in pairs else ""
+        pairs.add(pair)
+        found.append(replace(case, dialogue=dialogue, instruction=instruction, twin=twin))
     return tuple(found)
 
 

@@ -175,9 +175,13 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
 
 
 def _rows(measure: Measure, is_last: bool, cases: Iterable[Sequence[Sample]]) -> Rows:
-    # Case by case: another epoch is another roll-out of the same case.
-    rows = Rows.of(outcome for samples in cases for outcome in measure(samples))
-    return rows.where(rows.turn == rows.turn.max()) if is_last and len(rows.turn) else rows
+    # Case by case: another epoch is another roll-out of the same case, and each has its own last turn.
+    found = []
+    for samples in cases:
+        outcomes = list(measure(samples))
+        last = max((o.sample.turn for o in outcomes), default=0)
+        found += [o for o in outcomes if not is_last or o.sample.turn == last]
+    return Rows.of(found)
 
 
 def _told(name: str, rows: Rows) -> dict[str, float]:
@@ -201,7 +205,8 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
         said: the replies: `turn`, `kind`, `user`, `text`, `finish` and `num_tokens` of each.
     """
     config, found = run.config, {(s["kind"], s["turn"]): s for s in said}
-    is_full = bool(said) and said[-1]["finish"] == "context_limit"
+    turns = [s for s in said if s["kind"] == "turn"]
+    is_full = bool(turns) and turns[-1]["finish"] == "context_limit"
     asked = [("turn", turn) for turn in judged_turns(case, config)]
     asked += [("probe", turn) for turn in config.probe_turns if has_probe(case, turn, config)]
     samples = []

@@ -2,9 +2,12 @@
 
 ::
 
-    inspect eval gatt/behaviour --model openai/gpt-5-mini
-    inspect eval gatt/behaviour --model openai/gpt-5-mini -T arm=reminder -T num_dialogues=8
-    inspect eval gatt/suite --model openai/gpt-5-mini -T suite=mine.yaml -T turns=1,2,4
+    inspect eval gatt/behaviour --model openai/gpt-4.1-mini
+    inspect eval gatt/behaviour --model openai/gpt-4.1-mini -T arm=reminder -T num_dialogues=8
+    inspect eval gatt/suite --model openai/gpt-4.1-mini -T suite=mine.yaml -T turns=1,2,4
+
+A reply has 32 tokens unless the suite says otherwise. A model that thinks first needs more, or
+nothing is left to judge: `-T sampling.max_new_tokens=2048`.
 
 Inspect asks the model and keeps the log; cases, roll-outs in own history, verdicts and
 intervals are those of `gatt eval`. Needs the extra `inspect`: no other module imports this one.
@@ -216,6 +219,9 @@ def _chat_message(message: Message) -> ChatMessage:
 
 def _generation(output: ModelOutput) -> Generation:
     finish = _FINISH.get(output.stop_reason, "stop")
+    if not output.completion.strip() and (output.error or output.stop_reason == "unknown"):
+        # Nobody said that the model had nothing to say.
+        finish = "content_filter"
     # What stands there is the provider's notice, not the model's words.
     text = "" if finish in _WITHHELD else output.completion
     return Generation(text, finish, output.usage.output_tokens if output.usage else 0)

@@ -15,6 +15,7 @@ from gatt.verifiers.loose import check_loose
 RUNNER = "run"
 """Stands as the verifier's name where no verifier was asked."""
 _NO_REPLY = {
+    "length": "the limit of tokens came before any text",
     "context_limit": "the context is full: no reply",
     "content_filter": "the server's filter withheld the reply",
 }
@@ -29,7 +30,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     - A turn of a plain dialogue: it passes, as a false trigger, if it follows
       any entry of the pool, though nothing asked for that. The pool must hold
       no entry that ordinary replies follow, see `eval.triggers`.
-    - No reply for want of context, or because a server withheld it, is `undecided`.
+    - No reply for want of context, because a server withheld it, or because its tokens ended before
+      any text (a model that thinks first), is `undecided`.
     """
     case, text = reply.case, reply.generation.text
     status, verdicts = _verdicts(reply, pool)
@@ -54,6 +56,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         loose=_loose(instruction, text, status) if is_turn and expected == "kept" else None,
         event=event.kind if event else None,
         expected=expected,
+        twin=case.twin,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError
@@ -17,6 +16,8 @@ class LongDialogue:
     dialogue: Dialogue
     seams: tuple[int, ...]
     """Turns, counted from 1, at which the next dialogue begins."""
+    parts: tuple[Dialogue, ...]
+    """What it was put together from, whole: the last one may go on behind the end."""
 
 
 def join_dialogues(dialogues: Sequence[Dialogue], num_turns: int) -> dict[str, LongDialogue]:
@@ -36,9 +37,9 @@ def join_dialogues(dialogues: Sequence[Dialogue], num_turns: int) -> dict[str, L
     parts: list[Dialogue] = []
     for dialogue in dialogues:
         missing = num_turns - sum(part.num_turns for part in parts)
-        parts.append(dialogue.first_turns(min(missing, dialogue.num_turns)))
+        parts.append(dialogue)
         if dialogue.num_turns >= missing:
-            joined = _joined(parts)
+            joined = _joined(parts, num_turns)
             found[joined.dialogue.id] = joined
             parts = []
     if not found:
@@ -50,19 +51,13 @@ def join_dialogues(dialogues: Sequence[Dialogue], num_turns: int) -> dict[str, L
     return found
 
 
-def parts_of(dialogue: Dialogue, joined: Mapping[str, LongDialogue]) -> list[Dialogue]:
-    """Return the dialogues that one consists of; itself if it was not joined."""
+def parts_of(dialogue: Dialogue, joined: Mapping[str, LongDialogue]) -> tuple[Dialogue, ...]:
+    """Return the dialogues that one consists of, whole; itself if it was not joined."""
     long = joined.get(dialogue.id)
-    if long is None:
-        return [dialogue]
-    starts = [1, *long.seams, dialogue.num_turns + 1]
-    return [
-        Dialogue(f"{dialogue.id} from turn {start}", dialogue.messages[2 * start - 2 : 2 * end - 2])
-        for start, end in pairwise(starts)
-    ]
+    return (dialogue,) if long is None else long.parts
 
 
-def _joined(parts: Sequence[Dialogue]) -> LongDialogue:
+def _joined(parts: Sequence[Dialogue], num_turns: int) -> LongDialogue:
     messages: list[Message] = []
     seams = []
     for part in parts:
@@ -70,4 +65,6 @@ def _joined(parts: Sequence[Dialogue]) -> LongDialogue:
             seams.append(len(messages) // 2 + 1)
         messages += part.messages
     name = "+".join(part.id for part in parts)
-    return LongDialogue(Dialogue(name, tuple(messages)), tuple(seams))
+    return LongDialogue(
+        Dialogue(name, tuple(messages[: 2 * num_turns])), tuple(seams), tuple(parts)
+    )

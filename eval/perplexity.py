@@ -1,13 +1,14 @@
 """Perplexity of people's own replies in plain dialogues: what an adapter costs where nobody asks for it.
 
 The model reads a dialogue without any instruction and is charged for each token
-of its replies, end-of-turn tokens included. Arms read the same tokens, so that the
-ratio of two is paired; its interval is a bootstrap over dialogues.
+of its replies but the last, end-of-turn tokens included. Arms read the same tokens,
+so that the ratio of two is paired; its interval is a bootstrap over dialogues.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ from gatt.records import atomic_write_json
 from gatt.source_config import SourceConfig
 
 NUM_RESAMPLES: Final = 2000
+MIN_DIALOGUES: Final = 10
+"""A bootstrap over fewer says nothing: no interval then."""
 
 
 class Charging(Protocol):
@@ -66,6 +69,10 @@ class PerplexityConfig:
             raise ConfigError(f"num_dialogues is {self.num_dialogues}: expected at least 1")
         if BASE in self.adapters:
             raise ConfigError(f"adapters has {BASE!r}, which stands for the base model: rename it")
+        if self.source.name == "questions":
+            raise ConfigError(
+                "source.name is 'questions', whose replies are a model's own: expected chitchat, jsonl or hub"
+            )
         if self.engine.server is not None:
             raise ConfigError(
                 "engine.server is given: expected a local model, servers tell no loss"
@@ -88,8 +95,9 @@ class ArmPerplexity:
     arm: str
     perplexity: float
     ratio: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    """None with fewer than `MIN_DIALOGUES` dialogues."""
     num_dialogues: int
     num_tokens: int
 
@@ -105,7 +113,7 @@ def measure_perplexity(
 
     Raises:
         ConfigError: a source that cannot be had.
-        DataError: no dialogue with a reply, or one that an adapter was trained on.
+        DataError: no dialogue that can be read, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the file cannot be written.
     """
@@ -115,20 +123,36 @@ def measure_perplexity(
     charging = engine or local_engine(config.engine, config.adapters)
     arms = (BASE, *config.adapters)
     found: dict[str, list[Charged]] = {arm: [] for arm in arms}
-    with progress_bar("perplexity", len(arms) * len(dialogues), unit="dialogues") as bar:
-        for arm in arms:
-            for dialogue in dialogues:
-                nll, num = charging.reply_loss(dialogue, None if arm == BASE else arm)
-                found[arm].append(Charged(nll, num))
-                bar.advance(1)
-    if not sum(one.num_tokens for one in found[BASE]):
-        raise DataError("no reply to an earlier turn in any dialogue: expected two turns or more")
+    dropped: Counter[str] = Counter()
+    with progress_bar("perplexity", len(dialogues), unit="dialogues") as bar:
+        for dialogue in dialogues:
+            try:
+                charged = {
+                    arm: Charged(*charging.reply_loss(dialogue, None if arm == BASE else arm))
+                    for arm in arms
+                }
+            except DataError as error:
+                # A text that breaks the template's turns, as in training: counted, the rest goes on.
+                dropped[str(error).partition(": ")[2]] += 1
+            else:
+                if charged[BASE].num_tokens:
+                    for arm, one in charged.items():
+                        found[arm].append(one)
+                else:
+                    dropped["no reply to an earlier turn within the model's context"] += 1
+            bar.advance(1)
+    if not found[BASE]:
+        reasons = "; ".join(f"{num}: {why}" for why, num in dropped.items())
+        raise DataError(
+            f"none of {len(dialogues)} dialogues can be read ({reasons}): expected others"
+        )
     arms_found = [perplexity(arm, found[arm], found[BASE], config.seed) for arm in arms]
     atomic_write_json(
         config.output,
         {
             "run": provenance() | {"config": config_dict(config), "source": report.as_dict()},
             "not_checked_for_overlap": list(unknown),
+            "dropped": dict(dropped),
             "perplexity": [asdict(arm) for arm in arms_found],
         },
     )
@@ -142,25 +166,26 @@ def perplexity(
 
     Args:
         arm: whose.
-        charged: of each dialogue.
+        charged: of each dialogue, each with tokens.
         base: the base model's, of the same dialogues in the same order.
         seed: of the bootstrap over dialogues.
     """
     nll, of_base, num = np.array(
         [(c.nll, b.nll, c.num_tokens) for c, b in zip(charged, base, strict=True)]
     ).T
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(len(num), size=(NUM_RESAMPLES, len(num)))
-    # A draw of dialogues without replies says nothing.
-    sizes = np.maximum(num[drawn].sum(1), 1)
-    low, high = np.exp(np.quantile((nll - of_base)[drawn].sum(1) / sizes, [0.025, 0.975]))
+    low = high = None
+    if len(num) >= MIN_DIALOGUES:
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(len(num), size=(NUM_RESAMPLES, len(num)))
+        ratios = np.exp((nll - of_base)[drawn].sum(1) / num[drawn].sum(1))
+        low, high = map(float, np.quantile(ratios, [0.025, 0.975]))
     total = int(num.sum())
     return ArmPerplexity(
         arm=arm,
         perplexity=math.exp(nll.sum() / total),
         ratio=math.exp((nll - of_base).sum() / total),
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         num_dialogues=len(num),
         num_tokens=total,
     )
@@ -172,8 +197,14 @@ def as_rows(found: Sequence[ArmPerplexity]) -> list[tuple[str, ...]]:
         (
             one.arm,
             f"{one.perplexity:.2f}",
-            f"{one.ratio:.3f} [{one.low:.3f}, {one.high:.3f}]" if one.arm != BASE else "1",
+            "1" if one.arm == BASE else f"{one.ratio:.3f} {_interval(one)}",
             f"{one.num_tokens:,} of {one.num_dialogues} dialogues",
         )
         for one in found
     ]
+
+
+def _interval(one: ArmPerplexity) -> str:
+    if one.low is None or one.high is None:
+        return f"(no interval from {one.num_dialogues} dialogues)"
+    return f"[{one.low:.3f}, {one.high:.3f}]"

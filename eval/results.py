@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from eval.calls import note_of_calls, run_head
 from eval.case import Case
 from eval.completion import unmeasured_reason, with_completion_again
 from eval.config import REMINDER, EvalConfig
@@ -30,7 +31,6 @@ from eval.triggers import Triggers
 from eval.vacuous import vacuous_curves
 from gatt.config import config_dict
 from gatt.generation.base import Engine
-from gatt.provenance import provenance
 from gatt.records import atomic_write_json, atomic_write_text, read_records
 from gatt.verifiers import verifier_versions
 
@@ -101,16 +101,12 @@ def close(
         samples = attach(samples, verdicts)
     lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
     atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
-    path = config.output_dir / RESULTS_FILE
-    run = (
-        json.loads(path.read_text(encoding="utf-8"))["run"] if not num_new and path.exists() else {}
-    )
-    if not run:
-        run = _head(config)
-        run["source"] = inputs.source
-        run["verifiers"] = verifier_versions()
-    run["tokens"] = total_tokens(rows)
-    run["config"] = config_dict(config)
+    run = run_head(config) | {
+        "source": inputs.source,
+        "verifiers": verifier_versions(),
+        "tokens": total_tokens(rows),
+        "config": config_dict(config),
+    }
     pool = triggers.entries if triggers else ()
     points = curves(samples)
     # Replies that a case file brings along under an instruction may follow it: nobody's ordinary ones.
@@ -125,11 +121,15 @@ def close(
         "agreement": [a.as_dict() for a in agreements],
         "coverage": coverage(inputs.constraints),
         "limits": [limit.as_dict() for limit in limits(rows)],
-        "notes": [*_notes(config, cases, triggers, unknown), *filter(None, [no_completion])],
+        "notes": [
+            *_notes(config, cases, triggers, unknown),
+            *note_of_calls(run),
+            *filter(None, [no_completion]),
+        ],
     }
     if triggers:
         results["false_triggers"] = triggers.as_dict()
-    atomic_write_json(path, results)
+    atomic_write_json(config.output_dir / RESULTS_FILE, results)
     report = config.output_dir / REPORT_FILE
     render_report(results, samples, report)
     return EvalResult(results, report, num_new)
@@ -146,23 +146,6 @@ def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     return [
         {"constraint": name, "num": num, "by": by} for (name, by), num in sorted(counts.items())
     ]
-
-
-def _head(config: EvalConfig) -> dict[str, Any]:
-    """Return where the results come from; short texts first, as the report's head shows them."""
-    found = provenance()
-    commit = found.pop("commit") or {}
-    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
-    memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
-    hardware = [*found["gpus"], found["cpu"], f"{found['num_cpus']} cores", memory]
-    return {
-        "name": config.output_dir.name,
-        "model": config.engine.model,
-        "seed": config.seed,
-        "commit": f"{commit['id'][:12]}{state}" if commit.get("id") else "",
-        "hardware": ", ".join(part for part in hardware if part),
-        **found,
-    }
 
 
 def _notes(

@@ -93,7 +93,7 @@ def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
     """Return the dialogue as the arm reads it: instruction once, or on every turn at which it holds."""
     text = case.instruction.text if case.instruction else None
-    if arm == REMINDER or config.placement == "every_turn":
+    if arm == REMINDER:
         reminded = sampling_view(dialogue, text)
         if case.release_turn is None:
             return reminded

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from eval.calls import add_call
 from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
 from eval.overlap import refuse_overlap
@@ -112,6 +113,13 @@ def evaluate(
             for key in row_keys(arm, history, case, config)
         }
         total, num_done = sum(row_turns.values()), sum(row_turns.get(key, 0) for key in done)
+        waiting = {
+            arm: None
+            for arm, history, batch in work
+            if any(set(row_keys(arm, history, c, config)) - done for c in batch)
+        }
+        if waiting:
+            add_call(config, [*waiting])
         with progress_bar("eval", total, unit="turns", done=num_done) as bar:
             usable: EvalConfig | None = None
             for arm, history, batch in work:

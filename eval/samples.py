@@ -68,6 +68,8 @@ class Sample:
     """`released`: the instruction no longer holds here, and a reply that follows it has failed."""
     completion: Verdict | None = None
     """Whether the reply still answers what was asked; None where that was not measured."""
+    twin: str = ""
+    """The case's own name where another one has the same dialogue and instruction."""
     judge: Verdict | None = None
     """What the judge model says; `undecided` where it gave no verdict, None where it was not asked."""
 
@@ -99,15 +101,17 @@ class Sample:
             raise DataError("a probe without an instruction: expected the instruction it asks for")
 
     @property
-    def case(self) -> tuple[str, str]:
-        """Dialogue and instruction: what one arm runs through turn by turn."""
-        return self.dialogue, self.instruction.id if self.instruction else ""
+    def case(self) -> tuple[str, str, str]:
+        """Dialogue, instruction and twin: what one arm runs through turn by turn."""
+        return self.dialogue, self.instruction.id if self.instruction else "", self.twin
 
     @property
     def key(self) -> tuple[str, ...]:
         """What no two samples of a run share."""
         asked = self.user if self.kind == "probe" else ""
-        return (self.arm, self.history, *self.case, self.kind, str(self.turn), asked)
+        dialogue, instruction, twin = self.case
+        where = (self.arm, self.history, dialogue, instruction, self.kind, str(self.turn), asked)
+        return (*where, twin) if twin else where
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSONL object."""

@@ -242,13 +242,10 @@ def _place(raw: object, loc: Sequence[int | str], kind: str) -> list[str]:
 def _label(place: str, source: str | None, origins: Mapping[str, str]) -> str:
     """Return where a value came from: the file, a preset, the command line, or several of them."""
     at = [key for key in origins if f"{place}.".startswith(f"{key}.")]
-    if at:
-        return origins[max(at, key=len)]
     below = [o for key, o in origins.items() if not place or key.startswith(f"{place}.")]
-    found = dict.fromkeys([source or "configuration", *below])
-    if source is None and len(found) > 1:
-        del found["configuration"]
-    return " with ".join(found)
+    above = origins[max(at, key=len)] if at else source
+    found = dict.fromkeys([*([above] if above else []), *below])
+    return " with ".join(found) or "configuration"
 
 
 def _problem(cls: type, item: Mapping[str, Any], keys: list[str]) -> str:

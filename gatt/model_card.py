@@ -19,6 +19,11 @@ _LOSS: Final = {
     "all_turns": "on the sampled replies and, as a control, on the history's own replies",
     "context_only": "as a control, on the history's own replies alone",
 }
+_MEANT: Final = (
+    " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
+    ", a control: it was trained on the instruction in every turn",
+)
+_STANDS: Final = ("in turn 1 only", "on every user turn as well (a control, not the method)")
 FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
 
 
@@ -110,14 +115,13 @@ def model_card(
             "",
             "# Ghost Attention adapter",
             "",
-            f"A LoRA adapter for `{config.model}` that keeps an instruction given once, in turn 1, "
-            "over the turns of a dialogue.",
+            f"A LoRA adapter for `{config.model}`{_MEANT[config.placement == 'every_turn']}.",
             "",
             "## Method",
             "",
             "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), "
             "section 3.3): replies are sampled with the instruction on every user turn; for "
-            f"training it stands in turn 1 only. Loss: {_LOSS[config.supervise]}.",
+            f"training it stands {_STANDS[config.placement == 'every_turn']}. Loss: {_LOSS[config.supervise]}.",
             "",
             "## Data",
             "",

@@ -22,7 +22,7 @@ from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample
-from gatt.views import Placement, prompt_of_turn, training_view
+from gatt.views import TrainingPlacement, prompt_of_turn, training_view
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
 SUPERVISE: tuple[str, ...] = get_args(Supervise)
@@ -56,7 +56,7 @@ def build_combs(
     tokenizer: Tokenizer,
     sample: GattSample,
     *,
-    placement: Placement = "system",
+    placement: TrainingPlacement = "system",
     supervise: Supervise = "last_turn",
     max_length: int | None = None,
 ) -> BuiltSample:
@@ -150,7 +150,7 @@ def build_expanded(
     tokenizer: Tokenizer,
     sample: GattSample,
     *,
-    placement: Placement = "system",
+    placement: TrainingPlacement = "system",
     supervise: Supervise = "last_turn",
     max_length: int | None = None,
 ) -> BuiltRows:
@@ -208,7 +208,7 @@ def _row(
     sample: GattSample,
     turn: int,
     reply: str,
-    placement: Placement,
+    placement: TrainingPlacement,
     max_length: int | None,
 ) -> tuple[Comb, int]:
     """Return the prompt of a turn and a reply as one row, and how many exchanges it lost."""
@@ -236,7 +236,7 @@ def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -
     )
 
 
-def _view_of(sample: GattSample, turns: Sequence[int], placement: Placement) -> Dialogue:
+def _view_of(sample: GattSample, turns: Sequence[int], placement: TrainingPlacement) -> Dialogue:
     """Return the training view of the given turns of a sample."""
     instruction = sample.instruction.text if sample.instruction else None
     return training_view(keep_turns(sample.dialogue, turns), instruction, placement)

@@ -18,7 +18,7 @@ from gatt.packing import best_fit
 from gatt.sample import GattSample, with_sampled_history
 from gatt.supervision import BuiltRows, BuiltSample, build_combs, build_expanded
 from gatt.train_config import TrainConfig
-from gatt.views import Placement
+from gatt.views import TrainingPlacement
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def choose_layout(
     return "expanded"
 
 
-def placement_of(placement: str, seed: int, sample_id: str) -> Placement:
+def placement_of(placement: str, seed: int, sample_id: str) -> TrainingPlacement:
     """Return where the instruction of a sample stands; `mixed` is drawn from seed and id."""
     if placement == "system":
         return "system"
@@ -212,7 +212,7 @@ def rows_of(
     config: TrainConfig,
     facts: TemplateFacts,
     layout: Layout,
-    placement: Placement,
+    placement: TrainingPlacement,
 ) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str]]:
     """Return the rows of one sample, counts, and a message per target left out.
 

@@ -19,7 +19,7 @@ from gatt.records import atomic_write_json
 FILE = "trained_on.json"
 NUM_TURNS = 4
 """User messages by which a dialogue is known, or all of a shorter one."""
-MIN_TURNS = 2
+MIN_TURNS = 3
 """Fewer messages make two dialogues one only where both have no more: many begin with the same greeting."""
 
 

@@ -10,8 +10,9 @@ from typing import Literal, get_args
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError
 
-Placement = Literal["system", "first_user", "every_turn"]
+Placement = Literal["system", "first_user"]
 PLACEMENTS: tuple[str, ...] = get_args(Placement)
+TrainingPlacement = Literal["system", "first_user", "every_turn"]
 
 JOINT = "\n\n"
 """Stands between the instruction and the user's own words."""
@@ -46,7 +47,7 @@ def sampling_view(dialogue: Dialogue, instruction: str | None) -> Dialogue:
 
 
 def training_view(
-    dialogue: Dialogue, instruction: str | None, placement: Placement = "system"
+    dialogue: Dialogue, instruction: str | None, placement: TrainingPlacement = "system"
 ) -> Dialogue:
     """Return the dialogue as it is trained on: with the instruction in the first turn only.
 
@@ -79,7 +80,9 @@ def training_view(
         return Dialogue(
             dialogue.id, (*dialogue.messages[:first], user, *dialogue.messages[first + 1 :])
         )
-    raise DataError(f"unknown placement {placement!r}: expected one of {', '.join(PLACEMENTS)}")
+    raise DataError(
+        f"unknown placement {placement!r}: expected one of {', '.join(get_args(TrainingPlacement))}"
+    )
 
 
 def prompt_of_turn(view: Dialogue, turn: int) -> tuple[Message, ...]:

@@ -26,7 +26,8 @@ def execute(config: EvalConfig) -> str:
     from eval.run import evaluate
 
     result = evaluate(config)
-    Console().print(terminal_table(result.results))
+    console = Console()
+    console.print(terminal_table(result.results, console.width))
     state = f"{result.num_new} new replies" if result.num_new else "all replies stood there already"
     return f"{result.report} ({state})"
 

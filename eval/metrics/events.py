@@ -88,7 +88,7 @@ def events(samples: Iterable[Sample]) -> list[EventPoint]:
 
 def _since_events(samples: Iterable[Sample]) -> Iterator[tuple[str, int, Sample]]:
     """Yield event, start of the range of turns since it, and sample."""
-    cases: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    cases: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         if sample.kind == "turn" and sample.instruction is not None:
             cases[sample.case].append(sample)

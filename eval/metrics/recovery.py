@@ -18,7 +18,7 @@ def recovery(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
     Args:
         outcomes: of `adherence` or its like, of one arm and history, in any order.
     """
-    cases: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    cases: dict[tuple[str, str, str], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         cases[outcome.sample.case].append(outcome)
     for case in cases.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +24,9 @@ COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no
 OWN_REPLIES_LEGEND = (
     " The dialogue itself: its own replies, which nobody wrote under the instruction."
 )
+FIXED_WIDTH: Final = 32
+TURN_WIDTH: Final = 16
+"""Characters of a line that the terminal's table needs beside the turns, and for each."""
 
 
 @dataclass(frozen=True)
@@ -143,24 +146,30 @@ def texts(row: Row, between: str) -> list[str]:
     return [row.name, *cells, row.half_life]
 
 
-def terminal_table(results: Mapping[str, Any]) -> Table:
+def terminal_table(results: Mapping[str, Any], width: int = 80) -> Table:
     """Return the headline rates as a rich table, the last thing `gatt run` prints.
+
+    Args:
+        results: as `results.json` holds them.
+        width: characters of a line; turns that do not fit are left out evenly, not the first nor the last.
 
     Raises:
         DataError: see `Curves.of`.
     """
     curves = Curves.of(results)
     tables = headline_tables(curves)
-    turns = sorted({t for table in tables for t in table.turns})
+    all_turns = sorted({t for table in tables for t in table.turns})
+    turns = _spread(all_turns, max(3, (width - FIXED_WIDTH) // TURN_WIDTH))
+    left_out = f" {len(turns)} of {len(all_turns)} turns; the report has all."
     view = Table(
         title=Text(headline(curves).sentence.replace(NO_BREAK, " "), style="bold"),
-        caption=Text(f"{caption(curves)}. {legend(curves)}"),
+        caption=Text(f"{caption(curves)}. {legend(curves)}{left_out * (turns != all_turns)}"),
     )
     view.add_column("metric")
     view.add_column("arm")
     for turn in turns:
-        view.add_column(f"turn {turn}", justify="right")
-    view.add_column("half-life", justify="right")
+        view.add_column(f"turn {turn}", justify="right", no_wrap=True)
+    view.add_column("half-life", justify="right", no_wrap=True)
     for table in tables:
         for index, row in enumerate(table.rows):
             by_turn = dict(zip(table.turns, texts(row, "\n")[1:-1], strict=True))
@@ -172,3 +181,10 @@ def terminal_table(results: Mapping[str, Any]) -> Table:
                 end_section=index == len(table.rows) - 1,
             )
     return view
+
+
+def _spread(turns: list[int], most: int) -> list[int]:
+    """Return at most so many turns (2 or more), evenly by place, the first and the last among them."""
+    if len(turns) <= most:
+        return turns
+    return [turns[round(n * (len(turns) - 1) / (most - 1))] for n in range(most)]

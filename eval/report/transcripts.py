@@ -79,7 +79,7 @@ class Transcripts:
         for arm in arms:
             self._arms.add(arm)
         self._spool = tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115
-        self._found: dict[tuple[str, str, str, int], _Transcript] = {}
+        self._found: dict[tuple[str, str, str, str, int], _Transcript] = {}
         self._instructions = Interner()
         self._rules = Interner()
         self._events = Interner()
@@ -240,11 +240,11 @@ class Transcripts:
     def _plan(self) -> list[list[list[_Transcript]]]:
         """Return which cases stand in which chunk: turns rising, a probe after its turn's reply."""
         if self._planned is None:
-            cases: dict[tuple[str, str, str], list[_Transcript]] = {}
+            cases: dict[tuple[str, str, str, str], list[_Transcript]] = {}
             for key in sorted(self._found):
                 transcript = self._found[key]
                 transcript.rows.sort(key=lambda row: (row.turn, row.is_probe))
-                cases.setdefault(key[:3], []).append(transcript)
+                cases.setdefault(key[:4], []).append(transcript)
             self._planned = [[]]
             room = CHUNK_BYTES
             for members in cases.values():

@@ -11,16 +11,19 @@ from gatt.chat_template import Tokenizer, encode_view
 from gatt.dialogue import Dialogue
 
 
-def reply_loss(model: Any, tokenizer: Tokenizer, dialogue: Dialogue) -> tuple[float, int]:
+def reply_loss(
+    model: Any, tokenizer: Tokenizer, dialogue: Dialogue, max_tokens: int | None = None
+) -> tuple[float, int]:
     """Return the summed negative log-likelihood of a dialogue's replies and the number of their tokens.
 
     Every reply that a further user message follows is counted, with its end-of-turn
-    token; the last one is not.
+    token; the last one is not, nor is one that ends behind `max_tokens`.
 
     Args:
         model: a causal LM of transformers.
         tokenizer: with a chat template.
         dialogue: as the model reads it.
+        max_tokens: of the model's context; None for no limit.
 
     Returns:
         The sum in nats, and how many tokens it is over; (0.0, 0) without such a reply.
@@ -29,10 +32,11 @@ def reply_loss(model: Any, tokenizer: Tokenizer, dialogue: Dialogue) -> tuple[fl
         DataError: a template or text that does not keep prefixes.
     """
     encoded = encode_view(tokenizer, dialogue)
-    places = [i for start, end in encoded.reply_spans for i in range(start, end)]
+    spans = [s for s in encoded.reply_spans if max_tokens is None or s[1] <= max_tokens]
+    places = [i for start, end in spans for i in range(start, end)]
     if not places:
         return 0.0, 0
-    end = encoded.reply_spans[-1][1]
+    end = spans[-1][1]
     ids_1T = torch.tensor([encoded.input_ids[:end]], device=model.device)
     before_K = torch.tensor(places, device=model.device) - 1
     with torch.inference_mode():

@@ -162,7 +162,7 @@ class TransformersEngine:
     def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
         """Return what the replies of a dialogue cost, see `gatt.generation.likelihood.reply_loss`."""
         with self._adapter(adapter):
-            return reply_loss(self.model, self.tokenizer, dialogue)
+            return reply_loss(self.model, self.tokenizer, dialogue, self.context_tokens)
 
     def _answered(
         self, rows: Sequence[Row], params: SamplingParams, adapter: str | None

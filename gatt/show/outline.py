@@ -10,7 +10,7 @@ from gatt.chat_template import Tokenizer, encode, encode_view, shared_length
 from gatt.dialogue import Dialogue, Message
 from gatt.sample import GattSample
 from gatt.supervision import keep_turns
-from gatt.views import Placement, prompt_of_turn, training_view
+from gatt.views import TrainingPlacement, prompt_of_turn, training_view
 
 Part = Literal["setup", "user", "reply", "prompt", "target"]
 
@@ -26,13 +26,15 @@ class Outline:
     """Turns of the whole dialogue, by the length of their prompts, ascending."""
 
 
-def view_of_turns(sample: GattSample, turns: tuple[int, ...], placement: Placement) -> Dialogue:
+def view_of_turns(
+    sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
+) -> Dialogue:
     """Return the training view of the given turns of a sample (from 1, ascending)."""
     return training_view(keep_turns(sample.dialogue, turns), _instruction(sample), placement)
 
 
 def shared_outline(
-    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
 ) -> Outline:
     """Return the outline of turns that share a trunk.
 
@@ -55,7 +57,7 @@ def shared_outline(
 
 
 def single_outline(
-    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
 ) -> Outline:
     """Return the outline of the prompt of the last of the given turns, rendered on its own.
 
@@ -90,7 +92,7 @@ def turns_of_prompt(
     tokenizer: Tokenizer,
     sample: GattSample,
     prompt: tuple[int, ...],
-    placement: Placement,
+    placement: TrainingPlacement,
     first_turn: int,
 ) -> tuple[int, ...]:
     """Return the turns that a prompt rendered on its own shows.
@@ -111,14 +113,14 @@ def turns_of_prompt(
 
 
 def _prompt(
-    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
 ) -> tuple[int, ...]:
     messages = prompt_of_turn(view_of_turns(sample, turns, placement), len(turns))
     return encode(tokenizer, messages, add_generation_prompt=True)
 
 
 def _num_setup_tokens(
-    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: Placement
+    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
 ) -> int:
     """Return how many tokens stand before the user's first own word.
 

@@ -17,7 +17,7 @@ from gatt.show.outline import (
     view_of_turns,
 )
 from gatt.train_config import TrainConfig
-from gatt.views import Placement
+from gatt.views import TrainingPlacement
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RowCutter:
     tokenizer: Tokenizer
     sample: GattSample
     config: TrainConfig
-    placement: Placement
+    placement: TrainingPlacement
 
     def row(self, comb: Comb, turns: tuple[int, ...], first_turn: int) -> ShownRow:
         """Return a row of `rows_of`; without turns it is of `first_turn` or a later one."""

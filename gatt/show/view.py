@@ -18,7 +18,7 @@ from gatt.sample import GattSample, with_sampled_history
 from gatt.show.rows import RowCutter, ShownRow
 from gatt.train_config import TrainConfig
 from gatt.train_data import choose_layout, has_sampled_history, placement_of, rows_of
-from gatt.views import Placement
+from gatt.views import TrainingPlacement
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ShownSample:
     """What training makes of one sample."""
 
     layout: Layout
-    placement: Placement
+    placement: TrainingPlacement
     has_sampled_history: bool
     rows: tuple[ShownRow, ...]
     """None where training leaves the sample out."""

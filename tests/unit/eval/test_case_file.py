@@ -54,9 +54,10 @@ def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_p
         {"id": "j", "user_turns": ["Hm!"], "instruction": bare | {"text": "Tea!"}},
     ).cases
     assert [c.id for c in cases] == list("cdefghij")
+    assert [c.twin for c in cases] == ["", "", "", "", "g", "", "", ""]
     assert [c.dialogue.id for c in cases] == ["c", "d", "c", "d", "c", "h", "h", "j"]
     assert [c.instruction.id if c.instruction else None for c in cases] == [
-        "behaviour.tea", "behaviour.tea", "behaviour.tea@e", "behaviour.tea@e", "behaviour.tea@g",
+        "behaviour.tea", "behaviour.tea", "behaviour.tea@e", "behaviour.tea@e", "behaviour.tea",
         "behaviour.tea", None, "behaviour.j",
     ]  # fmt: skip
 

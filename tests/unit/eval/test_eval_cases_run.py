@@ -195,3 +195,31 @@ def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> Non
         "1 of 2 cases have none of the turns [2, 3], as the case 'short' with 1: they count nowhere."
     )
     assert not [n for n in results["notes"] if "evaluation part" in n]
+
+
+def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
+    turns = ["Question one?", "Question two?"]
+    jump = {"2": {"kind": "topic_jump", "text": "But cats?"}}
+    probe = {"question": "What do you like?", "verifiers": [TEA]}
+    told = {"text": "Mention tea.", "family": "f", "verifiers": [TEA]}
+    rows = [
+        {"id": "plain", "user_turns": turns},
+        {"id": "plain-jump", "user_turns": turns, "events": jump},
+        {"id": "under", "user_turns": turns, "instruction": told},
+        {"id": "under-probed", "user_turns": turns, "instruction": told, "probes": [probe]},
+    ]
+    settings = config(tmp_path, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
+    settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    for _ in range(2):
+        results = evaluate(
+            settings,
+            lambda: RecordingEngine(lambda r: "Tea."),
+            lambda: RecordingEngine(judge_says),
+        ).results
+        samples = list(read_samples(settings.output_dir / "samples.jsonl"))
+        assert Counter(s.twin for s in samples) == {"": 4, "plain-jump": 2, "under-probed": 3}
+    (point,) = (
+        p for p in results["curves"]
+        if (p["metric"], p["turn"], p["family"], p["split"]) == ("adherence", 1, "all", "all")
+    )  # fmt: skip
+    assert (point["num_decided"], point["num_dialogues"], point["num_instructions"]) == (2, 1, 1)

@@ -75,14 +75,6 @@ def say(request: GenerationRequest) -> str:
     return f"PROBED {request.key}" if request.key.endswith("probe") else f"SAID {request.key}"
 
 
-def test_an_evaluation_can_read_as_the_control_was_trained() -> None:
-    engines = [RecordingEngine(say), RecordingEngine(say)]
-    rolled(engines[0], [case()], "gatt", "reference", config(placement="every_turn"))
-    rolled(engines[1], [case()], "base+reminder", "reference", config())
-    asked = [[r.messages for r in engine.requests] for engine in engines]
-    assert asked[0] == asked[1]
-
-
 @pytest.mark.parametrize(("arm", "adapter"), [("base", None), ("gatt", "gatt")])
 @pytest.mark.parametrize("placement", ["system", "first_user"])
 def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
@@ -206,16 +198,23 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     assert not [r for r in engine.requests if r.key.startswith("c/4")]
 
 
-def test_a_reply_that_a_server_withheld_is_undecided_and_its_dialogue_goes_on() -> None:
+@pytest.mark.parametrize(
+    ("finish", "why"),
+    [
+        ("content_filter", "the server's filter withheld the reply"),
+        ("length", "the limit of tokens came before any text"),
+    ],
+)
+def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, why) -> None:
     def reply(request: GenerationRequest) -> str | Generation:
         is_withheld = request.key == "c/2/turn"
-        return Generation("", "content_filter", 0) if is_withheld else "I play tennis on Sundays."
+        return Generation("", finish, 32) if is_withheld else "I play tennis on Sundays."
 
     replies = rolled(RecordingEngine(reply), [case()], "base", "own", config(probe_turns=()))
     samples = [judge(r, "base", "own", ()) for r in replies]
     assert [(s.turn, s.status) for s in samples] == [(1, "pass"), (2, "undecided"), (4, "pass")]
-    assert samples[1].finish == "content_filter"
-    assert samples[1].verdicts[0].evidence == "the server's filter withheld the reply"
+    assert samples[1].finish == finish
+    assert samples[1].verdicts[0].evidence == why
 
 
 def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:

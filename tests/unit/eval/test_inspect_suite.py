@@ -105,6 +105,25 @@ def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
     assert (found["adherence"], found["survival"]) == (0.5, 0.5)
 
 
+def test_the_last_turn_is_each_cases_own(tmp_path) -> None:
+    short = {"user_turns": ["Question 1 of b?", "Question 2 of b?"], "probes": []}
+    run = run_of(tmp_path, case("a"), case("b", **short))
+    a, b = run.cases.values()
+    both = [judged(run, a, said(*["No."] * 4)), judged(run, b, said("Tea.", "Tea."))]
+    assert rates_of(both)["adherence_last_turn"] == rates_of(both)["survival"] == 0.5
+    assert [case_values(run, s)["adherence_last_turn"] for s in both] == [0.0, 1.0]
+
+
+def test_a_probe_that_did_not_fit_is_not_the_end_of_the_context(tmp_path) -> None:
+    run = run_of(tmp_path, case("a"))
+    (one,) = run.cases.values()
+    heard = said("Tea.", "Tea.", "Tea.")[:3]
+    heard[-1] |= {"text": "", "finish": "context_limit"}
+    samples = {(s.turn, s.kind): s.verdicts[0].evidence for s in judged(run, one, heard)}
+    assert samples[3, "probe"] == "the context is full: no reply"
+    assert samples[4, "turn"] == "no reply: a limit of Inspect ended the sample before"
+
+
 def test_what_no_verifier_decides_is_neither_a_fail_nor_a_zero(tmp_path) -> None:
     rule = {"text": "Be kind.", "family": "open", "value": "kind", "verifiers": []}
     run = run_of(tmp_path, case("a"), case("b", instruction=rule, probes=[]))

@@ -274,6 +274,15 @@ def test_a_withheld_reply_is_undecided_and_the_dialogue_goes_on(tmp_path) -> Non
     assert not any("notice" in message for message in model.read_at(4))
 
 
+def test_an_empty_output_for_unknown_reasons_is_no_reply(tmp_path) -> None:
+    def reply(text: str, at: int) -> str | ModelOutput:
+        return ModelOutput.from_content("mock", "", "unknown") if at == 2 else "Tea."
+
+    log = run(Model(reply), suite(tmp_path, case("a", probes=[])), tmp_path)
+    found = replies((log.samples or [])[0])
+    assert [found["turn", t]["status"] for t in (1, 2, 3)] == ["pass", "undecided", "pass"]
+
+
 def test_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path) -> None:
     # System message, then two exchanges: 5 messages.
     log = run(Model(lambda *_: "Tea."), suite(tmp_path, case("a")), tmp_path, {"message_limit": 5})

@@ -27,10 +27,9 @@ def test_the_parts_of_a_joined_dialogue_are_known_one_by_one() -> None:
     found = join_dialogues(dialogues, 8)
     (long,) = found.values()
     parts = parts_of(long.dialogue, found)
-    assert [p.messages for p in parts] == [
-        dialogues[0].messages, dialogues[1].messages, dialogues[2].first_turns(2).messages,
-    ]  # fmt: skip
-    assert parts_of(dialogues[0], found) == [dialogues[0]]
+    assert parts == tuple(dialogues)
+    assert long.dialogue.user_turns[6:] == dialogues[2].user_turns[:2]
+    assert parts_of(dialogues[0], found) == (dialogues[0],)
 
 
 def test_too_few_turns_are_said() -> None:

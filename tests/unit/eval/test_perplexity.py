@@ -17,7 +17,7 @@ from gatt.source_config import SourceConfig
 from gatt.trained_on import write_marks
 from tests.support.stages import write_dialogues
 
-BASE = [Charged(20.0, 10), Charged(10.0, 10), Charged(0.0, 0)]
+BASE = [Charged(20.0, 10), Charged(10.0, 10)]
 
 
 class LossEngine:
@@ -28,19 +28,19 @@ class LossEngine:
         return num * (1.0 if adapter is None else 1.2), num
 
 
-def config(folder: Path, num_turns: int = 3, **changes) -> PerplexityConfig:
+def config(folder: Path, num_turns: int = 3, num: int = 4, **changes) -> PerplexityConfig:
     folder.mkdir(exist_ok=True)
-    path = write_dialogues(folder / "d.jsonl", 6, num_turns)
+    path = write_dialogues(folder / "d.jsonl", num + 2, num_turns)
     source = SourceConfig(name="jsonl", path=str(path), min_turns=1, max_turns=9)
-    settings = {"output": folder / "p.json", "source": source, "part": None, "num_dialogues": 4}
+    settings = {"output": folder / "p.json", "source": source, "part": None, "num_dialogues": num}
     return PerplexityConfig(**(settings | changes))
 
 
 def test_tokens_weigh_the_same_and_the_ratio_is_paired() -> None:
     base = perplexity("base", BASE, BASE)
     assert base.perplexity == pytest.approx(math.exp(1.5))
-    assert (base.ratio, base.low, base.high) == (1.0, 1.0, 1.0)
-    assert (base.num_dialogues, base.num_tokens) == (3, 20)
+    assert (base.ratio, base.low, base.high) == (1.0, None, None)
+    assert (base.num_dialogues, base.num_tokens) == (2, 20)
     dearer = [Charged(c.nll + 0.1 * c.num_tokens, c.num_tokens) for c in BASE]
     found = perplexity("gatt", dearer, BASE)
     assert found.ratio == pytest.approx(math.exp(0.1))
@@ -53,7 +53,7 @@ def test_the_interval_holds_the_ratio_and_rests_on_dialogues() -> None:
     found = perplexity("gatt", uneven, base)
     assert found.low < found.ratio < found.high
     assert found == perplexity("gatt", uneven, base)
-    few = perplexity("gatt", uneven[:8], base[:8])
+    few = perplexity("gatt", uneven[:12], base[:12])
     assert few.high - few.low > found.high - found.low
 
 
@@ -68,16 +68,37 @@ def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
     assert raw["perplexity"][1]["ratio"] == found[1].ratio
     assert raw["not_checked_for_overlap"] == ["gatt"]
     assert raw["run"]["config"]["num_dialogues"] == 4
-    assert as_rows(found)[1][2] == "1.221 [1.221, 1.221]"
+    assert raw["dropped"] == {}
+    assert as_rows(found)[1][2] == "1.221 (no interval from 4 dialogues)"
+    many = measure_perplexity(config(tmp_path, 3, 20, adapters={"gatt": tmp_path}), LossEngine())
+    assert as_rows(many)[1][2] == "1.221 [1.221, 1.221]"
+
+
+def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
+    class Breaks(LossEngine):
+        def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+            if dialogue.id == "d-001" and adapter:
+                raise DataError(f"dialogue {dialogue.id!r}: a control token")
+            return super().reply_loss(dialogue, adapter)
+
+    settings = config(tmp_path, adapters={"gatt": tmp_path})
+    found = measure_perplexity(settings, Breaks())
+    assert [one.num_dialogues for one in found] == [3, 3]
+    raw = json.loads(settings.output.read_text(encoding="utf-8"))
+    assert raw["dropped"] == {"a control token": 1}
 
 
 def test_what_cannot_be_measured_is_one_line(tmp_path) -> None:
-    with pytest.raises(DataError, match="no reply to an earlier turn in any dialogue: expected"):
+    with pytest.raises(
+        DataError, match=r"none of 4 dialogues can be read \(4: no reply to an earlier"
+    ):
         measure_perplexity(config(tmp_path / "one", num_turns=1), LossEngine())
     with pytest.raises(ConfigError, match="num_dialogues is 0: expected at least 1"):
         config(tmp_path, num_dialogues=0)
     with pytest.raises(ConfigError, match="adapters has 'base', which stands for the base model"):
         config(tmp_path, adapters={"base": tmp_path})
+    with pytest.raises(ConfigError, match=r"source\.name is 'questions', whose replies"):
+        config(tmp_path, source=SourceConfig(name="questions", num=3))
     server = EngineConfig(model="m", server=ServerConfig(urls=("http://localhost:1/v1",)))
     with pytest.raises(ConfigError, match=r"engine\.server is given: expected a local model"):
         config(tmp_path, engine=server)

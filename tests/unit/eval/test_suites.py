@@ -129,6 +129,14 @@ def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -
     )
     with pytest.raises(ConfigError) as caught:
         load_config(EvalConfig, mine, ["source.max_turns=late"])
+    (tmp_path / "half.yaml").write_text(
+        "source: {name: jsonl, min_turns: 20, max_turns: 20}\n", encoding="utf-8"
+    )
+    given = [*OUT, f"suite={tmp_path / 'half.yaml'}", "source.num=5"]
+    with pytest.raises(
+        ConfigError, match=r"^command line with suite \S+half\.yaml: source: source 'js"
+    ):
+        load_config(EvalConfig, None, given)
     blamed = {line.split(": ", 1)[0].rsplit("/", 1)[-1] for line in str(caught.value).split("; ")}
     assert blamed == {"inner.yaml", "my.yaml", "command line"}
     (tmp_path / "number.yaml").write_text("suite: 3\noutput_dir: out\n", encoding="utf-8")

@@ -24,18 +24,19 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found.dialogues == {dialogue_mark(dialogue(n)) for n in (1, 2)}
 
 
-@pytest.mark.parametrize("trained", [2, 3, 4, 9])
-@pytest.mark.parametrize("asked", [2, 3, 4, 9])
+@pytest.mark.parametrize("trained", [3, 4, 9])
+@pytest.mark.parametrize("asked", [3, 4, 9])
 def test_a_dialogue_is_found_however_short_either_was_cut(trained: int, asked: int) -> None:
     known = TrainedOn.of([dialogue(1, trained)])
     assert dialogue(1, asked) in known
     assert dialogue(2, asked) not in known
 
 
-def test_one_message_alone_is_no_dialogue_but_for_those_of_one_turn() -> None:
-    assert dialogue(1, 1) in TrainedOn.of([dialogue(1, 1)])
-    assert dialogue(1, 1) not in TrainedOn.of([dialogue(1, 9)])
-    assert dialogue(1, 9) not in TrainedOn.of([dialogue(1, 1)])
+@pytest.mark.parametrize("num", [1, 2])
+def test_a_greeting_is_no_dialogue_but_for_those_that_have_no_more(num: int) -> None:
+    assert dialogue(1, num) in TrainedOn.of([dialogue(1, num)])
+    assert dialogue(1, num) not in TrainedOn.of([dialogue(1, 9)])
+    assert dialogue(1, 9) not in TrainedOn.of([dialogue(1, num)])
 
 
 def test_a_file_from_before_beginnings_were_kept_is_read(tmp_path: Path) -> None:

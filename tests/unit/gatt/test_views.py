@@ -48,20 +48,13 @@ def test_own_system_message_stays_in_front() -> None:
     assert contents(sampling_view(own, "X"))[:2] == ["Be brief.", "X\n\nHello there"]
 
 
-ONCE = ("system", "first_user")
-
-
-def test_every_other_placement_is_a_control() -> None:
-    assert set(PLACEMENTS) == {*ONCE, "every_turn"}
-
-
 @given(source=dialogues())
 def test_the_control_is_the_sampling_view(source) -> None:
     assert training_view(source, "Rule.", "every_turn") == sampling_view(source, "Rule.")
     assert training_view(source, None, "every_turn") == source
 
 
-@given(source=dialogues(), placement=st.sampled_from(ONCE))
+@given(source=dialogues(), placement=st.sampled_from(PLACEMENTS))
 def test_views_touch_nothing_else(source, placement) -> None:
     trained = training_view(source, "Rule.", placement)
     sampled = sampling_view(source, "Rule.")

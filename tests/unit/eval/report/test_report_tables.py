@@ -50,6 +50,16 @@ def test_a_narrow_terminal_breaks_no_interval_and_no_count() -> None:
     assert "(0/0, 1?)" in shown
 
 
+def test_a_terminal_shows_as_many_turns_as_fit_the_first_and_last_among_them() -> None:
+    made = [sample(arm=arm, turn=turn) for arm in ("base", "gatt") for turn in range(1, 16)]
+    results = fake_results(made)
+    for width, turns in ((80, [1, 8, 15]), (120, [1, 5, 8, 11, 15]), (400, list(range(1, 16)))):
+        table = terminal_table(results, width)
+        assert [c.header for c in table.columns][2:-1] == [f"turn {t}" for t in turns]
+        is_cut = f"{len(turns)} of 15 turns; the report has all" in str(table.caption)
+        assert is_cut == (width < 400)
+
+
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
     curves = Curves.of(run_results)
     table = rate_table(curves, "adherence")

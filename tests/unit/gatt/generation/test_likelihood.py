@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 
-from gatt.chat_template import encode, encode_reply
+from gatt.chat_template import encode, encode_reply, encode_view
 from gatt.dialogue import Dialogue, Message
 from gatt.generation.likelihood import reply_loss
+from gatt.generation.transformers import TransformersEngine
+from gatt.models import LoadedModel, load_adapter
 from gatt.views import prompt_of_turn
 from tests.support.stages import dialogue
 from tests.support.tiny import tiny_llama, tiny_tokenizer
@@ -37,3 +40,31 @@ def test_a_dialogue_without_such_a_reply_costs_nothing() -> None:
     asked = Dialogue("d", (Message("user", "the sea"),))
     assert reply_loss(tiny_llama(tokenizer), tokenizer, asked) == (0.0, 0)
     assert reply_loss(tiny_llama(tokenizer), tokenizer, dialogue(1, 1)) == (0.0, 0)
+
+
+def test_what_lies_behind_the_context_is_not_charged() -> None:
+    tokenizer = tiny_tokenizer()
+    model = tiny_llama(tokenizer).eval()
+    told = dialogue(1, 4)
+    whole = reply_loss(model, tokenizer, told)
+    assert reply_loss(model, tokenizer, told, 10_000) == whole
+    end = encode_view(tokenizer, told).reply_spans[1][1]
+    cut = Dialogue("cut", told.messages[:5])
+    assert reply_loss(model, tokenizer, told, end) == pytest.approx(
+        reply_loss(model, tokenizer, cut)
+    )
+    assert reply_loss(model, tokenizer, told, 3) == (0.0, 0)
+
+
+def test_the_engine_charges_the_base_model_and_an_adapter_apart(tmp_path) -> None:
+    tokenizer = tiny_tokenizer()
+    torch.manual_seed(3)
+    config = LoraConfig(r=4, target_modules=["q_proj", "up_proj"], init_lora_weights=False)
+    get_peft_model(tiny_llama(tokenizer), config).save_pretrained(tmp_path)
+    loaded = load_adapter(LoadedModel(tiny_llama(tokenizer), tokenizer, "tiny"), tmp_path, "gatt")
+    engine = TransformersEngine(loaded)
+    told = dialogue(1, 4)
+    base = engine.reply_loss(told)
+    assert base == pytest.approx(reply_loss(tiny_llama(tokenizer), tokenizer, told))
+    assert engine.reply_loss(told, "gatt")[0] != pytest.approx(base[0])
+    assert engine.reply_loss(told) == base
