@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.calls import note_of_calls, run_head
-from eval.case import Case
 from eval.completion import unmeasured_reason, with_completion_again
-from eval.config import REMINDER, EvalConfig
+from eval.config import EvalConfig
 from eval.inputs import Inputs
 from eval.judge.agreement import Agreement, agreement
 from eval.judge.run import JUDGEMENTS_FILE, judge_samples
@@ -22,9 +21,9 @@ from eval.metrics.curves import curves
 from eval.metrics.events import events
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
+from eval.notes import notes, notes_of_repetition
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
-from eval.rollout import judged_turns
 from eval.rollout_rows import row_keys, total_tokens
 from eval.samples import Sample, read_samples
 from eval.triggers import Triggers
@@ -122,7 +121,8 @@ def close(
         "coverage": coverage(inputs.constraints),
         "limits": [limit.as_dict() for limit in limits(rows)],
         "notes": [
-            *_notes(config, cases, triggers, unknown),
+            *notes(config, cases, triggers, unknown),
+            *notes_of_repetition(points),
             *note_of_calls(run),
             *filter(None, [no_completion]),
         ],
@@ -146,54 +146,3 @@ def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     return [
         {"constraint": name, "num": num, "by": by} for (name, by), num in sorted(counts.items())
     ]
-
-
-def _notes(
-    config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None, unknown: Sequence[str]
-) -> list[str]:
-    notes = []
-    num_dialogues = len({c.dialogue.id for c in cases})
-    if num_dialogues < len(cases):
-        notes.append(
-            f"{len(cases)} cases share {num_dialogues} dialogues; intervals are clustered by dialogue."
-        )
-    if REMINDER in config.arms:
-        notes.append(
-            "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
-        )
-    if triggers:
-        total = len(triggers.entries) + len(triggers.left_out)
-        notes.append(
-            f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
-            f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
-        )
-    releases = [case.release_turn for case in cases if case.release_turn is not None]
-    if releases:
-        notes.append(
-            f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
-            f"{min(releases)} or later: from there on such a case counts for events alone, and the other "
-            "curves rest on fewer cases."
-        )
-    unasked = [case for case in cases if not judged_turns(case, config)]
-    if unasked:
-        notes.append(
-            f"{len(unasked)} of {len(cases)} cases have none of the turns {list(config.turns)}, as the case "
-            f"{unasked[0].id!r} with {unasked[0].num_turns}: they count nowhere."
-        )
-    asked = [min(c.num_turns, max(config.turns)) for c in cases if judged_turns(c, config)]
-    if len(set(asked)) > 1:
-        notes.append(
-            f"Cases have {min(asked)} to {max(asked)} turns: later turns rest on fewer of them."
-        )
-    if unknown:
-        notes.append(
-            f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
-            "them are evaluated here was not checked."
-        )
-    if config.cases:
-        return notes
-    if config.part != "eval":
-        notes.append(
-            "Dialogues were not limited to the evaluation part: training may have seen them."
-        )
-    return notes

@@ -13,6 +13,7 @@ from eval.metrics.false_trigger import false_trigger
 from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import Outcome, Rows, rate_of
 from eval.metrics.probe_recall import probe_recall
+from eval.metrics.repetition import repetition
 from eval.metrics.survival import survival
 from eval.metrics.task_completion import task_completion
 from eval.samples import Sample
@@ -27,6 +28,7 @@ METRICS: Mapping[str, Metric] = {
     "survival": survival,
     "probe_recall": probe_recall,
     "task_completion": task_completion,
+    "repetition": repetition,
     "false_trigger": false_trigger,
 }
 """Name -> function. A new metric is one file, one line here, one test."""
@@ -39,7 +41,7 @@ VACUOUS: Mapping[str, str] = {
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
 
-PASS_IS_BAD = frozenset({"false_trigger", VACUOUS["false_trigger"]})
+PASS_IS_BAD = frozenset({"false_trigger", VACUOUS["false_trigger"], "repetition"})
 """Metrics that count errors: there the pessimistic rate is the higher one."""
 
 

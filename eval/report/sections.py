@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eval.metrics.curves import ALL, PASS_IS_BAD, CurvePoint
+from eval.metrics.curves import ALL, CurvePoint
 from eval.report.charts import HERO, HERO_NARROW, PANEL, SINCE_EVENT, TURNS, Axis, Shape, chart
 from eval.report.headline import Headline
 from eval.report.lists import Record
@@ -24,6 +24,8 @@ black and white can be read equally well."""
 METRIC_NOTES: Mapping[str, str] = {
     "survival": "Share of dialogues in which every reply asked so far followed the instruction.",
     "task_completion": "Share of replies that still answer what the user asked.",
+    "repetition": "Share of replies that the model gave before in the same dialogue, word for word; lower is "
+    "better. Where it is high, adherence in its own history says little.",
     "false_trigger": "Share of replies that follow an instruction nobody gave; lower is better.",
     "adherence_loose": "The same replies read with leniency: a first or last line, or asterisks, "
     "do not count against them.",
@@ -164,7 +166,7 @@ def measure_panels(curves: Curves) -> list[Panel]:
         for history in curves.histories:
             if metric == "probe_recall" or (metric, history) == ("adherence", curves.main_history):
                 continue
-            split = ALL if metric in PASS_IS_BAD else curves.main_split
+            split = ALL if metric == "false_trigger" else curves.main_split
             points = _by_arm(curves, metric=metric, history=history, split=split, family=ALL)
             title = _titled(metric_name(metric), history, curves)
             svg = _svg(curves.arms, points, PANEL, f"measure-{metric}-{history}", title)

@@ -39,6 +39,7 @@ METRIC_NAMES: Mapping[str, str] = {
     "survival": "Survival",
     "probe_recall": "Probe recall",
     "task_completion": "Task completion",
+    "repetition": "Repetition",
     "false_trigger": "False triggers",
     "adherence_loose": "Adherence, lenient reading",
 }

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from eval.metrics.curves import ALL, VACUOUS, CurvePoint
+from eval.metrics.curves import ALL, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.metrics.half_life import half_life
 from eval.report.headline import NO_BREAK, counts, headline, rate_with_interval
 from eval.report.selection import (
@@ -106,7 +106,7 @@ def _row(points: list[CurvePoint], turns: tuple[int, ...]) -> Row:
 
 def half_life_text(points: Sequence[CurvePoint]) -> str:
     """Return the first turn under 50 % of one curve, ">20" if there is none, "–" if unmeasured."""
-    measured = [p.turn for p in points if p.rate is not None]
+    measured = [p.turn for p in points if p.rate is not None and p.metric not in PASS_IS_BAD]
     if not measured:
         return "–"
     first_below = half_life(points)

@@ -223,3 +223,17 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
         if (p["metric"], p["turn"], p["family"], p["split"]) == ("adherence", 1, "all", "all")
     )  # fmt: skip
     assert (point["num_decided"], point["num_dialogues"], point["num_instructions"]) == (2, 1, 1)
+
+
+def test_a_model_that_copies_itself_is_noted(tmp_path) -> None:
+    def noted(reply) -> list[str]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        results = evaluate(config(folder), lambda: RecordingEngine(reply)).results
+        return [n for n in results["notes"] if "word for word" in n]
+
+    (note,) = noted(lambda request: "I like tea.")
+    assert note.startswith(
+        "base: 100 % of its replies at turn 4 of its own history are earlier ones"
+    )
+    assert not noted(lambda request: f"I like tea {request.key}.")

@@ -72,7 +72,7 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
     assert metrics == {
         "adherence", "adherence_loose", "survival", "probe_recall", "task_completion",
-        "false_trigger",
+        "repetition", "false_trigger",
     }  # fmt: skip
     own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
     assert own == {"vacuous_adherence", "vacuous_false_trigger"}

@@ -150,5 +150,6 @@ def test_false_triggers_have_no_half_life_and_misses_are_those_of_adherence() ->
         ("adherence", "recovery"),
         ("adherence_loose", "recovery"),
         ("false_trigger", "area"),
+        ("repetition", "area"),
     }
     assert summaries([], []) == []

@@ -1,0 +1,87 @@
+"""What a reader of the rates must know: sentences of `results.json`, shown under the first chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from eval.case import Case
+from eval.config import REMINDER, EvalConfig
+from eval.metrics.curves import ALL, CurvePoint
+from eval.rollout import judged_turns
+from eval.triggers import Triggers
+
+MUCH_REPEATED: Final = 0.5
+"""The share of repeated replies from which on a note says so."""
+
+
+def notes(
+    config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None, unknown: Sequence[str]
+) -> list[str]:
+    """Return what the configuration, its cases and its adapters limit.
+
+    Args:
+        config: of the evaluation.
+        cases: its cases.
+        triggers: what counts as a false trigger, None in a run without plain dialogues.
+        unknown: arms that do not say what they were trained on.
+    """
+    found = []
+    num_dialogues = len({c.dialogue.id for c in cases})
+    if num_dialogues < len(cases):
+        found.append(
+            f"{len(cases)} cases share {num_dialogues} dialogues; intervals are clustered by dialogue."
+        )
+    if REMINDER in config.arms:
+        found.append(
+            "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
+        )
+    if triggers:
+        total = len(triggers.entries) + len(triggers.left_out)
+        found.append(
+            f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
+            f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
+        )
+    releases = [case.release_turn for case in cases if case.release_turn is not None]
+    if releases:
+        found.append(
+            f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
+            f"{min(releases)} or later: from there on such a case counts for events alone, and the other "
+            "curves rest on fewer cases."
+        )
+    unasked = [case for case in cases if not judged_turns(case, config)]
+    if unasked:
+        found.append(
+            f"{len(unasked)} of {len(cases)} cases have none of the turns {list(config.turns)}, as the case "
+            f"{unasked[0].id!r} with {unasked[0].num_turns}: they count nowhere."
+        )
+    asked = [min(c.num_turns, max(config.turns)) for c in cases if judged_turns(c, config)]
+    if len(set(asked)) > 1:
+        found.append(
+            f"Cases have {min(asked)} to {max(asked)} turns: later turns rest on fewer of them."
+        )
+    if unknown:
+        found.append(
+            f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
+            "them are evaluated here was not checked."
+        )
+    if config.cases:
+        return found
+    if config.part != "eval":
+        found.append(
+            "Dialogues were not limited to the evaluation part: training may have seen them."
+        )
+    return found
+
+
+def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
+    """Return a note for each arm that mostly repeats itself in its own history, at its last turn."""
+    wanted = ("repetition", "own", ALL, ALL)
+    found = [p for p in points if (p.metric, p.history, p.split, p.family) == wanted]
+    last = {p.arm: p for p in sorted(found, key=lambda p: p.turn) if p.rate is not None}
+    return [
+        f"{arm}: {100 * point.rate:.0f} % of its replies at turn {point.turn} of its own history are earlier "
+        "ones word for word; what held in turn 1 then holds by copying, and says little of later turns."
+        for arm, point in last.items()
+        if point.rate is not None and point.rate >= MUCH_REPEATED
+    ]
