@@ -24,9 +24,11 @@ COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no
 OWN_REPLIES_LEGEND = (
     " The dialogue itself: its own replies, which nobody wrote under the instruction."
 )
-FIXED_WIDTH: Final = 32
-TURN_WIDTH: Final = 16
-"""Characters of a line that the terminal's table needs beside the turns, and for each."""
+NARROW: Final = 100
+"""A terminal with fewer characters a line shows no half-life."""
+FIXED_WIDTH: Final = 28
+TURN_WIDTH: Final = 15
+"""Characters of a line that the terminal's table needs for metric and arm, and for each other column."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,9 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> Table:
     curves = Curves.of(results)
     tables = headline_tables(curves)
     all_turns = sorted({t for table in tables for t in table.turns})
-    turns = _spread(all_turns, max(3, (width - FIXED_WIDTH) // TURN_WIDTH))
+    has_half_life = width >= NARROW
+    num_columns = (width - FIXED_WIDTH) // TURN_WIDTH
+    turns = _spread(all_turns, max(2, num_columns - has_half_life))
     left_out = f" {len(turns)} of {len(all_turns)} turns; the report has all."
     view = Table(
         title=Text(headline(curves).sentence.replace(NO_BREAK, " "), style="bold"),
@@ -168,16 +172,18 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> Table:
     view.add_column("metric")
     view.add_column("arm")
     for turn in turns:
-        view.add_column(f"turn {turn}", justify="right", no_wrap=True)
-    view.add_column("half-life", justify="right", no_wrap=True)
+        view.add_column(f"turn {turn}", justify="right", min_width=TURN_WIDTH - 3)
+    if has_half_life:
+        view.add_column("half-life", justify="right", no_wrap=True)
     for table in tables:
         for index, row in enumerate(table.rows):
-            by_turn = dict(zip(table.turns, texts(row, "\n")[1:-1], strict=True))
+            cells = [cell.replace(" [", "\n[") for cell in texts(row, "\n")[1:-1]]
+            by_turn = dict(zip(table.turns, cells, strict=True))
             view.add_row(
                 Text(metric_name(table.metric) if index == 0 else ""),
                 Text(row.name),
                 *(Text(by_turn.get(t, "")) for t in turns),
-                Text(row.half_life),
+                *([Text(row.half_life)] if has_half_life else []),
                 end_section=index == len(table.rows) - 1,
             )
     return view
