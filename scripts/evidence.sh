@@ -11,6 +11,7 @@ out=runs/evidence
 
 publish() { # publish NAME FOLDER: the results of an evaluation, as they are committed
   mkdir -p "results/$1"
+  gatt report "$2" --chart "results/$1/curve.png"
   cp "$2/results.json" "$2/report.html" "results/$1/"
 }
 evaluate() { # evaluate NAME [KEY=VALUE…]: configs/evidence/eval_NAME.yaml, to results/NAME

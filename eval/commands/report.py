@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from eval.report.selection import METRIC_NAMES
+
 HELP = "render the report of a run anew, or put several runs side by side"
 
 
@@ -30,6 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the tables as Markdown for a model card too",
     )
     parser.add_argument(
+        "--chart",
+        type=Path,
+        metavar="FILE",
+        help="write a curve over turns as a picture too (.png, .svg, .pdf)",
+    )
+    parser.add_argument(
+        "--metric",
+        choices=METRIC_NAMES,
+        default="adherence",
+        help="which curve, in the page's main history and split (%(default)s)",
+    )
+    parser.add_argument(
         "--no-transcripts", action="store_true", help="leave the replies out of the page"
     )
 
@@ -39,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from eval.report.markdown import markdown_tables
     from eval.report.render import render_report
     from eval.report.runs import joined, read_runs, samples_of
+    from eval.report.sections import save_main_chart
     from gatt.records import atomic_write_text
 
     runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
@@ -49,4 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         atomic_write_text(args.markdown, markdown_tables(results))
         sys.stdout.write(f"{args.markdown}\n")
+    if args.chart:
+        save_main_chart(args.chart, results, args.metric)
+        sys.stdout.write(f"{args.chart}\n")
     return 0

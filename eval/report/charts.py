@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context
@@ -17,15 +18,43 @@ from matplotlib.figure import Figure
 from eval.metrics.curves import CurvePoint
 from eval.report.headline import rate_with_interval
 from eval.report.selection import arm_name
+from gatt.errors import ConfigError
+from gatt.records import atomic_stream
 
-INK, MUTED, GRID, PAGE = "#010101", "#020202", "#030303", "#040404"
-"""Stand-ins that matplotlib can draw with; the page's CSS variables replace them."""
-CSS_COLOURS = {
-    INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--grid)", PAGE: "var(--page)",
-}  # fmt: skip
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 DASHES = ("-", "-", (0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 2, 1, 2)), "-", (0, (3, 1)))
 NUM_STYLES = len(MARKERS)
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours of a chart."""
+
+    ink: str
+    muted: str
+    grid: str
+    page: str
+    arms: tuple[str, ...]
+    """One for each style."""
+
+
+STAND_INS = Palette(
+    "#010101",
+    "#020202",
+    "#030303",
+    "#040404",
+    tuple(f"#0000{n + 16:02x}" for n in range(NUM_STYLES)),
+)
+"""Colours that matplotlib can draw with; the page's CSS variables replace them."""
+LIGHT = Palette(
+    "#17191d", "#5c626b", "#e6e6e0", "#fdfdfb",
+    ("#c4480c", "#0067a8", "#0a7a5f", "#a8467f", "#8d6200", "#137aa8", "#5b5f66", "#7448bd"),
+)  # fmt: skip
+"""The page's own colours by day, for a picture that stands alone."""
+CSS_COLOURS = {
+    STAND_INS.ink: "var(--ink)", STAND_INS.muted: "var(--muted)", STAND_INS.grid: "var(--grid)",
+    STAND_INS.page: "var(--page)",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,6 +73,11 @@ class Shape:
 HERO = Shape(15.4, 5.1, 13, has_labels=True)
 HERO_NARROW = Shape(4.7, 3.6, 12, has_labels=False)
 PANEL = Shape(4.9, 3.2, 12, has_labels=False)
+PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
+PICTURES: Mapping[str, dict[str, None]] = {
+    ".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
+}  # fmt: skip
+"""Endings of pictures that stand alone, and what keeps the time out of them."""
 MANY_POINTS = 12
 """From here on a curve has small markers, or they would hide it."""
 
@@ -87,45 +121,100 @@ def chart(
         axis: what `turn` of the points counts.
         published: rates of others by turn, drawn as dotted lines in grey.
     """
-    settings = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": name,
-        "font.size": shape.font_points,
-        "font.family": "sans-serif",
-        "text.color": INK,
-        "text.parse_math": False,
-        "path.simplify": False,
-    }
-    with rc_context(settings):
-        figure = Figure(figsize=(shape.width, shape.height))
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name}
+    with rc_context(settings | _settings(shape, STAND_INS)):
+        figure, tips = _figure(by_arm, arms, shape, axis, published or {}, STAND_INS)
         FigureCanvasSVG(figure)
-        axes = figure.add_axes((0, 0, 1, 1))
-        others = published or {}
-        turns = {p.turn for points in by_arm.values() for p in points}
-        turns.update(turn for row in others.values() for turn in row)
-        _furnish(axes, sorted(turns), shape, axis, [arm_name(a) for a in by_arm])
-        for row in others.values():
-            _draw_published(axes, row, axis)
-        tips: dict[str, list[str]] = {}
-        ends: list[tuple[float, str]] = []
-        for arm, points in by_arm.items():
-            measured = [p for p in points if p.rate is not None]
-            if not measured:
-                continue
-            style = list(arms).index(arm) % NUM_STYLES
-            group = f"tips-{len(tips)}"
-            _draw(axes, measured, style, axis, group)
-            tips[group] = [_tip(p, axis) for p in measured]
-            ends.append((measured[-1].rate or 0.0, arm))
-        if shape.has_labels:
-            _label(axes, ends, arms, axis.position(max(turns)), shape)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
     return _inline(stream.getvalue(), name, title, tips)
 
 
+def save_chart(
+    path: Path, by_arm: Mapping[str, Sequence[CurvePoint]], arms: Sequence[str], title: str
+) -> None:
+    """Write curves as a picture that stands alone, for a README or a model card.
+
+    Args:
+        path: ends in .png, .svg or .pdf.
+        by_arm: arm -> its points at rising turns, at least one.
+        arms: all arms of the run in order.
+        title: above the curves.
+
+    Raises:
+        ConfigError: another ending.
+        StoreError: the file cannot be written.
+    """
+    if path.suffix not in PICTURES:
+        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+    with rc_context(_settings(PICTURE, LIGHT) | {"svg.hashsalt": path.stem}):
+        figure, _ = _figure(by_arm, arms, PICTURE, TURNS, {}, LIGHT)
+        (axes,) = figure.axes
+        axes.patch.set_visible(False)
+        axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
+        stream = io.BytesIO()
+        figure.savefig(
+            stream,
+            format=path.suffix[1:],
+            dpi=144,
+            facecolor=LIGHT.page,
+            metadata=PICTURES[path.suffix],
+            bbox_inches="tight",
+            pad_inches=0.15,
+        )
+    with atomic_stream(path) as file:
+        file.write(stream.getvalue())
+
+
+def _settings(shape: Shape, paint: Palette) -> dict[str, Any]:
+    return {
+        "font.size": shape.font_points,
+        "font.family": "sans-serif",
+        "text.color": paint.ink,
+        "text.parse_math": False,
+        "path.simplify": False,
+    }
+
+
+def _figure(
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    arms: Sequence[str],
+    shape: Shape,
+    axis: Axis,
+    published: Mapping[str, Mapping[int, float]],
+    paint: Palette,
+) -> tuple[Figure, dict[str, list[str]]]:
+    """Return the drawing, and the tips of the markers by the id of their group."""
+    figure = Figure(figsize=(shape.width, shape.height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    turns = {p.turn for points in by_arm.values() for p in points}
+    turns.update(turn for row in published.values() for turn in row)
+    _furnish(axes, sorted(turns), shape, axis, [arm_name(a) for a in by_arm], paint)
+    for row in published.values():
+        _draw_published(axes, row, axis, paint)
+    tips: dict[str, list[str]] = {}
+    ends: list[tuple[float, str]] = []
+    for arm, points in by_arm.items():
+        measured = [p for p in points if p.rate is not None]
+        if not measured:
+            continue
+        style = list(arms).index(arm) % NUM_STYLES
+        group = f"tips-{len(tips)}"
+        _draw(axes, measured, style, axis, group, paint)
+        tips[group] = [_tip(p, axis) for p in measured]
+        ends.append((measured[-1].rate or 0.0, arm))
+    if shape.has_labels:
+        _label(axes, ends, arms, axis.position(max(turns)), shape, paint)
+    return figure, tips
+
+
 def _furnish(
-    axes: Any, turns: Sequence[int], shape: Shape, axis: Axis, labels: Sequence[str]
+    axes: Any,
+    turns: Sequence[int],
+    shape: Shape,
+    axis: Axis,
+    labels: Sequence[str],
+    paint: Palette,
 ) -> None:
     """Place the axes in the figure and draw grid, ticks and axis titles."""
     points = shape.font_points / 72
@@ -141,9 +230,9 @@ def _furnish(
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
     labelled = _readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
     axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
-    axes.set_xlabel(axis.title, color=MUTED, labelpad=2)
-    axes.tick_params(length=0, colors=MUTED, pad=6)
-    axes.grid(axis="y", color=GRID, linewidth=1)
+    axes.set_xlabel(axis.title, color=paint.muted, labelpad=2)
+    axes.tick_params(length=0, colors=paint.muted, pad=6)
+    axes.grid(axis="y", color=paint.grid, linewidth=1)
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_axisbelow(True)
@@ -158,9 +247,11 @@ def _readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
     return kept[::-1]
 
 
-def _draw(axes: Any, points: Sequence[CurvePoint], style: int, axis: Axis, group: str) -> None:
+def _draw(
+    axes: Any, points: Sequence[CurvePoint], style: int, axis: Axis, group: str, paint: Palette
+) -> None:
     """Draw one curve: band, line, and its markers as one group of that id."""
-    colour = _stand_in(style)
+    colour = paint.arms[style]
     xs = [axis.position(p.turn) for p in points]
     rates = [p.rate for p in points]
     lows, highs = [p.low or 0.0 for p in points], [p.high or 0.0 for p in points]
@@ -177,7 +268,7 @@ def _draw(axes: Any, points: Sequence[CurvePoint], style: int, axis: Axis, group
         linestyle="none",
         marker=MARKERS[style],
         markersize=8.5 if few else 5,
-        markeredgecolor=PAGE if few else colour,
+        markeredgecolor=paint.page if few else colour,
         markeredgewidth=1.5 if few else 0,
         zorder=4,
         clip_on=False,
@@ -185,18 +276,18 @@ def _draw(axes: Any, points: Sequence[CurvePoint], style: int, axis: Axis, group
     markers.set_gid(group)
 
 
-def _draw_published(axes: Any, row: Mapping[int, float], axis: Axis) -> None:
+def _draw_published(axes: Any, row: Mapping[int, float], axis: Axis, paint: Palette) -> None:
     turns = sorted(row)
     axes.plot(
         [axis.position(t) for t in turns],
         [row[t] for t in turns],
-        color=MUTED,
+        color=paint.muted,
         linewidth=1.3,
         linestyle=(0, (1, 2)),
         marker="o",
         markersize=5.5,
-        markerfacecolor=PAGE,
-        markeredgecolor=MUTED,
+        markerfacecolor=paint.page,
+        markeredgecolor=paint.muted,
         zorder=2.5,
         clip_on=False,
     )
@@ -211,12 +302,13 @@ def _tip(point: CurvePoint, axis: Axis) -> str:
     )
 
 
-def _stand_in(style: int) -> str:
-    return f"#0000{style + 16:02x}"
-
-
 def _label(
-    axes: Any, ends: list[tuple[float, str]], arms: Sequence[str], end: float, shape: Shape
+    axes: Any,
+    ends: list[tuple[float, str]],
+    arms: Sequence[str],
+    end: float,
+    shape: Shape,
+    paint: Palette,
 ) -> None:
     """Write the arms at the right end of their curves, moved apart where they collide."""
     height = shape.height * axes.get_position().height
@@ -230,7 +322,7 @@ def _label(
             xytext=(14, 0),
             textcoords="offset points",
             va="center",
-            color=_stand_in(list(arms).index(arm) % NUM_STYLES),
+            color=paint.arms[list(arms).index(arm) % NUM_STYLES],
             weight="bold",
             annotation_clip=False,
         )

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from eval.metrics.curves import ALL, CurvePoint
-from eval.report.charts import HERO, HERO_NARROW, PANEL, SINCE_EVENT, TURNS, Axis, Shape, chart
+from eval.report.charts import (
+    HERO,
+    HERO_NARROW,
+    PANEL,
+    SINCE_EVENT,
+    TURNS,
+    Axis,
+    Shape,
+    chart,
+    save_chart,
+)
 from eval.report.headline import Headline
 from eval.report.lists import Record
 from eval.report.probes import PUBLISHED, ProbeTable, probe_table
 from eval.report.selection import HISTORY_NAMES, SPLIT_NAMES, Curves, few_turns, metric_name
-from eval.report.tables import half_life_text
+from eval.report.tables import caption, half_life_text
+from gatt.errors import DataError
 
 MOST_HEAT_TURNS = 24
 """Columns of a heat map; all turns stand in the table of rates."""
@@ -118,6 +130,24 @@ def hero(curves: Curves) -> list[Markup]:
     shapes = (("hero-wide", HERO), ("hero-narrow", HERO_NARROW))
     drawn = (_svg(curves.arms, points, shape, name, title) for name, shape in shapes)
     return [svg for svg in drawn if svg is not None]
+
+
+def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None:
+    """Write the curve of a metric, in the page's main history and split, as a picture that stands alone.
+
+    Raises:
+        ConfigError: an ending that is no picture's.
+        DataError: no such curve.
+        StoreError: the file cannot be written.
+    """
+    curves = Curves.of(results)
+    points = _by_arm(curves, **main_curve(curves) | {"metric": metric})
+    drawn = {a: found for a, found in points.items() if any(p.rate is not None for p in found)}
+    if not drawn:
+        raise DataError(
+            f"no curve of {metric!r} to draw: expected one of {', '.join(curves.metrics)}"
+        )
+    save_chart(path, drawn, curves.arms, f"{metric_name(metric)}: {caption(curves)}")
 
 
 def heat_maps(curves: Curves) -> list[HeatMap]:

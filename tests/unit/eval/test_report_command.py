@@ -41,6 +41,14 @@ def test_several_runs_and_the_tables(runs: Path) -> None:
     assert (runs / "report.html").is_file()
 
 
+def test_the_curve_comes_as_a_picture(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "one", "--chart", "pictures/curve.png"]) == 0
+    assert (runs / "pictures" / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.splitlines()[-1] == "pictures/curve.png"
+    assert main(["report", "one", "--chart", "curve.jpeg"]) == 2
+    assert "curve.jpeg: expected a name that ends in one of" in capsys.readouterr().err
+
+
 def test_the_replies_can_be_left_out(runs: Path) -> None:
     (runs / "one" / "samples.jsonl").unlink()
     assert main(["report", "one"]) == 2

@@ -3,14 +3,29 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.metrics.curves import CurvePoint, curves
-from eval.report.charts import DASHES, HERO, MANY_POINTS, MARKERS, PANEL, SINCE_EVENT, chart, spread
-from tests.support.fake_samples import sample
+from eval.report import page as report_page
+from eval.report.charts import (
+    DASHES,
+    HERO,
+    LIGHT,
+    MANY_POINTS,
+    MARKERS,
+    NUM_STYLES,
+    PANEL,
+    SINCE_EVENT,
+    chart,
+    spread,
+)
+from eval.report.sections import save_main_chart
+from gatt.errors import ConfigError, DataError
+from tests.support.fake_samples import fake_results, fake_samples, sample
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
@@ -132,3 +147,37 @@ def test_labels_never_meet_nor_leave_the_chart(heights: list[float]) -> None:
     placed = spread(heights, 0.1)
     assert all(b - a >= 0.1 - 1e-9 for a, b in pairwise(placed))
     assert all(0 <= y <= 1 for y in placed)
+
+
+def test_the_light_palette_is_the_pages_own() -> None:
+    css = (Path(report_page.__file__).parent / "base.css").read_text(encoding="utf-8")
+    light = css[: css.index("@media")]
+    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
+    arms = [found[f"arm-{n}"] for n in range(NUM_STYLES)]
+    expected = (found["ink"], found["muted"], found["grid"], found["page"], tuple(arms))
+    assert (LIGHT.ink, LIGHT.muted, LIGHT.grid, LIGHT.page, LIGHT.arms) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
+    results = fake_results(fake_samples())
+    save_main_chart(tmp_path / name, results, "adherence")
+    written = (tmp_path / name).read_bytes()
+    assert written.startswith(begins)
+    if name.endswith("svg"):
+        text = written.decode()
+        assert "var(--" not in text
+        assert LIGHT.arms[0] in text
+        assert "GAtt" in text
+
+
+def test_a_picture_that_cannot_be_made_is_one_line(tmp_path) -> None:
+    results = fake_results(fake_samples())
+    with pytest.raises(
+        ConfigError, match=r"a\.gif: expected a name that ends in one of \.png, \.svg"
+    ):
+        save_main_chart(tmp_path / "a.gif", results, "adherence")
+    with pytest.raises(DataError, match="no curve of 'nothing' to draw: expected one of adherence"):
+        save_main_chart(tmp_path / "a.png", results, "nothing")
