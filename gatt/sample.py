@@ -121,6 +121,13 @@ class GattSample:
         """Number of turns that have a target."""
         return sum(t.reply is not None for t in self.targets)
 
+    def first_turns(self, num_turns: int) -> GattSample:
+        """Return the sample cut after its first `num_turns` turns; a shorter one as it is."""
+        if num_turns >= self.dialogue.num_turns:
+            return self
+        dialogue = self.dialogue.first_turns(num_turns)
+        return replace(self, dialogue=dialogue, targets=self.targets[:num_turns])
+
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSON line."""
         return {

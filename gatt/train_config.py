@@ -67,6 +67,8 @@ class TrainConfig:
     layout: Literal["comb", "expanded", "auto"] = "auto"
     """All turns of a dialogue in one sequence, one row a turn, or the first where template and
     model allow it."""
+    max_turns: int | None = None
+    """Turns of each sample that are trained on, from the first; null takes all."""
     max_length: int = 2048
     """Most tokens of one prompt and its target. Longer ones lose whole oldest exchanges after the
     first; what then does not fit is dropped and counted."""
@@ -132,6 +134,8 @@ class TrainConfig:
         ):  # fmt: skip
             if getattr(self, name) < 1:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 1")
+        if self.max_turns is not None and self.max_turns < 1:
+            problems.append(f"max_turns is {self.max_turns}: expected at least 1, or null for all")
         for name in ("learning_rate", "num_train_epochs"):
             if not getattr(self, name) > 0:
                 problems.append(f"{name} is {getattr(self, name)}: expected above 0")

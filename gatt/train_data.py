@@ -148,7 +148,8 @@ def build_rows(
     families: Counter[str] = Counter()
     dropped = _Dropped()
     shortened: list[str] = []
-    for sample in samples:
+    for whole in samples:
+        sample = cut(whole, config)
         report["num_samples"] += 1
         try:
             rows, counts, problems = rows_of(
@@ -206,6 +207,11 @@ def build_rows(
     return _dataset([*documents, *[padding] * num_padding]), result
 
 
+def cut(sample: GattSample, config: TrainConfig) -> GattSample:
+    """Return the turns of a sample that are trained on."""
+    return sample if config.max_turns is None else sample.first_turns(config.max_turns)
+
+
 def rows_of(
     sample: GattSample,
     tokenizer: Tokenizer,
@@ -225,6 +231,7 @@ def rows_of(
         TemplateError: the template refuses its messages.
     """
     where = f"sample {sample.id!r}"
+    sample = cut(sample, config)
     if not sample.num_targets:
         # In every mode of supervision, so that the controls train on the same rows.
         raise DataError(f"{where}: no turn has a target reply")

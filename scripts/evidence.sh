@@ -49,6 +49,7 @@ stage_ablations() {
   ablation every_turn --placement=every_turn
   ablation reference --history=reference
   ablation sampled --history=sampled
+  ablation turns_8 --max_turns=8
   # How many: of the chats alone, so that nothing but the number differs.
   local some
   for some in 50 160 320; do

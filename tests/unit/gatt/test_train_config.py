@@ -50,6 +50,7 @@ def test_there_are_launch_configurations_for_every_way() -> None:
     [
         ({"samples": ()}, "samples is empty: expected at least one file of `gatt synth`"),
         ({"max_length": 0}, "max_length is 0: expected at least 1"),
+        ({"max_turns": 0}, "max_turns is 0: expected at least 1, or null for all"),
         ({"gradient_accumulation_steps": 0}, "gradient_accumulation_steps is 0: expected"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0: expected above 0"),
         ({"learning_rate": float("nan")}, "learning_rate is nan: expected above 0"),

@@ -153,6 +153,18 @@ def test_mixed_placement_is_drawn_by_seed_and_id() -> None:
         assert is_system == (placement_of("mixed", 0, one.id) == "system")
 
 
+def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
+    samples = [sample(1, 5), sample(2, 2)]
+    whole, _ = build(samples)
+    rows, report = build(samples, max_turns=3)
+    assert report.num_targets == 5
+    assert sum(report.kinds.values()) == 5
+    long, short = (features_to_combs(row)[0] for row in rows)
+    assert len(long.branches) == 3
+    assert short == features_to_combs(whole[1])[0]
+    assert features_to_combs(whole[0])[0].trunk[: len(long.trunk)] == long.trunk
+
+
 def test_the_control_keeps_the_instruction_on_every_turn() -> None:
     assert placement_of("every_turn", 0, "s") == "every_turn"
     one = sample(3, 4)
