@@ -50,6 +50,15 @@ def test_areas_cover() -> None:
     assert 0.93 - 0.03 < found.covered["ours"] < 0.99
 
 
+def test_an_area_that_rare_cases_decide_is_covered() -> None:
+    # All of it hangs on whether one or two of 30 cases last: a variance pooled over turns covers 77 %.
+    steep = [0.9, 0.1, 0.05, 0.05, 0.05]
+    (found,) = coverage_of_areas(
+        Design(30, 1, 30), Likeness(0.1, 0.7, 0.2), [1, 2, 4, 8, 20], [steep], NUM_RUNS
+    )
+    assert 0.93 - SLACK < found.covered["ours"] < 0.985
+
+
 def test_differences_cover_and_equal_arms_are_rarely_told_apart() -> None:
     equal, apart = coverage_of_differences(
         CROSSED, Likeness(0.2, 0.4), [(0.3, 0.3), (0.8, 0.3)], NUM_RUNS
