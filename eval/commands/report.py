@@ -6,8 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from eval.report.selection import METRIC_NAMES
-
 HELP = "render the report of a run anew, or put several runs side by side"
 
 
@@ -39,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metric",
-        choices=METRIC_NAMES,
+        metavar="NAME",
         default="adherence",
-        help="which curve, in the page's main history and split (%(default)s)",
+        help="which curve, such as survival, in the page's main history and split (%(default)s)",
     )
     parser.add_argument(
         "--no-transcripts", action="store_true", help="leave the replies out of the page"
