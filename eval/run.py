@@ -113,19 +113,16 @@ def evaluate(
             for key in row_keys(arm, history, case, config)
         }
         total, num_done = sum(row_turns.values()), sum(row_turns.get(key, 0) for key in done)
-        waiting = {
-            arm: None
+        waiting = [
+            (arm, history, missing)
             for arm, history, batch in work
-            if any(set(row_keys(arm, history, c, config)) - done for c in batch)
-        }
+            if (missing := [c for c in batch if set(row_keys(arm, history, c, config)) - done])
+        ]
         if waiting:
-            add_call(config, [*waiting])
+            add_call(config, list(dict.fromkeys(arm for arm, _, _ in waiting)))
         with progress_bar("eval", total, unit="turns", done=num_done) as bar:
             usable: EvalConfig | None = None
-            for arm, history, batch in work:
-                missing = [c for c in batch if set(row_keys(arm, history, c, config)) - done]
-                if not missing:
-                    continue
+            for arm, history, missing in waiting:
                 usable = usable or _with_usable_placement(config, get_engine())
                 forget(get_engine())
                 known = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in missing}

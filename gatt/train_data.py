@@ -220,7 +220,7 @@ def rows_of(
     layout: Layout,
     placement: TrainingPlacement,
 ) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str]]:
-    """Return the rows of one sample, counts, and a message per target left out.
+    """Return the rows of one sample (of `cut`), counts, and a message per target left out.
 
     With each row stand the turns of the comb that it is from; none where no trunk is shared.
     A sample without a token that carries loss gives a message in every layout; in the comb
@@ -231,7 +231,6 @@ def rows_of(
         TemplateError: the template refuses its messages.
     """
     where = f"sample {sample.id!r}"
-    sample = cut(sample, config)
     if not sample.num_targets:
         # In every mode of supervision, so that the controls train on the same rows.
         raise DataError(f"{where}: no turn has a target reply")

@@ -70,27 +70,17 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was counted in each reply: a weighted mean of values is the rate."""
+    """What was counted in each reply: the mean of values is the rate."""
 
     values: Floats
     """0 or 1; for differences from -1 to 1."""
-    weights: Floats
-    """Sum 1."""
-    stratum: Codes
-    """Replies of one stratum (a turn) share an expected value; their weights are equal."""
     extremes: tuple[float, float] = (0.0, 1.0)
     """Least and largest possible value."""
-
-    @classmethod
-    def equal(cls, values: Floats, extremes: tuple[float, float] = (0.0, 1.0)) -> Measured:
-        """Return values that all count the same."""
-        num = len(values)
-        return cls(values, np.full(num, 1 / num), np.zeros(num, dtype=np.int64), extremes)
 
     @property
     def mean(self) -> float:
         """The rate, or the difference."""
-        return float(self.weights @ self.values)
+        return float(self.values.mean())
 
 
 def clustered_interval(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
@@ -122,14 +112,12 @@ def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
     """
     if not len(passed):
         return 0.0, 1.0
-    measured = Measured.equal(passed)
+    measured = Measured(passed)
     return wilson_from_rate(measured.mean, effective_size(measured, ways))
 
 
 def effective_size(measured: Measured, ways: Ways) -> float:
     """Return how many independent replies the replies are worth, from 1 to their number.
-
-    With unequal weights it is the number of equally weighted replies of that mean.
 
     Args:
         measured: at least one reply.
@@ -152,7 +140,7 @@ def effective_size(measured: Measured, ways: Ways) -> float:
     )
     degrees = max(min(num_dialogues, num_instructions) - 1, int(total**2 / spread))
     price = t_quantile(0.95, num - 1) / t_quantile(0.95, min(degrees, num - 1))
-    return max(1.0, _independent_size(measured, num_dialogues) / total * price**2)
+    return max(1.0, num / total * price**2)
 
 
 def num_groups(codes: Codes) -> int:
@@ -163,38 +151,15 @@ def num_groups(codes: Codes) -> int:
 def inflation(measured: Measured, groups: Codes) -> tuple[float, int]:
     """Return by how much grouping inflates the variance of the mean, and the number of groups."""
     count, num = num_groups(groups), len(groups)
-    means, squares, weight = _smoothed(measured, count)
-    expected = means[measured.stratum]
-    residuals = np.bincount(groups, measured.weights * (measured.values - expected))
-    centre = float(measured.weights @ expected)
-    pseudo = PSEUDO / count**2 * sum((x - centre) ** 2 for x in measured.extremes)
-    all_groups = count + 2 * PSEUDO
-    grouped = all_groups / (all_groups - 1) * (residuals @ residuals + pseudo) / weight**2
-    variances = squares - means**2
-    independent = float(measured.weights**2 @ variances[measured.stratum])
-    return float(grouped / (independent * num / (num * weight - 1))), count
-
-
-def _independent_size(measured: Measured, count: int) -> float:
-    """Return the number of independent replies whose mean has the variance of this one."""
-    means, squares, _ = _smoothed(measured, count)
-    centre = float(measured.weights @ means[measured.stratum])
-    square = float(measured.weights @ squares[measured.stratum])
-    variances = (squares - means**2)[measured.stratum]
-    return (square - centre**2) / float(measured.weights**2 @ variances)
-
-
-def _smoothed(measured: Measured, count: int) -> tuple[Floats, Floats, float]:
-    """Return mean and mean square of each stratum with the pseudo-groups, and the new weight."""
+    # With two pseudo-groups of mean size, one at each extreme.
     share = PSEUDO / count
     weight = 1 + 2 * share
-    totals = np.bincount(measured.stratum, measured.weights)
-    totals[totals == 0] = 1.0
-    sums = np.bincount(measured.stratum, measured.weights * measured.values) / totals
-    squares = np.bincount(measured.stratum, measured.weights * measured.values**2) / totals
     low, high = measured.extremes
-    return (
-        (sums + share * (low + high)) / weight,
-        (squares + share * (low**2 + high**2)) / weight,
-        weight,
-    )
+    mean = (measured.mean + share * (low + high)) / weight
+    square = (float(np.mean(measured.values**2)) + share * (low**2 + high**2)) / weight
+    residuals = np.bincount(groups, measured.values - mean) / num
+    pseudo = PSEUDO / count**2 * ((low - mean) ** 2 + (high - mean) ** 2)
+    all_groups = count + 2 * PSEUDO
+    grouped = all_groups / (all_groups - 1) * (residuals @ residuals + pseudo) / weight**2
+    independent = (square - mean**2) / (num * weight - 1)
+    return float(grouped / independent), count

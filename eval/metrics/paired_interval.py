@@ -41,7 +41,7 @@ def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInt
         differences: -1, 0 or 1 for each pair of replies, at least one.
         ways: the same pairs.
     """
-    measured = Measured.equal(differences.astype(np.float64), (-1.0, 1.0))
+    measured = Measured(differences.astype(np.float64), (-1.0, 1.0))
     difference, num = measured.mean, effective_size(measured, ways)
     discordant = float(np.mean(differences != 0))
     added = num + 2

@@ -111,10 +111,15 @@ def _svg(
     published: Mapping[str, Mapping[int, float]] | None = None,
 ) -> Markup | None:
     """Return the chart of the points, None if nothing was decided."""
-    drawn = {a: points for a, points in by_arm.items() if any(p.rate is not None for p in points)}
+    drawn = _measured(by_arm)
     if not drawn:
         return None
     return Markup(chart(drawn, arms, shape, name, title, axis=axis, published=published))
+
+
+def _measured(by_arm: Mapping[str, Sequence[CurvePoint]]) -> dict[str, Sequence[CurvePoint]]:
+    """Return the arms for which something was decided."""
+    return {a: points for a, points in by_arm.items() if any(p.rate is not None for p in points)}
 
 
 def _by_arm(curves: Curves, **wanted: object) -> dict[str, Sequence[CurvePoint]]:
@@ -141,8 +146,7 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
         StoreError: the file cannot be written.
     """
     curves = Curves.of(results)
-    points = _by_arm(curves, **main_curve(curves) | {"metric": metric})
-    drawn = {a: found for a, found in points.items() if any(p.rate is not None for p in found)}
+    drawn = _measured(_by_arm(curves, **main_curve(curves) | {"metric": metric}))
     if not drawn:
         raise DataError(
             f"no curve of {metric!r} to draw: expected one of {', '.join(curves.metrics)}"
