@@ -30,8 +30,30 @@ ablation() { # ablation NAME [KEY=VALUE…]: the main recipe with keys set anew,
   cp "$out/ablations/$name/validation/results.json" "results/ablations/$name/"
 }
 
-stage_chats() { gatt synth --config "$configs/synth_chats.yaml"; }
-stage_questions() { gatt synth --config "$configs/synth_questions.yaml"; }
+synth() { # synth NAME [KEY=VALUE…]: samples to runs/evidence/NAME
+  local name=$1
+  shift
+  gatt synth --config "$configs/synth.yaml" --output_dir="$out/$name" "$@"
+}
+stage_ability() { # which languages the model speaks at all: configs/evidence/synth.yaml leaves the others out
+  synth ability --instructions.families='[language]' --instructions.exclude='[]' \
+    --instructions.splits='[train, heldout_value]' --num_samples=60 --batch_samples=30 \
+    --source.min_turns=6 --source.max_turns=6 --teacher.hint_attempts=0 --teacher.prefill_attempts=0
+}
+stage_data() {
+  synth data/figure --instructions.families='[figure]' --teacher.hint_attempts=0 --teacher.prefill_attempts=2
+  synth data/hobby --instructions.families='[hobby]'
+  synth data/language --instructions.families='[language]'
+  # A behaviour's sentence is added to a reply that lacks it.
+  synth data/behaviour --instructions.families='[behaviour]' --num_samples=24 --teacher.hint_attempts=0
+  synth data/persona --instructions.families='[persona]' --num_samples=24
+  synth data/plain --plain_fraction=1 --num_samples=24
+  synth data/combined --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
+    --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0
+  # Clear questions, among them such that get to know the other side, which strangers rarely ask.
+  synth data/questions --source.name=questions --source.num=32 --plain_fraction=0.15 \
+    --instructions.families='[language, figure, hobby, persona, behaviour]'
+}
 stage_main() { gatt train --config "$configs/train.yaml"; }
 stage_validation() { evaluate validation; }
 stage_table30() { evaluate table30; }
@@ -50,15 +72,15 @@ stage_ablations() {
   ablation reference --history=reference
   ablation sampled --history=sampled
   ablation turns_8 --max_turns=8
-  # How many: of the chats alone, so that nothing but the number differs.
-  local some
-  for some in 50 160 320; do
-    head -n "$some" "$out/chats/samples.jsonl" >"$out/chats_$some.jsonl"
-    ablation "chats_$some" --samples="[$out/chats_$some.jsonl]"
+  # How many: every fourth, every second of the same samples.
+  local every
+  for every in 4 2; do
+    cat "$out"/data/*/samples.jsonl | awk "NR % $every == 1" >"$out/one_in_$every.jsonl"
+    ablation "one_in_$every" --samples="[$out/one_in_$every.jsonl]"
   done
 }
 
-stages=(chats questions main validation table30 ordinary heldout combined none perplexity ablations)
+stages=(ability data main validation table30 ordinary heldout combined none perplexity ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0
