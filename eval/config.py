@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from eval.judge.config import JudgeConfig
 from eval.samples import History
@@ -80,6 +80,9 @@ class EvalConfig:
     """Turns at which replies are judged."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
     """Turns at which one probe of the instruction is asked off the record; empty for none."""
+    probe_choice: Literal["any", "first"] = "any"
+    """Which probe of the instruction: any, drawn for each case, or the first, which asks for it outright
+    ("What is your favorite hobby?", "Who are you?") where others want knowledge as well."""
     histories: tuple[History, ...] = ("reference",)
     """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
     replies, from turn 1 on."""
