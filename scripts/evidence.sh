@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
-#   scripts/evidence.sh [STAGE…]       all of them without a name; `scripts/evidence.sh list` names them
+#   scripts/evidence.sh [STAGE…]       all but `gpu` without a name; `scripts/evidence.sh list` names them
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done
 # (but for the perplexity, minutes, which is measured anew).
 set -euo pipefail
@@ -60,10 +60,16 @@ stage_table30() { evaluate table30; }
 stage_ordinary() { evaluate ordinary; }
 stage_heldout() { evaluate heldout; }
 stage_combined() { evaluate combined; }
-stage_none() { evaluate none; }
-stage_perplexity() {
+stage_cost() { # no instruction at all: false triggers, task completion, perplexity
+  evaluate cost
   gatt perplexity --config "$configs/perplexity.yaml"
-  mkdir -p results/cost && cp "$out/perplexity.json" results/cost/
+  cp "$out/perplexity.json" results/cost/
+}
+stage_long() { # trained at 8, 16 and 20 turns, evaluated to 140
+  for turns in 8 16; do
+    gatt train --config "$configs/train.yaml" --output_dir="$out/ablations/turns_$turns" --max_turns="$turns"
+  done
+  evaluate long
 }
 stage_ablations() {
   ablation all_turns --supervise=all_turns --history=reference
@@ -72,6 +78,7 @@ stage_ablations() {
   ablation reference --history=reference
   ablation sampled --history=sampled
   ablation turns_8 --max_turns=8
+  ablation turns_16 --max_turns=16
   # How many: every fourth, every second of the same samples.
   local every
   for every in 4 2; do
@@ -80,7 +87,22 @@ stage_ablations() {
   done
 }
 
-stages=(ability data main validation table30 ordinary heldout combined none perplexity ablations)
+# Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
+stage_gpu() {
+  local seed rank terse num
+  for seed in 1 2; do ablation "seed_$seed" --seed="$seed"; done
+  for rank in 4 64; do ablation "rank_$rank" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
+  for terse in 0 1; do
+    synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
+    ablation "terse_$terse" --samples="[$out/terse_$terse/samples.jsonl]"
+  done
+  for num in 320 1600 6400; do
+    synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
+    ablation "samples_$num" --samples="[$out/samples_$num/samples.jsonl]"
+  done
+}
+
+stages=(ability data main validation table30 ordinary heldout combined cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0
