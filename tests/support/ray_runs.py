@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,10 @@ def two_workers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # A token of its own, or Ray would write one into the home folder.
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        # What else runs on this machine may need the memory; nobody is to be killed for that.
+        patch.setenv("RAY_memory_monitor_refresh_ms", "0")
         patch.delenv("RAY_ADDRESS", raising=False)
         ray.init(
             address="local",

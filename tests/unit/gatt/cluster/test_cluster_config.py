@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import builtins
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from data_synth import run_mark
 from data_synth.config import SynthConfig
 from data_synth.workers import run_workers
 from eval.config import EvalConfig
+from eval.run import fingerprinted
 from gatt.cluster.config import RayConfig
 from gatt.cluster.connection import connected, room_for
 from gatt.cluster.holder import Holder
@@ -44,6 +47,13 @@ def test_both_commands_take_a_cluster_by_dotted_keys(cls: type) -> None:
     words = ["output_dir=out", "ray.address=10.0.0.1:6379", "ray.num_workers=8"]
     assert load_config(cls, None, words).ray == RayConfig(address="10.0.0.1:6379", num_workers=8)
     assert load_config(cls, None, words[:1]).ray is None
+
+
+def test_a_cluster_is_no_part_of_what_a_run_is(tmp_path: Path) -> None:
+    synth = SynthConfig(output_dir=tmp_path)
+    assert run_mark.fingerprinted(synth) == run_mark.fingerprinted(replace(synth, ray=RayConfig()))
+    evaluation = EvalConfig(output_dir=tmp_path)
+    assert fingerprinted(evaluation) == fingerprinted(replace(evaluation, ray=RayConfig()))
 
 
 def test_workers_of_one_machine_and_of_a_cluster_are_not_mixed(tmp_path: Path) -> None:
