@@ -115,6 +115,44 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     The loss of an optimiser step is the mean over the supervised tokens of all
     its micro-batches on all processes, however they are spread. A micro-batch
     without a target contributes zero and stays in the graph.
+
+    Example:
+        A random model stands in for yours, which `gatt.models.load_model` loads; samples are those
+        of `gatt.sample.read_samples`. `gatt.train.train` does all of this, with folders and resume.
+
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from peft import LoraConfig
+        >>> from transformers import LlamaConfig, LlamaForCausalLM
+        >>> from gatt import Dialogue, GattTrainer, Message, TrainConfig
+        >>> from gatt.models import load_tokenizer
+        >>> from gatt.sample import GattSample, TurnTarget
+        >>> from gatt.train_data import build_rows
+        >>> from gatt.trainer import training_arguments
+        >>> tokenizer = load_tokenizer("smollm2-135m-instruct")
+        >>> model = LlamaForCausalLM(LlamaConfig(
+        ...     vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16,
+        ...     num_hidden_layers=1, num_attention_heads=2,
+        ... ))
+        >>> talk = ("system", "Speak French."), ("user", "Hello!"), ("assistant", "Hi."), ("user", "Well?")
+        >>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
+        >>> targets = TurnTarget(1, "Bonjour !"), TurnTarget(2, "Très bien.")
+        >>> samples = [GattSample("s1", dialogue, None, targets)]
+        >>> folder = Path(mkdtemp())
+        >>> config = TrainConfig(
+        ...     samples=(folder / "samples.jsonl",), output_dir=folder, max_steps=1,
+        ...     gradient_accumulation_steps=1, report_to="none", disable_tqdm=True,
+        ... )
+        >>> rows, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)
+        >>> trainer = GattTrainer(
+        ...     model, config, training_arguments(config), rows, tokenizer=tokenizer,
+        ...     layout=report.layout,
+        ...     peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"),
+        ... )
+        >>> trainer.train().global_step
+        1
+        >>> trainer.num_supervised_tokens == report.num_supervised_tokens > 0
+        True
     """
 
     # `compute_loss` divides by the tokens of the whole step: the base class must not divide again.
