@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel of what git tracks, installs it into a clean environment and uses it from an empty folder.
-#   scripts/check_wheel.sh [FOLDER]   minutes, and 3 GB of disk; FOLDER keeps it all, else it is removed
+#   scripts/check_wheel.sh [FOLDER]   minutes, and 3 GB of disk; FOLDER keeps it all for the next call
 #   PYTHON=python3.13 TORCH_FLAGS="--index-url URL" scripts/check_wheel.sh
 # GATT_CACHE may name a folder where the embedded model was converted before.
 set -euo pipefail
@@ -18,7 +18,7 @@ pip=("$work/venv/bin/python" -m pip)
 say() { printf '== %s\n' "$*"; }
 
 say "wheel, with $("$python" --version)"
-rm -rf "$work/source" "$work/dist" "$work/empty"
+rm -rf "$work/source" "$work/dist" "$work/empty" "$work/weights"
 mkdir -p "$work/source" "$work/empty"
 git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$work/source"
 "$python" -m venv "$work/venv"
@@ -29,6 +29,8 @@ say "environment: $(basename "$wheel") with the versions of constraints.txt"
 # shellcheck disable=SC2086
 "${pip[@]}" install --quiet ${TORCH_FLAGS:-} "$(grep '^torch==' "$constraints")"
 "${pip[@]}" install --quiet -c "$constraints" "$wheel[demo]"
+# In a folder of an earlier call the same version may be another build.
+"${pip[@]}" install --quiet --force-reinstall --no-deps "$wheel"
 cd "$work/empty"
 export PATH="$work/venv/bin:$PATH"
 
@@ -40,17 +42,25 @@ python -c "import gatt.views, sys; assert 'torch' not in sys.modules; print(gatt
 
 say "gatt --help"
 python - <<'END'
+import resource
 import subprocess
 import time
+
+
+def seconds():
+    """Return processor time of the children, which a busy machine does not stretch, and time."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime, time.perf_counter()
+
 
 subprocess.run(["gatt", "--help"], check=True)
 times = []
 for _ in range(5):
-    began = time.perf_counter()
+    before = seconds()
     subprocess.run(["gatt", "--help"], check=True, capture_output=True)
-    times.append(time.perf_counter() - began)
-print(f"best of {len(times)}: {min(times):.2f} s")
-assert min(times) < 0.5, times
+    times.append(tuple(b - a for a, b in zip(before, seconds())))
+print("best of 5: {:.2f} s of processor time, {:.2f} s in all".format(*map(min, zip(*times))))
+assert min(times)[0] < 0.5, times
 END
 
 say "gatt run ci, from $PWD"
