@@ -33,6 +33,15 @@ def sampling_view(dialogue: Dialogue, instruction: str | None) -> Dialogue:
 
     Raises:
         DataError: a blank instruction.
+
+    Example:
+        >>> talk = ("user", "Hello!"), ("assistant", "Hi."), ("user", "Any plans?")
+        >>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
+        >>> for message in sampling_view(dialogue, "Speak French.").messages:
+        ...     print(message.role, message.content.split(JOINT))
+        user ['Speak French.', 'Hello!']
+        assistant ['Hi.']
+        user ['Speak French.', 'Any plans?']
     """
     if instruction is None:
         return dialogue
@@ -64,6 +73,18 @@ def training_view(
 
     Raises:
         DataError: a blank instruction or an unknown placement.
+
+    Example:
+        >>> talk = ("user", "Hello!"), ("assistant", "Hi."), ("user", "Any plans?")
+        >>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
+        >>> for message in training_view(dialogue, "Speak French.").messages:
+        ...     print(message.role, message.content)
+        system Speak French.
+        user Hello!
+        assistant Hi.
+        user Any plans?
+        >>> training_view(dialogue, "Speak French.", "first_user").messages[0].content.split(JOINT)
+        ['Speak French.', 'Hello!']
     """
     if instruction is None:
         return dialogue
