@@ -125,7 +125,8 @@ class WeightReducer:
         for sums in self._sums:
             keys_KDC = key[0][:, sums.keys_C].transpose(1, 2)
             size = max(1, MOST_WEIGHTS // (heads * len(sums.keys_C)))
-            for rows in sums.queries_Q.split(size):
+            for start in range(0, len(sums.queries_Q), size):
+                rows = sums.queries_Q[start : start + size]
                 query_KQD = query[0][:, rows].reshape(groups, -1, query.shape[-1])
                 scores = (query_KQD @ keys_KDC).view(heads, len(rows), -1) * scale
                 if softcap is not None:

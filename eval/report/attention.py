@@ -1,0 +1,109 @@
+"""The section on attention: what `gatt attend` found, beside or within the report of an evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eval.report.attention_charts import attention_svgs
+from eval.report.selection import few_turns
+from gatt.errors import DataError
+
+ATTENTION_FILE: Final = "attention.json"
+SCHEMA: Final = 1
+"""The version of `attention.json` that this package writes and reads."""
+KEYS: Final = (
+    "arms", "history", "num_dialogues", "num_layers", "num_heads", "curves", "heads", "maps",
+    "correlation", "unsighted", "dropped", "notes",
+)  # fmt: skip
+MOST_COLUMNS: Final = 6
+"""Turns of the table; the curve and the file have them all."""
+KIND_NAMES: Final[Mapping[str, str]] = {
+    "point_biserial": "point-biserial", "spearman": "Spearman",
+}  # fmt: skip
+
+
+def read_attention(folder: Path) -> Mapping[str, Any] | None:
+    """Return what `gatt attend` left in the folder of a run, None where it was not asked.
+
+    Raises:
+        DataError: no JSON, another schema, or a missing key.
+    """
+    path = folder / ATTENTION_FILE
+    if not path.is_file():
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: no JSON ({error}): make it again with `gatt attend`") from None
+    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
+        raise DataError(
+            f"{path}: schema is {found!r}: expected {SCHEMA}, make it again with `gatt attend`"
+        )
+    missing = [key for key in KEYS if key not in data]
+    if missing:
+        raise DataError(f"{path}: no {missing[0]!r}: make it again with `gatt attend`")
+    return data
+
+
+def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Any]:
+    """Return what the template of the section shows.
+
+    Args:
+        data: of `read_attention`.
+        arms: all arms of the page, in order.
+    """
+    known = [*arms, *(arm for arm in data["arms"] if arm not in arms)]
+    return {
+        "data": data,
+        "svgs": attention_svgs(data, known),
+        "shown": data["maps"][0],
+        "turns": _turn_table(data),
+        "correlation": [
+            {
+                **record,
+                "kind": KIND_NAMES.get(record["kind"], record["kind"]),
+                "text": _signed(record["value"]),
+                "interval": _bounds(record, 1, 2),
+            }
+            for record in data["correlation"]
+        ],
+        "falls": [
+            {**record, "interval": _bounds(record, 100, 0)} for record in data["unsighted"]["falls"]
+        ],
+    }
+
+
+def _turn_table(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the share on the instruction at a few turns, per arm, and the difference."""
+    curves = data["curves"]
+    turns = few_turns(sorted({r["turn"] for r in curves}), MOST_COLUMNS)
+    rows = [(arm, "mass") for arm in data["arms"]] + [(data["arms"][-1], "mass_difference")]
+    return {
+        "turns": turns,
+        "rows": [(arm, metric, [_cell(curves, arm, metric, t) for t in turns]) for arm, metric in rows],
+    }  # fmt: skip
+
+
+def _cell(
+    curves: Sequence[Mapping[str, Any]], arm: str, metric: str, turn: int
+) -> tuple[str, str] | None:
+    wanted = (arm, metric, turn)
+    found = next((r for r in curves if (r["arm"], r["metric"], r["turn"]) == wanted), None)
+    if found is None:
+        return None
+    sign = "+" if metric == "mass_difference" else ""
+    return f"{100 * found['value']:{sign}.2f}", _bounds(found, 100, 2)
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.2f}"
+
+
+def _bounds(record: Mapping[str, Any], factor: float, digits: int) -> str:
+    if record["low"] is None or record["high"] is None:
+        return ""
+    return f"[{factor * record['low']:.{digits}f}, {factor * record['high']:.{digits}f}]"
