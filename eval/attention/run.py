@@ -143,7 +143,7 @@ def _layouts(
             task.dropped[str(error).partition(": ")[2]] += 1
             return []
         if layout is None:
-            task.dropped["no reply within the model's context"] += 1
+            task.dropped["no reply with text within the model's context"] += 1
             return []
         task.dropped["replies behind the end of the model's context"] += layout.num_left_out
         layouts.append(layout)

@@ -182,20 +182,25 @@ def falls(unsighted: Sequence[Unsighted], arms: Sequence[str]) -> list[dict[str,
     """Return by how much adherence falls at the last turn if tokens are hidden, per arm and mask.
 
     Pairs are the replies of one case with all in sight and without; those with an
-    undecided one are left out and counted.
+    undecided one are left out and counted. `num_changed` replies differ in any letter: a
+    model that keeps no instruction has no adherence to lose.
     """
     records = []
     for arm in arms:
         members = [u for u in unsighted if u.spoken.arm == arm]
         masks = list(dict.fromkeys(h.what for u in members for h, _ in u.replies))
         for what in (m for m in masks if m != INTACT):
-            rows = []
+            rows, num_changed = [], 0
             for one in members:
-                by_mask = {h.what: status for h, status in one.replies}
-                pair = by_mask[INTACT], by_mask[what]
-                if "undecided" not in pair:
-                    rows.append((one, pair[0] == "pass", pair[1] == "pass"))
-            records.append(_fall(arm, what, rows) | {"num_undecided": len(members) - len(rows)})
+                by_mask = {h.what: (h.generation.text, status) for h, status in one.replies}
+                (text, before), (other, after) = by_mask[INTACT], by_mask[what]
+                num_changed += text != other
+                if "undecided" not in (before, after):
+                    rows.append((one, before == "pass", after == "pass"))
+            counts = {"num_replies": len(members), "num_changed": num_changed}
+            records.append(
+                _fall(arm, what, rows) | counts | {"num_undecided": len(members) - len(rows)}
+            )
     return records
 
 

@@ -61,26 +61,27 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
         "data": data,
         "svgs": attention_svgs(data, known),
         "shown": data["maps"][0],
-        "turns": _turn_table(data),
+        "turns": turn_table(data, MOST_COLUMNS),
         "correlation": [
             {
                 **record,
                 "kind": KIND_NAMES.get(record["kind"], record["kind"]),
                 "text": _signed(record["value"]),
-                "interval": _bounds(record, 1, 2),
+                "interval": bounds_of(record, 1, 2),
             }
             for record in data["correlation"]
         ],
         "falls": [
-            {**record, "interval": _bounds(record, 100, 0)} for record in data["unsighted"]["falls"]
+            {**record, "interval": bounds_of(record, 100, 0)}
+            for record in data["unsighted"]["falls"]
         ],
     }
 
 
-def _turn_table(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the share on the instruction at a few turns, per arm, and the difference."""
+def turn_table(data: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """Return the share on the instruction at so many turns, per arm, and the difference."""
     curves = data["curves"]
-    turns = few_turns(sorted({r["turn"] for r in curves}), MOST_COLUMNS)
+    turns = few_turns(sorted({r["turn"] for r in curves}), most)
     rows = [(arm, "mass") for arm in data["arms"]] + [(data["arms"][-1], "mass_difference")]
     return {
         "turns": turns,
@@ -96,14 +97,15 @@ def _cell(
     if found is None:
         return None
     sign = "+" if metric == "mass_difference" else ""
-    return f"{100 * found['value']:{sign}.2f}", _bounds(found, 100, 2)
+    return f"{100 * found['value']:{sign}.2f}", bounds_of(found, 100, 2)
 
 
 def _signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.2f}"
 
 
-def _bounds(record: Mapping[str, Any], factor: float, digits: int) -> str:
+def bounds_of(record: Mapping[str, Any], factor: float, digits: int) -> str:
+    """Return the interval of a record, "[0.1, 0.6]", nothing where it has none."""
     if record["low"] is None or record["high"] is None:
         return ""
     return f"[{factor * record['low']:.{digits}f}, {factor * record['high']:.{digits}f}]"

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 
-from eval.report.attention import attention_section
+from eval.report.attention import bounds_of, turn_table
 from eval.report.selection import arm_name
+
+MOST_COLUMNS: Final = 3
+"""With their intervals as many turns as a terminal is wide."""
+HIDDEN: Final = "instruction"
 
 
 def attention_table(data: Mapping[str, Any]) -> Table:
     """Return the share of attention on the instruction at a few turns, and what hiding it costs."""
-    section = attention_section(data, data["arms"])
-    turns = section["turns"]
-    table = Table("attention on the instruction, %", *(f"turn {t}" for t in turns["turns"]))
+    turns = turn_table(data, MOST_COLUMNS)
+    table = Table(
+        "", *(f"turn {t}" for t in turns["turns"]), title="attention on the instruction, %"
+    )
     for arm, metric, cells in turns["rows"]:
         name = arm_name(arm) if metric == "mass" else "difference"
         table.add_row(name, *(" ".join(cell).strip() if cell else "" for cell in cells))
     falls = [
-        f"{arm_name(f['arm'])} {100 * f['fall']:+.0f} points {f['interval']}"
-        for f in section["falls"]
-        if f["hidden"] == "instruction" and f["fall"] is not None
+        f"{arm_name(f['arm'])} {100 * f['fall']:+.0f} points {bounds_of(f, 100, 0)}, "
+        f"{f['num_changed']} of {f['num_replies']} replies change"
+        for f in data["unsighted"]["falls"]
+        if f["hidden"] == HIDDEN and f["fall"] is not None
     ]
     if falls:
-        table.caption = "fall of adherence with the instruction hidden: " + "; ".join(falls)
+        table.caption = (
+            "fall of adherence at the last turn with the instruction hidden:\n" + "\n".join(falls)
+        )
     return table

@@ -117,8 +117,8 @@ def test_correlations_leave_out_what_is_undecided_or_released() -> None:
 
 
 def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Unsighted:
-    nothing = Generation("x", "stop", 1)
-    replies = ((Hidden(INTACT, 0, nothing), before), (Hidden(INSTRUCTION, 9, nothing), after))
+    told, other = Generation("x", "stop", 1), Generation("y" if after == "fail" else "x", "stop", 1)
+    replies = ((Hidden(INTACT, 0, told), before), (Hidden(INSTRUCTION, 9, other), after))
     return Unsighted(looked(arm, number, [0.1]).spoken, 8, replies)
 
 
@@ -132,6 +132,7 @@ def test_the_fall_is_paired_and_undecided_pairs_are_counted() -> None:
     ]
     base, gatt = falls(given, ARMS)
     assert (gatt["num_pairs"], gatt["num_undecided"]) == (8, 1)
+    assert (gatt["num_replies"], gatt["num_changed"]) == (9, 6)
     assert (gatt["intact"], gatt["unsighted"]) == (7 / 8, 2 / 8)
     assert gatt["fall"] == pytest.approx(5 / 8)
     assert 0 < gatt["low"] < gatt["fall"] < gatt["high"] <= 1

@@ -52,8 +52,8 @@ def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> 
         "high": 0.6, "num_replies": 30, "num_kept": 12, "num_dialogues": 5,
     }  # fmt: skip
     fall = {
-        "arm": "gatt", "hidden": "instruction", "num_pairs": 8, "num_undecided": 1, "intact": 0.75,
-        "unsighted": 0.125, "fall": 0.625, "low": 0.1, "high": 0.9,
+        "arm": "gatt", "hidden": "instruction", "num_pairs": 8, "num_undecided": 1, "num_replies": 9,
+        "num_changed": 7, "intact": 0.75, "unsighted": 0.125, "fall": 0.625, "low": 0.1, "high": 0.9,
     }  # fmt: skip
     nothing = dict.fromkeys(("intact", "unsighted", "fall", "low", "high"))
     return {
@@ -139,7 +139,8 @@ def test_the_terminal_shows_the_curve_and_the_fall() -> None:
         console.print(attention_table(figures()))
     said = capture.get()
     assert "20.00 [1.00, 40.00]" in said
-    assert "with the instruction hidden: GAtt +62 points [10, 90]" in said
+    assert "with the instruction hidden:" in said
+    assert "GAtt +62 points [10, 90], 7 of 9 replies change" in said
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
