@@ -11,22 +11,13 @@ from eval.attention.config import AttendConfig
 from eval.attention.layout import Layout, lay_out
 from eval.attention.masked import hidden_replies
 from eval.attention.measure import measure, refuse_unreadable
+from eval.attention.results import results_of
 from eval.attention.spoken import Spoken, new_replies, replies_of
-from eval.attention.statistics import (
-    DIGITS,
-    Looked,
-    Unsighted,
-    curves,
-    explained,
-    falls,
-    heads,
-    turn_records,
-)
+from eval.attention.statistics import Looked, Unsighted
 from eval.attention.task import Task, plan
-from eval.calls import head
 from eval.config import BASE
 from eval.judging import judge
-from eval.report.attention import ATTENTION_FILE, SCHEMA
+from eval.report.attention import ATTENTION_FILE
 from eval.report.attention_charts import save_attention_charts
 from eval.report.attention_page import render_attention
 from eval.report.render import render_report
@@ -34,18 +25,13 @@ from eval.report.runs import read_runs, samples_of
 from eval.results import REPORT_FILE
 from eval.rollout import Reply
 from gatt.chat_template import inspect_template, usable_placement
-from gatt.config import config_dict
 from gatt.errors import DataError, StoreError
 from gatt.generation.config import local_engine
 from gatt.generation.transformers import TransformersEngine
 from gatt.progress import progress_bar
 from gatt.records import atomic_write_json
-from gatt.trained_on import read_marks
-from gatt.verifiers import verifier_versions
 
 PAGE_FILE: Final = "attention.html"
-NUM_MAPS: Final = 2
-"""Cases whose maps are kept; the first is the picture."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +68,7 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
     used.forget()
     looked = look(task, used, spoken, config.bin_tokens)
     unsighted = answer_unsighted(task, used, looked, config.seed) if config.mask_last else []
-    results = _results(config, task, looked, unsighted)
+    results = results_of(config, task, looked, unsighted)
     atomic_write_json(path, results)
     page = config.folder / PAGE_FILE
     render_attention(results, page)
@@ -187,87 +173,3 @@ def _with_usable_placement(task: Task, engine: TransformersEngine) -> Task:
     """Return the task, with `first_user` where the template has no system role."""
     usable = usable_placement(task.config.placement, inspect_template(engine.tokenizer))
     return replace(task, config=replace(task.config, placement=usable))
-
-
-def _results(
-    config: AttendConfig, task: Task, looked: Sequence[Looked], unsighted: Sequence[Unsighted]
-) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "run": head(task.config)
-        | {
-            "source": dict(task.source),
-            "verifiers": verifier_versions(),
-            "config": config_dict(config),
-        },
-        "arms": list(task.arms),
-        "history": task.history,
-        "num_dialogues": len({one.spoken.case.dialogue.id for one in looked}),
-        "num_layers": len(looked[0].turns[0].mass_LH),
-        "num_heads": looked[0].turns[0].mass_LH.shape[1],
-        "curves": curves(looked, task.arms),
-        "correlation": explained(looked, task.arms, config.seed),
-        "unsighted": {
-            "falls": falls(unsighted, task.arms),
-            "replies": [
-                {
-                    "arm": one.spoken.arm,
-                    "dialogue": one.spoken.case.dialogue.id,
-                    "instruction": one.spoken.instruction.id,
-                    "turn": one.turn,
-                    "hidden": hidden.what,
-                    "num_hidden": hidden.num_tokens,
-                    "reply": hidden.generation.text,
-                    "status": status,
-                }
-                for one in unsighted
-                for hidden, status in one.replies
-            ],
-        },
-        "turns": turn_records(looked),
-        "heads": heads(looked, task.arms),
-        "maps": [_map(one) for one in looked[: NUM_MAPS * len(task.arms)]],
-        "dropped": dict(+task.dropped),
-        "notes": _notes(task, looked),
-    }
-
-
-def _map(one: Looked) -> dict[str, Any]:
-    return {
-        "arm": one.spoken.arm,
-        "dialogue": one.spoken.case.dialogue.id,
-        "instruction": one.spoken.instruction.id,
-        "text": one.spoken.instruction.text,
-        "bins": [
-            {"start": b.start, "end": b.end, "part": b.part, "turn": b.turn}
-            for b in one.layout.bins
-        ],
-        "rows": [
-            {
-                "turn": turn.turn,
-                "mass": turn.bin_mass_N.round(DIGITS).tolist(),
-                "peak": turn.bin_peak_N.round(DIGITS).tolist(),
-            }
-            for turn in one.turns
-        ],
-    }
-
-
-def _notes(task: Task, looked: Sequence[Looked]) -> list[str]:
-    found = []
-    marks = read_marks(Path(task.config.adapters[task.arm]))
-    dialogues = {one.spoken.case.dialogue.id: one.spoken.case.dialogue for one in looked}
-    seen = sum(d in marks for d in dialogues.values()) if marks is not None else 0
-    if seen:
-        found.append(
-            f"{seen} of {len(dialogues)} dialogues are among those that the adapter was trained on."
-        )
-    if not any(one.spoken.instruction.verifiers for one in looked):
-        found.append(
-            "No rule judges the replies (free text): attention is shown, and not held against verdicts."
-        )
-    if task.history == "own":
-        found.append(
-            "Each arm reads its own replies: the two look at different text from turn 2 on."
-        )
-    return found

@@ -66,13 +66,17 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
             {
                 **record,
                 "kind": KIND_NAMES.get(record["kind"], record["kind"]),
-                "text": _signed(record["value"]),
+                "text": _signed(record["value"], 1, 2),
                 "interval": bounds_of(record, 1, 2),
             }
             for record in data["correlation"]
         ],
         "falls": [
-            {**record, "interval": bounds_of(record, 100, 0)}
+            {
+                **record,
+                "text": _signed(record["fall"], 100, 0),
+                "interval": bounds_of(record, 100, 0),
+            }
             for record in data["unsighted"]["falls"]
         ],
     }
@@ -97,15 +101,22 @@ def _cell(
     if found is None:
         return None
     sign = "+" if metric == "mass_difference" else ""
-    return f"{100 * found['value']:{sign}.2f}", bounds_of(found, 100, 2)
+    return _number(100 * found["value"], f"{sign}.2f"), bounds_of(found, 100, 2)
 
 
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.2f}"
+def _signed(value: float | None, factor: float, digits: int) -> str:
+    return "–" if value is None else _number(factor * value, f"+.{digits}f")
 
 
 def bounds_of(record: Mapping[str, Any], factor: float, digits: int) -> str:
     """Return the interval of a record, "[0.1, 0.6]", nothing where it has none."""
     if record["low"] is None or record["high"] is None:
         return ""
-    return f"[{factor * record['low']:.{digits}f}, {factor * record['high']:.{digits}f}]"
+    low, high = (_number(factor * record[end], f".{digits}f") for end in ("low", "high"))
+    return f"[{low}, {high}]"
+
+
+def _number(value: float, form: str) -> str:
+    # Rounded first, or a little below nothing would be minus nothing.
+    rounded = round(value, int(form.strip("+.f"))) or 0.0
+    return format(rounded, form if rounded else form.lstrip("+")).replace("-", "−")

@@ -237,7 +237,7 @@ def _turns(records: Sequence[Record], styles: Mapping[str, int], paint: Palette)
             annotation_clip=False,
         )  # fmt: skip
     even = {r["turn"]: 100 * r["even"] for r in points}
-    dots = {"color": paint.muted, "linewidth": 1.4, "linestyle": (0, (1, 2))}
+    dots: dict[str, Any] = {"color": paint.muted, "linewidth": 1.4, "linestyle": (0, (1, 2))}
     axes.plot([TURNS.position(t) for t in turns], [even[t] for t in turns], **dots)
     axes.plot([0.6, 0.66], [0.965, 0.965], transform=axes.transAxes, **dots)
     axes.annotate(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eval import results
 from eval.attention.config import AttendConfig
 from eval.attention.spoken import new_replies, replies_of
 from eval.attention.task import Task, dialogues_named, plan
@@ -21,6 +22,7 @@ from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
+from tests.support.small_catalog import write_catalog
 from tests.support.stages import RecordingEngine, dialogue, write_dialogues
 
 
@@ -30,9 +32,16 @@ def config(folder: Path, **changes: Any) -> AttendConfig:
         "adapter": folder / "adapter",
         "output_dir": folder / "out",
         "dialogue": str(path),
-        "entry": "language.fr",
+        "entry": "hobby.tennis",
+        "catalog": (str(write_catalog(folder / "catalog")),),
     }
     return AttendConfig(**(plain | changes))
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its charts take seconds, and nobody looks at them here.
+    monkeypatch.setattr(results, "render_report", lambda *_: None)
 
 
 def evaluation(folder: Path, **changes: Any) -> tuple[Path, EvalConfig]:
@@ -46,7 +55,9 @@ def evaluation(folder: Path, **changes: Any) -> tuple[Path, EvalConfig]:
         "adapters": {"gatt": adapter},
         "part": None,
         "source": SourceConfig(name="jsonl", path=str(source), min_turns=3, max_turns=3),
-        "instructions": InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        "instructions": InstructionChoice(
+            catalog=(str(write_catalog(folder / "catalog")),), num_entries=(1.0,)
+        ),
         "splits": ("train",),
         "num_dialogues": 3,
         "num_plain": 1,
@@ -66,7 +77,7 @@ def test_an_entry_is_told_in_its_first_wording_and_judges(tmp_path: Path) -> Non
     assert [case.id for case in task.cases] == ["d-000", "d-001"]
     told = task.cases[0].instruction
     assert told is not None
-    assert (told.id, told.family) == ("language.fr", "language")
+    assert (told.id, told.family) == ("hobby.tennis", "hobby")
     assert told.verifiers
     assert task.config.turns == (1, 3)
     assert task.arms == ("base", "gatt")
@@ -97,8 +108,8 @@ def test_a_dialogue_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         dialogues_named(f"{path}/d-01")
     with pytest.raises(DataError, match=r"none\.jsonl: no such file: expected a JSONL file"):
         dialogues_named(str(tmp_path / "none.jsonl"))
-    with pytest.raises(CatalogError, match=r"no catalogue entry 'language\.xx'"):
-        plan(config(tmp_path, entry="language.xx"))
+    with pytest.raises(CatalogError, match=r"no catalogue entry 'hobby\.xx'"):
+        plan(config(tmp_path, entry="hobby.xx"))
     with pytest.raises(DataError, match="the instruction is blank"):
         plan(config(tmp_path, entry=None, instruction=" "))
     with pytest.raises(DataError, match=r"turns is \[9\]: the longest dialogue has 3 turns"):

@@ -61,7 +61,7 @@ def model(name: str, attention: str | None = None) -> Any:
 @functools.cache
 def layout() -> Layout:
     replies = (
-        Said(1, "Il fait calme au bord de la mer."),
+        Said(1, "La mer est calme, le port aussi."),
         Said(3, "Le port est calme, et long", is_whole=False),
     )
     found = lay_out(

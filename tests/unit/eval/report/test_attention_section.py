@@ -22,15 +22,15 @@ TURNS = (1, 2, 4, 8, 16, 20, 40)
 
 
 def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> dict[str, Any]:
-    """Return what an `attention.json` holds, with 30 turns in the map and 7 on the curve."""
-    parts = ["setup", "instruction", "instruction"] + ["user", "reply"] * 30
+    """Return what an `attention.json` holds, with 12 turns in the map and 7 on the curve."""
+    parts = ["setup", "instruction", "instruction"] + ["user", "reply"] * 12
     bins = [
         {"start": 8 * n, "end": 8 * n + 8, "part": part, "turn": max(0, (n - 1) // 2)}
         for n, part in enumerate(parts)
     ]
     rows = [
-        {"turn": t, "mass": [0.1] * (2 * t + 2), "peak": [1.0, 0.5, 0.5, *[0.02 * t] * (2 * t - 1)]}
-        for t in range(1, 31)
+        {"turn": t, "mass": [0.1] * (2 * t + 2), "peak": [1.0, 0.5, 0.5, *[0.05 * t] * (2 * t - 1)]}
+        for t in range(1, 13)
     ]
     curves = [
         {
@@ -88,7 +88,7 @@ def test_a_map_stays_small_however_many_cells_it_has() -> None:
     assert svg.count("opacity") < 150
     assert len(svg) < 250_000
     labels = re.findall(r">(\d+)</text>", svg)
-    assert {"1", "30"} <= set(labels)
+    assert {"1", "11"} <= set(labels)
     assert len(labels) < 100
 
 
@@ -123,6 +123,9 @@ def test_the_section_tells_numbers_and_escapes_text(tmp_path: Path) -> None:
     assert rows["gatt", "mass"][0] == ("20.00", "[1.00, 40.00]")
     assert rows["gatt", "mass_difference"][1] == ("+5.00", "[1.00, 40.00]")
     assert [r["text"] for r in section["correlation"]] == ["+0.42", "–"]
+    assert (
+        attention_section(figures(low=-0.5), ARMS)["turns"]["rows"][0][2][0][1] == "[−50.00, 40.00]"
+    )
     assert [r["interval"] for r in section["falls"]] == ["[10, 90]", ""]
     render_attention(figures(), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
