@@ -99,8 +99,11 @@ def _by_dialogue(found: Mapping[str, Sequence[TurnAttention]], metric: str) -> d
 
 
 def _record(metric: str, values: Mapping[str, float]) -> dict[str, Any]:
+    # A share has its bounds, which Student's interval does not know; a difference may be negative.
+    least = -1.0 if metric == "mass_difference" else 0.0
     mean, low, high = (
-        None if v is None else round(v, DIGITS) for v in interval(list(values.values()))
+        None if v is None else round(min(1.0, max(least, v)), DIGITS)
+        for v in interval(list(values.values()))
     )
     return {
         "metric": metric,

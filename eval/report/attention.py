@@ -66,7 +66,7 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
             {
                 **record,
                 "kind": KIND_NAMES.get(record["kind"], record["kind"]),
-                "text": _signed(record["value"], 1, 2),
+                "text": signed(record["value"], 1, 2),
                 "interval": bounds_of(record, 1, 2),
             }
             for record in data["correlation"]
@@ -74,7 +74,7 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
         "falls": [
             {
                 **record,
-                "text": _signed(record["fall"], 100, 0),
+                "text": signed(record["fall"], 100, 0),
                 "interval": bounds_of(record, 100, 0),
             }
             for record in data["unsighted"]["falls"]
@@ -104,7 +104,8 @@ def _cell(
     return _number(100 * found["value"], f"{sign}.2f"), bounds_of(found, 100, 2)
 
 
-def _signed(value: float | None, factor: float, digits: int) -> str:
+def signed(value: float | None, factor: float, digits: int) -> str:
+    """Return a number with its sign, a dash where there is none."""
     return "–" if value is None else _number(factor * value, f"+.{digits}f")
 
 

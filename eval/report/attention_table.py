@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from eval.report.attention import bounds_of, turn_table
+from eval.report.attention import bounds_of, signed, turn_table
 from eval.report.selection import arm_name
 
 MOST_COLUMNS: Final = 3
@@ -25,7 +25,7 @@ def attention_table(data: Mapping[str, Any]) -> Table:
         name = arm_name(arm) if metric == "mass" else "difference"
         table.add_row(name, *(" ".join(cell).strip() if cell else "" for cell in cells))
     falls = [
-        f"{arm_name(f['arm'])} {100 * f['fall']:+.0f} points {bounds_of(f, 100, 0)}, "
+        f"{arm_name(f['arm'])} {signed(f['fall'], 100, 0)} points {bounds_of(f, 100, 0)}, "
         f"{f['num_changed']} of {f['num_replies']} replies change"
         for f in data["unsighted"]["falls"]
         if f["hidden"] == HIDDEN and f["fall"] is not None

@@ -79,6 +79,8 @@ def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
         "arm": "gatt", "turn": 2, "metric": "mass_difference", "value": 0.0, "low": None,
         "high": None, "num_dialogues": 1,
     }  # fmt: skip
+    # A share is none below 0.
+    assert found["base", "mass", 1]["low"] == 0
     assert found["base", "peak", 1]["value"] == 0.5
     assert found["base", "mass", 1]["even"] == 0.25
     assert ("base", "mass_difference", 1) not in found
