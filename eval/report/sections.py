@@ -17,10 +17,10 @@ from eval.report.charts import (
     SINCE_EVENT,
     TURNS,
     Axis,
-    Shape,
     chart,
     save_chart,
 )
+from eval.report.drawing import Shape
 from eval.report.headline import Headline
 from eval.report.lists import Record
 from eval.report.probes import PUBLISHED, ProbeTable, probe_table
