@@ -245,7 +245,8 @@ def histories(sample: GattSample, last: int) -> Iterator[tuple[int, ...]]:
 
 
 def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -> str:
-    kept = " and ".join(f"turn {t}" for t in sorted(telling_turns(sample) | {turn}) if t <= turn)
+    *first, last = (f"turn {t}" for t in sorted(telling_turns(sample) | {turn}) if t <= turn)
+    kept = f"{', '.join(first)} and {last}" if first else last
     return (
         f"sample {sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
         f"{max_length}: raise it or shorten the messages"
