@@ -63,7 +63,7 @@ def plan_samples(
     draw_switch = None
     if switch is not None:
         switch.refuse_past(max(dialogue.num_turns for dialogue in dialogues))
-        draw_switch = SwitchDraw(switch, config, catalog, pool).draw
+        draw_switch = SwitchDraw(switch, catalog, pool, config.terse_probability).draw
     plan = Plan(dialogues, draw, seed, draw_switch)
     plain = _Deck(len(dialogues), f"{seed}/plain")
     instructed = _Deck(len(dialogues), f"{seed}/instructed")

@@ -22,6 +22,7 @@ from eval.rollout_rows import (
     tokens_since,
     turns_of_row,
 )
+from eval.switches import told_where_shown
 from eval.triggers import Triggers, find_triggers, own_replies
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
@@ -38,7 +39,7 @@ NOT_DECISIVE: Final = (
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds",
+    "event_turns", "event_kinds", "switch",
 )  # fmt: skip
 """What makes cases of a source; a case file has them."""
 
@@ -125,9 +126,10 @@ def evaluate(
             for arm, history, missing in waiting:
                 usable = usable or _with_usable_placement(config, get_engine())
                 forget(get_engine())
+                told = told_where_shown(missing, getattr(get_engine(), "tokenizer", None))
                 known = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in missing}
                 before = token_counts(get_engine())
-                for replies in roll_out(get_engine(), missing, arm, history, usable, known):
+                for replies in roll_out(get_engine(), told, arm, history, usable, known):
                     tokens = token_counts(get_engine())
                     spent = tokens_since(tokens, before)
                     for row in rows_of_step(replies, arm, history, pool, usable, spent):
@@ -167,6 +169,9 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
+    if config.switch is None:
+        # Runs of before there were changes go on.
+        settings.pop("switch", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}
 

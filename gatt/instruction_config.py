@@ -61,17 +61,6 @@ class InstructionChoice:
         """
         return catalog.select(self.families, splits, self.values)
 
-    def draw(self, catalog: Catalog, pool: Sequence[Entry], rng: random.Random) -> Instruction:
-        """Return one instruction, composed of entries of the pool that do not conflict.
-
-        Raises:
-            CatalogError: the pool holds no such combination.
-        """
-        sizes = range(1, len(self.num_entries) + 1)
-        size = rng.choices(sizes, weights=self.num_entries)[0]
-        entries = draw_entries(pool, size, catalog.conflicts, rng)
-        return compose(entries, rng, self.terse_probability)
-
 
 @dataclass(frozen=True, kw_only=True)
 class InstructionConfig(InstructionChoice):
@@ -91,3 +80,14 @@ class InstructionConfig(InstructionChoice):
             CatalogError: unknown family, split or value, or none left.
         """
         return self.select(catalog, self.splits)
+
+    def draw(self, catalog: Catalog, pool: Sequence[Entry], rng: random.Random) -> Instruction:
+        """Return one instruction, composed of entries of the pool that do not conflict.
+
+        Raises:
+            CatalogError: the pool holds no such combination.
+        """
+        sizes = range(1, len(self.num_entries) + 1)
+        size = rng.choices(sizes, weights=self.num_entries)[0]
+        entries = draw_entries(pool, size, catalog.conflicts, rng)
+        return compose(entries, rng, self.terse_probability)

@@ -10,7 +10,6 @@ from gatt.announcement import announce_end, announce_new
 from gatt.catalog import Catalog
 from gatt.errors import ConfigError, DataError
 from gatt.instruction import Entry, Instruction, combine, compose, draw_entries
-from gatt.instruction_config import InstructionChoice
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 
 
@@ -85,10 +84,11 @@ class SwitchDraw:
     """Draws changes from a configuration and a pool of entries."""
 
     config: SwitchConfig
-    choice: InstructionChoice
-    """How a new instruction is put together."""
     catalog: Catalog
     pool: Sequence[Entry]
+    """What a new instruction may be made of."""
+    terse_probability: float
+    """Chance of the shortened wording."""
 
     def draw(
         self,
@@ -124,15 +124,17 @@ class SwitchDraw:
         place: SwitchPlace = "system" if rng.random() < config.system else "user"
         held: Instruction | None = None
         if kind == "cancel":
-            is_terse = rng.random() < self.choice.terse_probability
+            is_terse = rng.random() < self.terse_probability
             entries = [self.catalog.entry(name) for name in given.entries]
             text = announce_end(entries, "terse" if is_terse else "verbose", rng)
         elif kind == "replace":
-            held = self.choice.draw(self.catalog, others, rng)
+            # As many as it takes the place of: how many go together depends on the pool.
+            chosen = draw_entries(others, len(given.entries), self.catalog.conflicts, rng)
+            held = compose(chosen, rng, self.terse_probability)
             text = announce_new(kind, held, rng)
         else:
             (entry,) = draw_entries(fitting, 1, self.catalog.conflicts, rng)
-            new = compose([entry], rng, self.choice.terse_probability)
+            new = compose([entry], rng, self.terse_probability)
             text, held = announce_new(kind, new, rng), combine(given, new)
         return Switch(turn, kind, place, text, held)
 

@@ -43,6 +43,7 @@ from eval.report.selection import (
     Curves,
     arm_name,
     metric_name,
+    turn_name,
 )
 from eval.report.tables import rate_table
 from eval.report.transcripts import Transcripts
@@ -113,6 +114,7 @@ def _environment(curves: Curves) -> Environment:
         arm_glyph=lambda arm: GLYPHS[styles.get(arm, 0)],
         bounds=bounds,
         metric_name=metric_name,
+        turn_name=turn_name,
         history_names=HISTORY_NAMES,
         split_names=SPLIT_NAMES,
         summary_names=SUMMARY_NAMES,

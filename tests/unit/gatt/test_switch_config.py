@@ -22,7 +22,7 @@ def catalog() -> Catalog:
 
 def drawer(catalog: Catalog, families: tuple[str, ...] = (), **settings) -> SwitchDraw:
     choice = InstructionConfig(families=families, num_entries=(1.0,))
-    return SwitchDraw(SwitchConfig(**settings), choice, catalog, choice.pool(catalog))
+    return SwitchDraw(SwitchConfig(**settings), catalog, choice.pool(catalog), 0.5)
 
 
 def given(catalog: Catalog, *names: str):
