@@ -39,6 +39,19 @@ stage_ordinary() { evaluate ordinary; }
 stage_heldout() { evaluate heldout; }
 stage_combined() { evaluate combined; }
 stage_none() { evaluate none; }
+stage_switch() {
+  gatt synth --config "$configs/synth_switch.yaml"
+  gatt train --config "$configs/train_switch.yaml"
+  evaluate switch
+  local metric
+  for metric in adherence_since_switch leakage; do
+    gatt report "$out/switch" --metric "$metric" --chart "results/switch/$metric.png"
+  done
+  # What it costs where nothing changes.
+  gatt eval --config "$configs/eval_validation.yaml" --output_dir="$out/switch_unchanged" \
+    --adapters.switch="$out/switch_main/adapter" --arms='[gatt, switch]'
+  publish switch_unchanged "$out/switch_unchanged"
+}
 stage_perplexity() {
   gatt perplexity --config "$configs/perplexity.yaml"
   mkdir -p results/cost && cp "$out/perplexity.json" results/cost/
@@ -58,7 +71,7 @@ stage_ablations() {
   done
 }
 
-stages=(chats questions main validation table30 ordinary heldout combined none perplexity ablations)
+stages=(chats questions main validation table30 ordinary heldout combined none switch perplexity ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0
