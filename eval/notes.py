@@ -59,7 +59,7 @@ def notes(
         found.append(
             f"In {len(changed)} of {len(cases)} cases the instruction changes at {at} ({counted}): "
             "adherence is to the one in force. Leakage counts replies that satisfy the rules of the one "
-            "that was replaced or cancelled, by chance or not: read it against the arm base."
+            "that was replaced or cancelled, by chance or not: read it against the dialogue's own replies."
         )
     unasked = [case for case in cases if not judged_turns(case, config)]
     if unasked:

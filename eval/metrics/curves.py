@@ -39,12 +39,21 @@ METRICS: Mapping[str, Metric] = {
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",
     "false_trigger": "vacuous_false_trigger",
+    "leakage": "vacuous_leakage",
 }
 """Metric -> the same of the dialogue's own replies, which nobody wrote under the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
 
-PASS_IS_BAD = frozenset({"false_trigger", VACUOUS["false_trigger"], "repetition", "leakage"})
+PASS_IS_BAD = frozenset(
+    {
+        "false_trigger",
+        VACUOUS["false_trigger"],
+        "repetition",
+        "leakage",
+        VACUOUS["leakage"],
+    }
+)
 """Metrics that count errors: there the pessimistic rate is the higher one."""
 
 

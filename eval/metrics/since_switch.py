@@ -32,8 +32,9 @@ def adherence_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
 def leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield whether ordinary replies still follow an instruction that was replaced or taken back.
 
-    Here a pass is the error. What its verifiers pass by chance shows in the rate
-    of an arm that never follows it.
+    Here a pass is the error. What its verifiers pass by chance shows in
+    `vacuous_leakage`, the same of the dialogue's own replies, and in the rate of
+    an arm that never followed it.
     """
     return (
         Outcome(s, s.leak, s.since_switch)

@@ -135,7 +135,8 @@ def _differences(curves: Curves, differences: Sequence[Record]) -> Lines:
         heads = ["arm", "less", "instructions", "turn", "points", "95 %", "p", "p, all turns",
                  "could see", "dialogues"]  # fmt: skip
         cells = [
-            [arm_name(r.arm), arm_name(r.baseline), r.where, str(r.turn), r.text, r.interval,
+            [arm_name(r.arm), arm_name(r.baseline), r.where,
+             turn_name(metric, r.turn).removeprefix("turn "), r.text, r.interval,
              r.p_value, r.p_adjusted, r.detectable, str(r.num_dialogues)]
             for r in rows
         ]  # fmt: skip

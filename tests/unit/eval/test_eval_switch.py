@@ -25,6 +25,7 @@ from eval.rollout import Reply, has_probe, roll_out
 from eval.run import evaluate, fingerprinted
 from eval.samples import Sample
 from eval.switches import add_switches, told_where_shown
+from eval.vacuous import vacuous_curves
 from gatt.catalog import Catalog, load_catalog
 from gatt.config import load_config
 from gatt.errors import ConfigError, DataError
@@ -187,6 +188,20 @@ def test_paired_differences_keep_the_pairs_of_a_shifted_axis() -> None:
         if (d.metric, d.split) == ("adherence_since_switch", "all")
     }
     assert found == {0: (0.5, 2), 1: (0.5, 2), 2: (0.0, 1), 3: (0.0, 1)}
+
+
+def test_what_the_old_rules_pass_by_chance_is_told_of_the_dialogues_own_replies() -> None:
+    """The own reply to turn 3 speaks of a station, unasked."""
+    one = Case("c", dialogue(1, 5), hobby("station"), None, switches=(cancel(2),))
+    told = [judged(one, turn, "Rain.") for turn in range(1, 6)]
+    points = vacuous_curves(told, (), [one])
+    found = {
+        p.turn: (p.num_passed, p.num_decided)
+        for p in points
+        if (p.metric, p.split, p.family) == ("vacuous_leakage", "all", "all")
+    }
+    assert found == {0: (0, 1), 1: (1, 1), 2: (0, 1), 3: (0, 1)}
+    assert not [p for p in vacuous_curves(told, ()) if p.metric == "vacuous_leakage"]
 
 
 @pytest.fixture(scope="module")
@@ -363,6 +378,9 @@ def test_a_run_from_configuration_to_report(tmp_path) -> None:
     result = evaluate(settings, lambda: engine).results
     found = {p["metric"] for p in result["curves"]}
     assert {"adherence_since_switch", "leakage"} <= found
+    own = {p["turn"]: p for p in result["curves"] if p["metric"] == "vacuous_leakage"}
+    assert {p["num_passed"] for p in own.values()} == {0}
+    assert own[0]["arm"] == "dialogue"
     turns = {p["turn"] for p in result["curves"] if p["metric"] == "leakage"}
     assert turns == {0, 1, 3}
     (note,) = [n for n in result["notes"] if "the instruction changes at turn 3" in n]
