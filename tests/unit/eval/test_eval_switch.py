@@ -20,7 +20,10 @@ from eval.metrics.curves import PASS_IS_BAD, curves
 from eval.metrics.events import events
 from eval.metrics.paired import differences
 from eval.notes import notes
+from eval.report.markdown import markdown_tables
+from eval.report.sections import save_main_chart
 from eval.report.selection import turn_name
+from eval.report.transcripts import Transcripts
 from eval.rollout import Reply, has_probe, roll_out
 from eval.run import evaluate, fingerprinted
 from eval.samples import Sample
@@ -350,6 +353,17 @@ def test_broken_changes_of_a_case_are_one_line(tmp_path, changes, message) -> No
         read(tmp_path, CASE | changes)
 
 
+def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
+    with Transcripts(["base"]) as found:
+        for turn in (2, 3):
+            found.add(judged(case(cancel(3)), turn, "Rain."))
+        (chunk,) = found.chunks()
+    ((before, at),) = chunk[0]["arms"]
+    assert "a" not in before
+    assert at["a"] == "No more of that."
+    assert chunk[0]["texts"][at["u"]] == U[2]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -388,6 +402,11 @@ def test_a_run_from_configuration_to_report(tmp_path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Leakage of the old instruction" in page
     assert "3 later" in page
+    for metric in ("adherence_since_switch", "leakage"):
+        save_main_chart(tmp_path / f"{metric}.svg", result, metric)
+        assert "turns since" in (tmp_path / f"{metric}.svg").read_text(encoding="utf-8")
+    table = markdown_tables(result)
+    assert "| arm | at it | 1 later | 3 later | half-life |" in table
     # A second call has nothing to ask: the changes are drawn alike.
     again = RecordingEngine(lambda request: "never asked")
     assert evaluate(settings, lambda: again).num_new == 0

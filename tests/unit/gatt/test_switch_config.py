@@ -63,6 +63,14 @@ def test_a_replaced_instruction_shares_no_entry_and_an_added_one_no_conflict(cat
         assert switch.instruction.verifiers == (*first.verifiers, *second.verifiers)
 
 
+def test_a_replacement_has_as_many_entries_as_what_it_takes_the_place_of(catalog) -> None:
+    two = given(catalog, "hobby.tennis", "behaviour.dental.insurance")
+    for switch in draws(drawer(catalog, replace=1.0), two, 20):
+        assert switch is not None
+        assert switch.instruction is not None
+        assert len(switch.instruction.entries) == 2
+
+
 def test_what_cannot_be_added_leaves_its_chance_to_the_others(catalog) -> None:
     """Nothing but forms goes with a language, and forms are held out of training."""
     french = given(catalog, "language.fr")
