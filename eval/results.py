@@ -114,7 +114,7 @@ def close(
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool))],
+        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "summaries": [s.as_dict() for s in summaries(samples, points)],
         "events": [e.as_dict() for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, seed=config.seed)],

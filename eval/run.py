@@ -28,7 +28,7 @@ NOT_DECISIVE: Final = (
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds",
+    "event_turns", "event_kinds", "switch",
 )  # fmt: skip
 """What makes cases of a source; a case file has them."""
 
@@ -185,5 +185,8 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
+    if config.switch is None:
+        # Runs of before there were changes go on.
+        settings.pop("switch", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

@@ -83,7 +83,12 @@ def chart(
 
 
 def save_chart(
-    path: Path, by_arm: Mapping[str, Sequence[CurvePoint]], arms: Sequence[str], title: str
+    path: Path,
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    arms: Sequence[str],
+    title: str,
+    *,
+    axis: Axis = TURNS,
 ) -> None:
     """Write curves as a picture that stands alone, for a README or a model card.
 
@@ -92,13 +97,21 @@ def save_chart(
         by_arm: arm -> its points at rising turns, at least one.
         arms: all arms of the run in order.
         title: above the curves.
+        axis: what `turn` of the points counts.
 
     Raises:
         ConfigError: another ending.
         StoreError: the file cannot be written.
     """
+<<<<<<< HEAD
     with picture(path, PICTURE):
         figure, _ = _figure(by_arm, arms, PICTURE, TURNS, {}, LIGHT)
+=======
+    if path.suffix not in PICTURES:
+        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+    with rc_context(_settings(PICTURE, LIGHT) | {"svg.hashsalt": path.stem}):
+        figure, _ = _figure(by_arm, arms, PICTURE, axis, {}, LIGHT)
+>>>>>>> h/switch
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)

@@ -44,6 +44,7 @@ from eval.report.selection import (
     Curves,
     arm_name,
     metric_name,
+    turn_name,
 )
 from eval.report.tables import rate_table
 from eval.report.transcripts import Transcripts
@@ -119,6 +120,7 @@ def page_environment(arms: Sequence[str]) -> Environment:
         arm_glyph=lambda arm: GLYPHS[styles.get(arm, 0)],
         bounds=bounds,
         metric_name=metric_name,
+        turn_name=turn_name,
         history_names=HISTORY_NAMES,
         split_names=SPLIT_NAMES,
         summary_names=SUMMARY_NAMES,
