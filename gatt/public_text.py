@@ -1,4 +1,4 @@
-"""What is private in texts that are shown to others: where files lie on this machine. No torch here."""
+"""What is private in texts shown to others: where files lie, and what machines are called. No torch here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ _PART: Final = r"[^\s\"'`<>|,;:()\[\]{}&*?\\]+"
 _PATH: Final = re.compile(rf"(?<![\w./~@%+-])(?:~|/(?:{_ROOTS}))(?:/{_PART})+/?")
 _WINDOWS: Final = re.compile(r"(?<![\w])[A-Za-z]:\\(?:[^\s\"'`<>|\\]+\\)*([^\s\"'`<>|\\]+)")
 
+# A server by the name that it has inside: one word, an address, or a domain that no one else sees.
+_SERVER: Final = re.compile(
+    r"(?i)\b(https?://)(?:[\w-]+|\d+(?:\.\d+){3}|[\w.-]+\.(?:local|internal|intern|lan|corp))"
+    r"(?=[:/\s\"'`<>,\])}]|$)(?::\d+)?"
+)
+
 
 def public_text(text: str, *private: Path) -> str:
     """Return a text whose absolute local paths are cut down to their last part.
 
     A path is known by the name of its first folder (`/home/…`, `/mnt/…`, `~/…`)
-    or by its beginning.
+    or by its beginning. Addresses of machines that only a local network knows
+    become `http://server`.
 
     Args:
         text: of a card, a page or a configuration.
@@ -31,6 +38,7 @@ def public_text(text: str, *private: Path) -> str:
         if folder != "/":
             pattern = rf"(?<![\w./~-]){re.escape(folder)}(?![\w-])(?:/{_PART})*"
             text = re.sub(pattern, lambda found: Path(found.group()).name, text)
+    text = _SERVER.sub(r"\1server", text)
     text = _WINDOWS.sub(lambda found: found.group(1), text)
     return _PATH.sub(lambda found: _last(found.group()), text)
 

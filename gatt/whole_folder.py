@@ -49,6 +49,9 @@ def _settle(folder: Path) -> None:
     """Make a draft what its place promises: readable for others, and on the disk."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
+        if path.is_symlink():
+            # What it leads to is not ours to change.
+            continue
         path.chmod(0o755 if path.is_dir() else 0o644)
         if path.is_file():
             with path.open("rb") as stream:

@@ -18,6 +18,8 @@ from gatt.public_text import public_text, public_value
         ("in ~/models/llama/ and /tmp/x.", "in llama and x."),
         (r"C:\Users\me\runs\demo", "demo"),
         ("'/Users/me/a' \"/root/b\"", "'a' \"b\""),
+        ("urls: [http://node1:8000/v1]", "urls: [http://server/v1]"),
+        ("http://10.0.0.7:8000/v1, https://gpu.lab.internal", "http://server/v1, https://server"),
     ],
 )
 def test_a_path_keeps_its_last_part(text: str, expected: str) -> None:
