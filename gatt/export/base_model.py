@@ -10,6 +10,11 @@ from gatt.models import EMBEDDED
 
 EMBEDDED_HUB_ID: Final = "HuggingFaceTB/SmolLM2-135M-Instruct"
 EMBEDDED_LICENSE: Final = "apache-2.0"
+EMBEDDED_NOTE: Final = (
+    f"`{EMBEDDED}` is `{EMBEDDED_HUB_ID}` from a file of 4-bit weights (Q4_1), unpacked to float32: its "
+    "replies differ a little from those of the weights on the hub."
+)
+"""What a card says where the embedded model is the base."""
 
 _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
 

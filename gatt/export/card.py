@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from gatt.export.base_model import EMBEDDED_NOTE
 from gatt.export.evaluation import METRICS, SPLITS, Evaluation, eval_results
+from gatt.models import EMBEDDED
 from gatt.provenance import versions
 
 if TYPE_CHECKING:
@@ -122,6 +124,7 @@ def _what(facts: ModelFacts) -> str:
     return (
         f"`{facts.base}` {how}: made to keep an instruction given once, in turn 1, over the turns of a "
         f"dialogue ({_PAPER}). Digest of the adapter: `{facts.digest}`."
+        + (f"\n\n{EMBEDDED_NOTE}" if facts.base == EMBEDDED else "")
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gatt.adapter import SETTINGS, WEIGHTS, base_model_of
-from gatt.export.base_model import hub_id, license_of, public_name
+from gatt.export.base_model import EMBEDDED_NOTE, hub_id, license_of, public_name
 from gatt.export.card import evaluation_section
 from gatt.export.evaluation import eval_results, read_evaluation, refuse_other_adapter
+from gatt.models import EMBEDDED
 from gatt.push.layout import Layout, read_json
 from gatt.trained_on import FILE as MARKS
 from gatt.weights import adapter_digest
@@ -38,6 +39,8 @@ def lay_out_adapter(layout: Layout) -> None:
     data.license = config.license or data.license or (license_of(base) if base else None)
     if not body:
         body = f"# Ghost Attention adapter\n\nA LoRA adapter for `{public_name(base)}`."
+    if base == EMBEDDED:
+        body += f"\n\n## Base model\n\n{EMBEDDED_NOTE}"
     if config.results is not None:
         evaluation = read_evaluation(config.results, config.arm)
         refuse_other_adapter(config.results, evaluation.arm, digest)

@@ -12,6 +12,7 @@ from gatt.records import meta_path
 _SAMPLES: Final = "samples.jsonl"
 _SOURCE: Final = "source.json"
 _AS_JSON: Final = 'Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.'
+_ONE_LINE: Final = "One JSON line a sample:"
 _LICENSES: Final = {"chitchat": "mit"}
 """Of the dialogues that come with a source."""
 _SIZES: Final = (
@@ -49,7 +50,7 @@ def lay_out_dataset(layout: Layout) -> None:
     where = layout.config.repo_id or "FOLDER"
     loaded = f'Read it with `datasets.load_dataset("{where}", split="train")`.'
     if _AS_JSON in body:
-        body = body.replace(_AS_JSON, loaded)
+        body = body.replace(_AS_JSON, loaded).replace(_ONE_LINE, "One row a sample:")
     else:
         body += f"\n\n{loaded}"
     layout.write_card(data, f"{body}\n\n{_FILES}\n\n{_licence(data.license)}")

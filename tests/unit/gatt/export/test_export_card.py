@@ -66,6 +66,12 @@ def test_without_evaluation_licence_and_adapter_card() -> None:
     assert "## Method" not in text
 
 
+def test_weights_of_the_embedded_model_are_told_from_those_of_the_hub() -> None:
+    text = export_card(replace(FACTS, base="smollm2-135m-instruct"), None, "")
+    assert "4-bit weights (Q4_1), unpacked to float32" in text
+    assert "4-bit" not in export_card(FACTS, None, "")
+
+
 def test_an_evaluation_that_decided_nothing_gives_no_index(tmp_path: Path) -> None:
     found = read_evaluation(write_results(tmp_path, [record(rate=None)]))
     assert "model-index" not in export_card(FACTS, found, "")

@@ -94,6 +94,7 @@ def test_an_adapter_without_a_card_gets_one(trained: tuple[Path, Path], tmp_path
     assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert card.data.license == "apache-2.0"
     assert "A LoRA adapter for `smollm2-135m-instruct`." in card.text
+    assert "from a file of 4-bit weights (Q4_1)" in card.text
 
 
 def test_an_evaluation_of_another_adapter(

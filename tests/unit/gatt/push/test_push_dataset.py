@@ -20,7 +20,7 @@ from gatt.push.config import PushConfig
 from gatt.push.features import sample_features
 from gatt.push.parquet import write_parquet
 from gatt.push.send import push
-from gatt.sample import GattSample, TurnTarget
+from gatt.sample import GattSample, TurnTarget, read_samples
 from gatt.sources import SourceReport
 from tests.support.tiny import instruction, sample, write_samples
 
@@ -93,7 +93,8 @@ def test_what_datasets_reads_is_what_the_jsonl_holds(made: Path, tmp_path: Path)
     assert found.features["turns"].feature["verdicts"].feature["span"] == List(Value("int64"))
     # And back again, as training reads it.
     found.to_json(tmp_path / "again.jsonl")
-    assert (tmp_path / "again.jsonl").read_text(encoding="utf-8").count("\n") == 3
+    again = list(read_samples(tmp_path / "again.jsonl"))
+    assert again == list(read_samples(made / "samples.jsonl"))
 
 
 def test_the_folder_is_that_of_a_repository(made: Path, tmp_path: Path) -> None:
@@ -111,6 +112,7 @@ def test_the_folder_is_that_of_a_repository(made: Path, tmp_path: Path) -> None:
     assert data.size_categories == ["n<1K"]
     assert 'Read it with `datasets.load_dataset("FOLDER", split="train")`.' in text
     assert 'data_files="samples.jsonl"' not in text
+    assert "One row a sample:" in text
     for part in (
         "## By family and split",
         "## Configuration",
