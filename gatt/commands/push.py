@@ -39,4 +39,6 @@ def run(args: argparse.Namespace) -> int:
         f"{result.place}: {config.what} as a {result.repo_type} repository, {result.num_files} files, "
         f"{size}\n"
     )
+    if result.left_out:
+        sys.stdout.write(f"left out, of no kind that is shared: {', '.join(result.left_out)}\n")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ class Layout:
     target: Path
     links: bool
     """Whether large files may be linked: the folder goes once they are uploaded."""
+    left_out: list[str] = field(default_factory=list)
+    """Files of the pushed folder that are of no kind that is shared; whoever lays out adds them."""
 
     def source(self, name: str, hint: str) -> Path:
         """Return a file of the pushed folder.

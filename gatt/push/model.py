@@ -25,7 +25,7 @@ def lay_out_model(layout: Layout) -> None:
     folder = layout.config.folder
     layout.source("config.json", _HINT)
     layout.source(CARD, _HINT)
-    paths = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
     for path in paths:
         if path.suffix in _PICKLES:
             raise DataError(f"{path}: expected weights in safetensors only: take it away")
@@ -41,8 +41,10 @@ def lay_out_model(layout: Layout) -> None:
             layout.write_text(name, f"{json.dumps(settings, indent=2, ensure_ascii=False)}\n")
         elif path.name == CARD and path.parent != folder:
             layout.write_text(name, layout.public(path.read_text(encoding="utf-8")))
-        elif path.suffix in _KINDS:
+        elif path.suffix in _KINDS and not path.name.startswith("."):
             layout.put(path, name)
+        elif path != folder / CARD:
+            layout.left_out.append(name)
     card = layout.card()
     card.data.license = layout.config.license or card.data.license
     layout.write_card(card.data, card.text)

@@ -36,6 +36,8 @@ class PushResult:
     repo_type: str
     num_files: int
     num_bytes: int
+    left_out: tuple[str, ...]
+    """Files of the pushed folder that are of no kind that is shared."""
 
 
 def push(config: PushConfig) -> PushResult:
@@ -53,16 +55,19 @@ def push(config: PushConfig) -> PushResult:
     repo_type, lay_out = LAYOUTS[config.what]
     if config.to is not None:
         with whole_folder(config.to) as folder:
-            lay_out(Layout(config, folder, links=False))
-            num_files, num_bytes = _size(folder)
-        return PushResult(str(config.to), repo_type, num_files, num_bytes)
+            layout = Layout(config, folder, links=False)
+            lay_out(layout)
+            sizes = _sizes(folder)
+        place = str(config.to)
+        return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
     # Before the work, which may take long.
     read_token()
     with tempfile.TemporaryDirectory(prefix="gatt-push-") as scratch:
         # Made whole first: nothing is sent of what breaks half way.
         with whole_folder(Path(scratch) / "repository") as folder:
-            lay_out(Layout(config, folder, links=True))
-        num_files, num_bytes = _size(folder := Path(scratch) / "repository")
+            layout = Layout(config, folder, links=True)
+            lay_out(layout)
+        sizes = _sizes(folder := Path(scratch) / "repository")
         place = upload(
             folder,
             config.repo_id or "",
@@ -70,9 +75,8 @@ def push(config: PushConfig) -> PushResult:
             is_private=config.private,
             message=f"Upload {config.what} with gatt push",
         )
-    return PushResult(place, repo_type, num_files, num_bytes)
+    return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
 
 
-def _size(folder: Path) -> tuple[int, int]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return len(files), sum(path.stat().st_size for path in files)
+def _sizes(folder: Path) -> list[int]:
+    return [path.stat().st_size for path in folder.rglob("*") if path.is_file()]

@@ -115,8 +115,9 @@ def test_a_model_loads_from_where_it_was_put(served: Path, tmp_path: Path) -> No
     (source / ".cache").write_text("", encoding="utf-8")
     (source / "notes.py").write_text("", encoding="utf-8")
     out = tmp_path / "out"
-    push(PushConfig(what="model", folder=source, to=out, license="apache-2.0"))
+    result = push(PushConfig(what="model", folder=source, to=out, license="apache-2.0"))
     left_out = {".cache", "notes.py"}
+    assert set(result.left_out) == left_out
     assert {p.name for p in source.rglob("*")} - {p.name for p in out.rglob("*")} == left_out
     AutoModelForCausalLM.from_pretrained(out).load_adapter(str(out / "adapter"))
     assert read_card(text_of(out)).data.license == "apache-2.0"
@@ -230,11 +231,15 @@ def test_settings_that_make_no_sense(values: dict[str, Any], said: str) -> None:
 
 
 def test_the_command_says_where_it_is(
-    trained: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: tuple[Path, Path], served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["push", "--what=adapter", f"--folder={trained[1]}", f"--to={tmp_path / 'out'}"]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"{tmp_path / 'out'}: adapter as a model repository, 4 files, 0.0 MB")
+    assert said == f"{tmp_path / 'out'}: adapter as a model repository, 4 files, 0.0 MB\n"
+    source = Path(shutil.copytree(served, tmp_path / "served"))
+    (source / "notes.py").write_text("", encoding="utf-8")
+    assert main(["push", "--what=model", f"--folder={source}", f"--to={tmp_path / 'm'}"]) == 0
+    assert capsys.readouterr().out.endswith("left out, of no kind that is shared: notes.py\n")
     assert main(["push", "--what=everything", *words[2:]]) == 2
     assert "'what' is 'everything'" in capsys.readouterr().err
