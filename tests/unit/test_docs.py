@@ -7,7 +7,6 @@ import importlib
 import importlib.metadata
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,29 +22,12 @@ from gatt.cli import GROUP, main
 from gatt.config import load_config
 from gatt.config_cli import config_from_args
 from gatt.train_config import TrainConfig
+from tests.support.doc_pages import DOCS, ROOT, blocks
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))
 GUIDES = ("dental_clinic", "own_data", "cluster")
 NOT_THERE_YET = ("export", "push")
 """Commands that the guides name before they exist."""
-
-_BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Block:
-    """One fenced block of a page."""
-
-    language: str
-    title: str
-    text: str
-
-
-def blocks(page: Path) -> list[Block]:
-    found = _BLOCK.findall(page.read_text(encoding="utf-8"))
-    return [Block(language, title, text) for language, title, text in found]
 
 
 def commands(page: Path) -> list[str]:
