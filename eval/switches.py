@@ -58,9 +58,7 @@ def add_switches(config: EvalConfig, catalog: Catalog, cases: Sequence[Case]) ->
     return found
 
 
-def with_one_probe(
-    config: EvalConfig, instruction: Instruction, rng: random.Random
-) -> Instruction:
+def with_one_probe(config: EvalConfig, instruction: Instruction, rng: random.Random) -> Instruction:
     """Return the instruction with one of its probes, the one that the case asks."""
     probes = instruction.probes
     if probes and config.probe_choice == "any":

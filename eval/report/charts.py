@@ -103,15 +103,8 @@ def save_chart(
         ConfigError: another ending.
         StoreError: the file cannot be written.
     """
-<<<<<<< HEAD
     with picture(path, PICTURE):
-        figure, _ = _figure(by_arm, arms, PICTURE, TURNS, {}, LIGHT)
-=======
-    if path.suffix not in PICTURES:
-        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
-    with rc_context(_settings(PICTURE, LIGHT) | {"svg.hashsalt": path.stem}):
         figure, _ = _figure(by_arm, arms, PICTURE, axis, {}, LIGHT)
->>>>>>> h/switch
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
