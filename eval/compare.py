@@ -8,7 +8,7 @@ template, placement or sampling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,7 +129,7 @@ class Comparison:
         }
 
 
-def compare(left: Path, right: Path) -> Comparison:
+def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> Comparison:
     """Return two evaluations side by side.
 
     Replies belong together by arm, history, dialogue, instruction, kind and turn.
@@ -137,11 +137,16 @@ def compare(left: Path, right: Path) -> Comparison:
     Args:
         left: output_dir of an evaluation.
         right: of the other.
+        arms: arm of the left one to the arm of the right one that it is held against; None compares
+            all arms with those of the same name.
 
     Raises:
-        DataError: a folder without samples, broken ones, or not one reply in common.
+        DataError: a folder without samples, broken ones, no such arm, or not one reply in common.
     """
     one, other = _samples(left), _samples(right)
+    if arms:
+        one = _of_arms(one, {name: name for name in arms}, left)
+        other = _of_arms(other, {theirs: ours for ours, theirs in arms.items()}, right)
     both = [key for key in one if key in other]
     same = [key for key in both if _prompt(one[key]) == _prompt(other[key])]
     if not same:
@@ -165,6 +170,17 @@ def _samples(folder: Path) -> dict[Key, Sample]:
     if not path.is_file():
         raise DataError(f"{path}: no such file: expected the output_dir of `gatt eval`")
     return {sample.key: sample for sample in read_samples(path)}
+
+
+def _of_arms(
+    samples: Mapping[Key, Sample], names: Mapping[str, str], folder: Path
+) -> dict[Key, Sample]:
+    """Return the samples of some arms, under other names."""
+    for name in names:
+        if all(sample.arm != name for sample in samples.values()):
+            raise DataError(f"{folder}: no arm {name!r} in it: expected one of {_arms(samples)}")
+    found = (replace(s, arm=names[s.arm]) for s in samples.values() if s.arm in names)
+    return {sample.key: sample for sample in found}
 
 
 def _prompt(sample: Sample) -> tuple[str, str]:

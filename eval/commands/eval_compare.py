@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,9 @@ HELP = "how far the replies and verdicts of two evaluations agree, and where the
 EXIT_DISAGREES = 1
 
 _ABOUT = f"""{HELP}: of a local model and the same one on a server, say. Both
-must have the same cases and names of arms; give the served model the arm's name
-with --arms='[gatt]' --adapters.gatt=NAME_IT_IS_SERVED_BY."""
+must have the same cases. Give the served model the name of its arm in `gatt eval`
+(--arms='[gatt]' --adapters.gatt=NAME_IT_IS_SERVED_BY), or say here which arms belong
+together: --arm gatt=base, where a merged model was evaluated as a base model."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _ABOUT
     parser.add_argument("left", type=Path, metavar="FOLDER", help="output_dir of an evaluation")
     parser.add_argument("right", type=Path, metavar="OTHER", help="output_dir of the other one")
+    parser.add_argument(
+        "--arm", action="append", default=[], metavar="ARM=OTHERS",
+        help="hold this arm against that of the other one, any number of times (those of one name)",
+    )  # fmt: skip
     parser.add_argument(
         "--at-least",
         type=float,
@@ -39,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the agreement and every difference.
 
     Raises:
-        ConfigError: a share that is none.
+        ConfigError: a share that is none, or arms that are no pair.
     """
     if args.at_least is not None and not 0 <= args.at_least <= 1:
         raise ConfigError(
@@ -48,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from eval.compare import compare
     from gatt.records import atomic_write_json
 
-    found = compare(args.left, args.right)
+    found = compare(args.left, args.right, _pairs(args.arm))
     sys.stdout.write("\n".join(_lines(found, args.left, args.right)) + "\n")
     if args.output:
         atomic_write_json(args.output, found.as_dict())
@@ -57,6 +62,18 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"fewer verdicts agree than {args.at_least:.1%}\n")
         return EXIT_DISAGREES
     return 0
+
+
+def _pairs(words: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for word in words:
+        ours, equals, theirs = word.partition("=")
+        if not (ours and equals and theirs) or ours in pairs or theirs in pairs.values():
+            raise ConfigError(
+                f"--arm {word}: expected ARM=OTHERS, each arm once, such as gatt=base"
+            )
+        pairs[ours] = theirs
+    return pairs
 
 
 def _lines(found: Comparison, left: Path, right: Path) -> Iterator[str]:

@@ -87,6 +87,25 @@ def test_in_its_own_history_later_differences_follow_from_the_first(tmp_path: Pa
     assert since == [("d1", "own", 4)]
 
 
+def test_arms_of_other_names_can_be_held_against_each_other(tmp_path: Path) -> None:
+    left = write(tmp_path / "a", [sample(arm=arm, reply=arm) for arm in ("base", "gatt")])
+    right = write(tmp_path / "b", [sample(arm="base", reply="gatt")])
+    found = compare(left, right, {"gatt": "base"})
+    assert list(found.arms) == ["gatt"]
+    assert (found.total.num, found.total.num_same_replies, found.num_only_left) == (1, 1, 0)
+    with pytest.raises(DataError, match=r"b: no arm 'gatt' in it: expected one of 'base'$"):
+        compare(left, right, {"gatt": "gatt"})
+    with pytest.raises(DataError, match=r"a: no arm 'x' in it: expected one of 'base', 'gatt'$"):
+        compare(left, right, {"x": "base"})
+
+
+@pytest.mark.parametrize("words", [["gatt"], ["gatt="], ["=base"], ["a=b", "a=c"], ["a=b", "c=b"]])
+def test_arms_that_are_no_pair(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = [part for word in words for part in ("--arm", word)]
+    assert main(["eval", "compare", "a", "b", *given]) == 2
+    assert f"--arm {words[-1]}: expected ARM=OTHERS, each arm once" in capsys.readouterr().err
+
+
 def test_folders_that_cannot_be_compared(tmp_path: Path) -> None:
     left = write(tmp_path / "a", [sample(arm="gatt")])
     right = write(tmp_path / "b", [sample(arm="base")])
