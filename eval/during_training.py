@@ -16,6 +16,7 @@ from eval.inputs import load_inputs
 from eval.judging import judge
 from eval.metrics.adherence import adherence
 from eval.rollout import judged_turns, roll_out
+from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import load_config
 from gatt.errors import ConfigError, DataError
@@ -94,7 +95,9 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
     def no_engine() -> Engine:
         raise ConfigError("track.suite: its dialogues need a model: expected another source")
 
-    inputs = load_inputs(evaluated, evaluated.instructions.load(), no_engine, "")
+    # A file of cases has its instructions with it.
+    catalog = Catalog(()) if evaluated.cases else evaluated.instructions.load()
+    inputs = load_inputs(evaluated, catalog, no_engine, "")
     shared = [d.id for d in inputs.parts if d in trained_on]
     if shared:
         raise DataError(
