@@ -17,6 +17,7 @@ from eval.judging import judge
 from eval.metrics.adherence import adherence
 from eval.rollout import judged_turns, roll_out
 from eval.switches import told_where_shown
+from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import load_config
 from gatt.errors import ConfigError, DataError
@@ -97,7 +98,9 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
     def no_engine() -> Engine:
         raise ConfigError("track.suite: its dialogues need a model: expected another source")
 
-    inputs = load_inputs(evaluated, evaluated.instructions.load(), no_engine, "")
+    # A file of cases has its instructions with it.
+    catalog = Catalog(()) if evaluated.cases else evaluated.instructions.load()
+    inputs = load_inputs(evaluated, catalog, no_engine, "")
     shared = [d.id for d in inputs.parts if d in trained_on]
     if shared:
         raise DataError(
