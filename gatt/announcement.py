@@ -20,7 +20,7 @@ WORDINGS: Final[Mapping[tuple[SwitchKind, Wording], tuple[str, ...]]] = {
     ("add", "verbose"): (
         "In addition to what you were told: {new}",
         "Keep to the earlier instruction, and one more thing. {new}",
-        "On top of that, from now on: {new}",
+        "On top of that: {new}",
     ),
     ("add", "terse"): ("Also: {new}", "In addition: {new}", "One more. {new}"),
     ("cancel", "verbose"): (
