@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from eval.judge.config import JudgeConfig
 from eval.samples import History
 from eval.suite import suite_values
+from gatt.cluster.config import RayConfig
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
@@ -83,6 +84,9 @@ class EvalConfig:
     """Turns at which replies are judged."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
     """Turns at which one probe of the instruction is asked off the record; empty for none."""
+    probe_choice: Literal["any", "first"] = "any"
+    """Which probe of the instruction: any, drawn for each case, or the first, which asks for it outright
+    ("What is your favorite hobby?", "Who are you?") where others want knowledge as well."""
     histories: tuple[History, ...] = ("reference",)
     """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
     replies, from turn 1 on."""
@@ -94,6 +98,9 @@ class EvalConfig:
     """A model that judges replies too; what no rule covers is open without one."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
+    ray: RayConfig | None = None
+    """null: this machine alone; else workers of a Ray cluster roll out, each one arm and `batch_cases`
+    cases at a time, and this process writes what they made."""
 
     @classmethod
     def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -79,8 +79,11 @@ class Catalog:
         families: Sequence[str] = (),
         splits: Sequence[str] = (),
         values: Sequence[str] = (),
+        exclude: Sequence[str] = (),
     ) -> tuple[Entry, ...]:
-        """Return the entries of the given families, splits and values (empty: all).
+        """Return the entries of the given families, splits and values (empty: all), but those excluded.
+
+        Values, and what is excluded, are told by value or id.
 
         Raises:
             CatalogError: an unknown family, split or value, or nothing left.
@@ -94,7 +97,7 @@ class Catalog:
         for split in splits:
             if split not in SPLITS:
                 raise CatalogError(f"unknown split {split!r} (known: {', '.join(SPLITS)})")
-        for value in values:
+        for value in (*values, *exclude):
             if value not in {e.value for e in self.entries} | {e.id for e in self.entries}:
                 values_known = [e.value for e in self.entries]
                 hint = did_you_mean(value, values_known, ": see `gatt catalog list`")
@@ -105,11 +108,13 @@ class Catalog:
             if (not families or e.family in families)
             and (not splits or e.split in splits)
             and (not values or e.value in values or e.id in values)
+            and not (e.value in exclude or e.id in exclude)
         )
         if not chosen:
             raise CatalogError(
                 f"no catalogue entry with families {list(families) or 'any'}, splits "
-                f"{list(splits) or 'any'} and values {list(values) or 'any'}: allow more of them"
+                f"{list(splits) or 'any'} and values {list(values) or 'any'}"
+                f"{f', without {list(exclude)}' if exclude else ''}: allow more of them"
             )
         return chosen
 
