@@ -13,7 +13,6 @@ from eval.config import EvalConfig
 from eval.events import is_ordinary
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template
-from gatt.instruction import Instruction
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, told_by_user
 from gatt.switch_config import SwitchDraw
 
@@ -53,17 +52,16 @@ def add_switches(config: EvalConfig, catalog: Catalog, cases: Sequence[Case]) ->
             kinds: tuple[SwitchKind, ...] = SWITCH_KINDS if is_told_apart else ("add",)
             drawn = draws[case.instruction.split].draw(case.instruction, case.num_turns, rng, kinds)
             if drawn is not None and drawn.instruction is not None:
-                drawn = replace(drawn, instruction=with_one_probe(config, drawn.instruction, rng))
+                # Of an instruction that was added to, what is new is asked for first.
+                known = len(case.instruction.probes) if drawn.kind == "add" else 0
+                probes = drawn.instruction.probes[known:]
+                asked = rng.choice(probes) if probes else None
+                if asked and config.probe_choice == "first":
+                    asked = probes[0]
+                held = replace(drawn.instruction, probes=(asked,) if asked else ())
+                drawn = replace(drawn, instruction=held)
         found.append(replace(case, switches=(drawn,)) if drawn else case)
     return found
-
-
-def with_one_probe(config: EvalConfig, instruction: Instruction, rng: random.Random) -> Instruction:
-    """Return the instruction with one of its probes, the one that the case asks."""
-    probes = instruction.probes
-    if probes and config.probe_choice == "any":
-        probes = (rng.choice(probes),)
-    return replace(instruction, probes=probes[:1])
 
 
 def told_where_shown(cases: Sequence[Case], tokenizer: Any) -> list[Case]:

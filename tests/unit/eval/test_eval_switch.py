@@ -230,7 +230,13 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
     assert found == add_switches(settings, catalog, [*cases, plain])
     held = [s.instruction for c in found for s in c.switches if s.instruction]
     assert {i.split for i in held} == {"train"}
+    # What is new is asked for, also where the old one holds beside it.
+    new = [catalog.entry(i.entries[-1]) for i in held]
+    assert all(i.probes[0] in e.probes for i, e in zip(held, new, strict=True))
     assert all(len(i.probes) == 1 for i in held)
+    first = add_switches(replace(settings, probe_choice="first"), catalog, cases)
+    asked = [s.instruction for c in first for s in c.switches if s.instruction]
+    assert all(i.probes == catalog.entry(i.entries[-1]).probes[:1] for i in asked)
     assert add_switches(config(), catalog, cases) == cases
 
 
