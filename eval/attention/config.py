@@ -15,6 +15,7 @@ from gatt.source_config import SourceConfig
 from gatt.views import Placement
 
 PICTURES = (".png", ".svg", ".pdf")
+"""As `eval.report.drawing.PICTURES`, which would load matplotlib for the help."""
 
 
 @dataclass(frozen=True, kw_only=True)

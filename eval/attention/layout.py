@@ -68,6 +68,11 @@ class Layout:
     """Replies behind the end of the model's context."""
 
     @property
+    def num_tokens(self) -> int:
+        """The furthest position, and one."""
+        return max(t.fork + len(t.input_ids) for t in self.targets)
+
+    @property
     def comb(self) -> Comb:
         """The same as a comb that carries no loss."""
         branches = (Branch(t.fork, t.input_ids, (IGNORE,) * len(t.input_ids)) for t in self.targets)

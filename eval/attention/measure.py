@@ -15,13 +15,13 @@ from gatt.collator import GattCollator, combs_to_features
 from gatt.errors import ModelError
 
 
-def refuse_unreadable(model: Any, name: str, max_tokens: int) -> None:
+def refuse_unreadable(model: Any, name: str, max_tokens: int = 0) -> None:
     """Refuse a model whose attention weights cannot be had.
 
     Args:
         model: a causal LM of transformers, without an adapter in the way.
         name: what the user calls it.
-        max_tokens: of the longest dialogue that will be read.
+        max_tokens: of the longest dialogue that will be read, 0 where it is not known yet.
 
     Raises:
         ModelError: says why, and what can be read.

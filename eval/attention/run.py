@@ -63,7 +63,7 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
     used = engine or local_engine(task.config.engine, task.config.adapters)
     task = _with_usable_placement(task, used)
     with used.using(None):
-        refuse_unreadable(used.model, used.name, used.context_tokens)
+        refuse_unreadable(used.model, used.name)
     spoken = replies_of(task, config.samples) if config.samples else new_replies(task, used)
     used.forget()
     looked = look(task, used, spoken, config.bin_tokens)
@@ -89,23 +89,29 @@ def look(
 
     Raises:
         DataError: none can be read.
+        ModelError: a dialogue is longer than the model tells its weights for.
     """
     by_case: dict[str, list[Spoken]] = {}
     for one in spoken:
         by_case.setdefault(one.case.id, []).append(one)
-    looked: list[Looked] = []
-    with progress_bar("attention", len(spoken), unit="dialogues") as bar:
-        for members in by_case.values():
-            layouts = _layouts(task, engine, members, bin_tokens)
-            for one, layout in zip(members, layouts, strict=False):
-                with engine.using(_adapter(one.arm)):
-                    looked.append(Looked(one, layout, tuple(measure(engine.model, layout))))
-            bar.advance(len(members))
-    if not looked:
+    readable = [
+        pair
+        for members in by_case.values()
+        for pair in zip(members, _layouts(task, engine, members, bin_tokens), strict=False)
+    ]
+    if not readable:
         reasons = "; ".join(f"{num}: {why}" for why, num in task.dropped.items())
         raise DataError(
             f"none of {len(task.cases)} dialogues can be looked at ({reasons}): expected others"
         )
+    with engine.using(None):
+        refuse_unreadable(engine.model, engine.name, max(la.num_tokens for _, la in readable))
+    looked = []
+    with progress_bar("attention", len(readable), unit="dialogues") as bar:
+        for one, layout in readable:
+            with engine.using(_adapter(one.arm)):
+                looked.append(Looked(one, layout, tuple(measure(engine.model, layout))))
+            bar.advance(1)
     return looked
 
 

@@ -144,6 +144,17 @@ def test_a_model_whose_weights_cannot_be_had_is_one_line() -> None:
     refuse_unreadable(model("llama"), "m", 100)
 
 
+def test_a_length_from_which_on_positions_change_is_one_line(monkeypatch) -> None:
+    changing = {"rope_type": "dynamic", "original_max_position_embeddings": 128}
+    monkeypatch.setattr(model("llama").config, "rope_parameters", changing)
+    refuse_unreadable(model("llama"), "m")
+    refuse_unreadable(model("llama"), "m", layout().num_tokens // 4)
+    with pytest.raises(
+        ModelError, match=r"^m: its attention weights cannot be had: beyond 128 tok"
+    ):
+        refuse_unreadable(model("llama"), "m", layout().num_tokens)
+
+
 def test_a_layer_without_weights_is_one_line(monkeypatch) -> None:
     monkeypatch.setattr(weights.WeightReducer, "layers", lambda self: {0})
     with pytest.raises(ModelError, match=r"layer 1 of 2 gives no attention weights: expected"):
