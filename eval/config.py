@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from eval.judge.config import JudgeConfig
 from eval.samples import History
 from eval.suite import suite_values
+from gatt.cluster.config import RayConfig
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
@@ -94,6 +95,9 @@ class EvalConfig:
     """A model that judges replies too; what no rule covers is open without one."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
+    ray: RayConfig | None = None
+    """null: this machine alone; else workers of a Ray cluster roll out, each one arm and `batch_cases`
+    cases at a time, and this process writes what they made."""
 
     @classmethod
     def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
