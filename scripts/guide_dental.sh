@@ -37,6 +37,10 @@ for block in "$blocks"/*; do
     mkdir -p "$(dirname "$title")"
     printf '%s\n' "$text" >"$title"
   elif [[ $language == bash && $title == "second terminal" ]]; then
+    if curl -sf localhost:8000/health >/dev/null; then
+      echo "port 8000 is taken by another server: stop it first" >&2
+      exit 2
+    fi
     bash -c "exec $text" >server.log 2>&1 &
     server=$!
     until curl -sf localhost:8000/health >/dev/null; do

@@ -34,7 +34,7 @@ def commands(page: Path) -> list[str]:
     lines = [
         line.partition(" #")[0].strip()
         for block in blocks(page)
-        if block.language == "bash"
+        if block.language in ("bash", "")
         for line in block.text.replace("\\\n", " ").splitlines()
     ]
     return [line for line in lines if line.startswith(("gatt ", "accelerate launch "))]
@@ -100,7 +100,9 @@ def launched(words: list[str]) -> list[str]:
 def test_every_command_is_one_that_runs(
     page: Path, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_files(page, folder)
+    # A page may lean on a file of the guides.
+    for other in (*(DOCS / "guides" / f"{guide}.md" for guide in GUIDES), page):
+        write_files(other, folder)
     words = shlex.split(line)
     if words[0] == "accelerate":
         words = ["gatt", "train", *launched(words[2:])]

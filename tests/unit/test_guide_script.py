@@ -94,6 +94,13 @@ def test_it_fails_where_the_bar_is_missed(tmp_path: Path, passed: tuple[int, int
     assert f"asked in {passed[0]} of 30" in done.stdout
 
 
+def test_it_does_not_measure_the_server_of_another(tmp_path: Path) -> None:
+    (tmp_path / "record").write_text("transformers", encoding="utf-8")
+    done, _ = follow(tmp_path, clinic=30, served_clinic=30, served_other=30)
+    assert done.returncode == 2
+    assert "port 8000 is taken by another server: stop it first" in done.stderr
+
+
 def test_it_wants_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = subprocess.run(
