@@ -22,7 +22,7 @@ from gatt.collator import GattCollator, Layout
 from gatt.comb import IGNORE
 from gatt.errors import ConfigError, TrainingError
 from gatt.loss import summed_loss, supervised_logits
-from gatt.reporting import reporting_callbacks, reporting_names
+from gatt.reporting import reporting_callbacks
 from gatt.runtime import supports_bf16
 from gatt.train_config import TrainConfig
 from gatt.train_progress import CompactProgress
@@ -55,9 +55,10 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     would touch the rows.
 
     Raises:
-        ConfigError: a value that transformers or TRL refuse.
+        ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
     """
-    reporting_names(config.report_to)
+    # Made here and dropped: one that is not installed is told before a model is loaded.
+    reporting_callbacks(config.report_to, config.output_dir)
     try:
         return SFTConfig(
             output_dir=str(config.output_dir),
@@ -187,8 +188,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._num_tokens = 0
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
-        # One that is not installed is told before the model is wrapped.
-        reports = reporting_callbacks(config.report_to, config.output_dir)
         dropout = getattr(model.config, "attention_dropout", 0.0) or 0.0
         self._backend = choose_backend(config.attn_implementation, args.device, dropout)
         if layout == "comb":
@@ -200,12 +199,12 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             train_dataset=rows,
             processing_class=tokenizer,
             peft_config=peft_config,
+            # Some of them set themselves up at the end of this very call.
+            callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
-        for callback in reports:
-            self.add_callback(callback)
 
     def compute_loss(
         self,
