@@ -24,6 +24,7 @@ from eval.report.render import render_report
 from eval.report.runs import read_runs, samples_of
 from eval.results import REPORT_FILE
 from eval.rollout import Reply
+from gatt.adapter import base_model_of
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.errors import DataError, StoreError
 from gatt.generation.config import local_engine
@@ -60,6 +61,9 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
             f"{path}: exists already: give another output_dir, or overwrite=true to replace it"
         )
     task = plan(config)
+    if engine is None:
+        # Said before the model is loaded, which takes a while.
+        base_model_of(Path(task.config.adapters[task.arm]))
     used = engine or local_engine(task.config.engine, task.config.adapters)
     task = _with_usable_placement(task, used)
     with used.using(None):
