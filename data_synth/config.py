@@ -13,6 +13,7 @@ from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
 from gatt.partition import Part
 from gatt.source_config import SourceConfig
+from gatt.switch_config import SwitchConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,8 @@ class SynthConfig:
     """Where the dialogues come from."""
     instructions: InstructionConfig = field(default_factory=InstructionConfig)
     """Which instructions are put on them."""
+    switch: SwitchConfig | None = None
+    """Changes of the instruction in mid-dialogue; null for none."""
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     """Who answers."""
     batch_samples: int = 12

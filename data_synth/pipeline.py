@@ -101,6 +101,7 @@ def run_synth(
         num_samples=config.num_samples,
         plain_fraction=config.plain_fraction,
         seed=config.seed,
+        switch=config.switch,
     )
     mark = run_mark(config, plan, weights)
     refuse_mixture(config.output_dir, shard)

@@ -18,6 +18,7 @@ from gatt.instruction import Split
 from gatt.instruction_config import InstructionChoice
 from gatt.partition import Part
 from gatt.source_config import SourceConfig
+from gatt.switch_config import SwitchConfig
 from gatt.views import Placement
 
 BASE = "base"
@@ -77,6 +78,8 @@ class EvalConfig:
     """What the user does then, see `eval/events.yaml`; empty takes all kinds there are."""
     event_file: Path | None = None
     """A file of kinds of events in place of `eval/events.yaml`."""
+    switch: SwitchConfig | None = None
+    """Changes of the instruction in mid-dialogue; null for none."""
     turns: tuple[int, ...] = (1, 2, 4, 8, 20)
     """Turns at which replies are judged."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
@@ -160,7 +163,13 @@ class EvalConfig:
                 raise ConfigError(
                     "cases with num_turns or event_turns: expected neither, the file says what happens"
                 )
+            if self.switch:
+                raise ConfigError("cases with switch: expected the changes in the file of cases")
             return
+        if self.switch and self.event_turns:
+            raise ConfigError(
+                "switch with event_turns: expected one of them, an event may ask to drop what has changed"
+            )
         longest = max((*self.turns, *self.probe_turns, *self.event_turns))
         key = "source.min_turns" if self.num_turns is None else "num_turns"
         given = self.source.min_turns if self.num_turns is None else self.num_turns
@@ -168,3 +177,8 @@ class EvalConfig:
             raise ConfigError(f"{key} is {given}: expected at least 1")
         if longest > given:
             raise ConfigError(f"turn {longest} is asked for, but {key} is {given}: raise it")
+        if self.switch and (last := self.switch.max_turn or self.switch.min_turn) > given:
+            raise ConfigError(
+                f"switch at turn {last} is past the last turn, {key} is {given}: lower it, or take "
+                "longer dialogues"
+            )

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-import numpy as np
-
 from eval.config import BASE
 from eval.overlap import refuse_overlap
 from gatt.config import config_dict
@@ -170,6 +168,9 @@ def perplexity(
         base: the base model's, of the same dialogues in the same order.
         seed: of the bootstrap over dialogues.
     """
+    # Imported here: `gatt --help` imports this module's configuration and must stay fast.
+    import numpy as np
+
     nll, of_base, num = np.array(
         [(c.nll, b.nll, c.num_tokens) for c, b in zip(charged, base, strict=True)]
     ).T

@@ -28,7 +28,7 @@ NOT_DECISIVE: Final = (
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds",
+    "event_turns", "event_kinds", "switch",
 )  # fmt: skip
 """What makes cases of a source; a case file has them."""
 
@@ -54,6 +54,40 @@ def evaluate(
         DataError: no dialogue, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the folder belongs to another configuration or is in use.
+
+    Example:
+        One case of two turns; a script stands in for the model, which `engine.model` names.
+
+        >>> import json
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from eval import EvalConfig, evaluate
+        >>> from gatt.generation.scripted import ScriptedEngine
+        >>> folder = Path(mkdtemp())
+        >>> case = {
+        ...     "id": "tea-1",
+        ...     "user_turns": ["Hello!", "What should I read next?"],
+        ...     "instruction": {
+        ...         "text": "Mention tea in every reply.",
+        ...         "family": "behaviour",
+        ...         "verifiers": [{"kind": "terms", "any_of": ["tea"]}],
+        ...     },
+        ... }
+        >>> _ = (folder / "cases.jsonl").write_text(json.dumps(case))
+        >>> config = EvalConfig(
+        ...     output_dir=folder / "results", cases=folder / "cases.jsonl", arms=("base",),
+        ...     turns=(1, 2), probe_turns=(), histories=("own",), task_completion=False,
+        ... )
+        >>> def reply(request):
+        ...     return "A good novel." if "read" in request.messages[-1].content else "Some tea?"
+        >>> result = evaluate(config, engine=lambda: ScriptedEngine(reply))
+        >>> for point in result.results["curves"]:
+        ...     if (point["metric"], point["split"], point["family"]) == ("adherence", "all", "all"):
+        ...         print(point["turn"], point["rate"])
+        1 1.0
+        2 0.0
+        >>> result.report.name
+        'report.html'
     """
     made: list[Engine] = []
 
@@ -151,5 +185,8 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
+    if config.switch is None:
+        # Runs of before there were changes go on.
+        settings.pop("switch", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

@@ -13,6 +13,7 @@ from eval.config import EvalConfig
 from eval.rollout import roll_out
 from eval.rollout_rows import rows_of_step, token_counts, tokens_since
 from eval.samples import History
+from eval.switches import told_where_shown
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.cluster.config import RayConfig
 from gatt.cluster.pool import work_on_cluster
@@ -59,7 +60,8 @@ class CaseWorker:
         forget(self._engine)
         before = token_counts(self._engine)
         arm, history, config = piece.arm, piece.history, self._config
-        for replies in roll_out(self._engine, piece.cases, arm, history, config, piece.said):
+        cases = told_where_shown(piece.cases, getattr(self._engine, "tokenizer", None))
+        for replies in roll_out(self._engine, cases, arm, history, config, piece.said):
             tokens = token_counts(self._engine)
             spent = tokens_since(tokens, before)
             yield from rows_of_step(replies, arm, history, self._pool, config, spent)

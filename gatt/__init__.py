@@ -1,1 +1,61 @@
-"""Ghost Attention: views, labels, comb packing, training, generation, verifiers."""
+r"""Ghost Attention: views, labels, comb packing, training, generation, verifiers.
+
+What a program needs most is here by its short name, and loaded when it is asked for: views and
+dialogues need no torch.
+
+>>> from gatt import Dialogue, Message, sampling_view, training_view
+>>> talk = ("user", "Hello!"), ("assistant", "Hi."), ("user", "Any plans?")
+>>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
+>>> [m.content for m in sampling_view(dialogue, "Speak French.").messages if m.role == "user"]
+['Speak French.\n\nHello!', 'Speak French.\n\nAny plans?']
+>>> [(m.role, m.content) for m in training_view(dialogue, "Speak French.").messages][:2]
+[('system', 'Speak French.'), ('user', 'Hello!')]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from gatt.collator import GattCollator
+    from gatt.dialogue import Dialogue, Message
+    from gatt.train_config import TrainConfig
+    from gatt.trainer import GattTrainer
+    from gatt.views import sampling_view, training_view
+
+__all__ = [
+    "Dialogue",
+    "GattCollator",
+    "GattTrainer",
+    "Message",
+    "TrainConfig",
+    "__version__",
+    "sampling_view",
+    "training_view",
+]
+
+_PLACES: Final = {
+    "Dialogue": "gatt.dialogue",
+    "Message": "gatt.dialogue",
+    "sampling_view": "gatt.views",
+    "training_view": "gatt.views",
+    "GattCollator": "gatt.collator",
+    "GattTrainer": "gatt.trainer",
+    "TrainConfig": "gatt.train_config",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return what stands under a short name; torch is imported only for what needs it."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ghost-attention")
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -17,6 +17,7 @@ A file holds one family::
         split: train              # train | heldout_value | heldout_family
         utterances: []            # for the compose teacher
         prefills: []              # beginnings of a reply, for a teacher that misses the role
+        cancel: ["..."]           # optional: ways to take it back in mid-dialogue
         good: ["..."]             # replies that must pass, at least one
         bad: ["..."]              # replies that must fail, at least one
 
@@ -41,7 +42,7 @@ from gatt.verifiers import build
 
 ENTRY_KEYS = (
     "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
-    "utterances", "prefills", "good", "bad",
+    "utterances", "prefills", "good", "bad", "cancel",
 )  # fmt: skip
 FILE_KEYS = ("family", "about", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
@@ -240,6 +241,7 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
             prefills=_texts(filled, "prefills", where),
             good=_texts(filled, "good", where),
             bad=_texts(filled, "bad", where),
+            cancel=_texts(filled, "cancel", where),
         )
     except (KeyError, TypeError) as error:
         raise CatalogError(f"{where}: probe or verifier lacks {error}") from None

@@ -142,12 +142,13 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
         "",
         "commands:",
     ]
+    width = max(map(len, entries), default=0) + 2
     for name, entry in entries.items():
         try:
             text = str(_load(entry).HELP)
         except GattError as error:
             text = f"({error})"
-        lines.append(f"  {name:<10}{text}")
+        lines.append(f"  {name:<{width}}{text}")
     lines += [
         "",
         "options:",

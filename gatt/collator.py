@@ -79,6 +79,18 @@ class GattCollator:
 
     Raises:
         DataError: a row with branches in the expanded layout.
+
+    Example:
+        A trunk of four tokens, and a target of two that follows the first three:
+
+        >>> comb = Comb((5, 6, 7, 8), (IGNORE,) * 4, (Branch(3, (20, 21), (20, 21)),))
+        >>> batch = GattCollator(pad_token_id=0)([combs_to_features([comb])])
+        >>> batch["input_ids"].tolist()
+        [[5, 6, 7, 8, 20, 21]]
+        >>> batch["position_ids"].tolist()
+        [[0, 1, 2, 3, 3, 4]]
+        >>> batch["labels"].tolist()
+        [[-100, -100, -100, -100, 20, 21]]
     """
 
     pad_token_id: int

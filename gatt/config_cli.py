@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gatt.config import Field, describe, load_config
+from gatt.shipped import config_file
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ def add_config_arguments(parser: argparse.ArgumentParser, cls: type) -> None:
         "--config",
         type=Path,
         metavar="FILE",
-        help="YAML file; any key can be set after it with --key=value",
+        help="YAML file, or the name of one of `gatt configs`; any key can be set after it with --key=value",
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = key_table(describe(cls))
@@ -34,9 +35,10 @@ def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
     """Return the configuration of `args.config` (may be None) and `args.overrides`.
 
     Raises:
-        ConfigError: see `load_config`.
+        ConfigError: see `load_config`, and `gatt.shipped.config_file`.
     """
-    return load_config(cls, args.config, args.overrides)
+    path = None if args.config is None else config_file(args.config)
+    return load_config(cls, path, args.overrides)
 
 
 def key_table(fields: Sequence[Field]) -> str:

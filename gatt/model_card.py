@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from gatt.dialogue import Dialogue
 from gatt.provenance import versions
+from gatt.records import atomic_write_json
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
-from gatt.trained_on import write_marks
+from gatt.trained_on import TrainedOn, write_marks
 
 _LOSS: Final = {
     "last_turn": "on the sampled replies alone, no token of the history carries any",
@@ -24,6 +25,8 @@ _MEANT: Final = (
     ", a control: it was trained on the instruction in every turn",
 )
 _STANDS: Final = ("in turn 1 only", "on every user turn as well (a control, not the method)")
+TRACKED: Final = "tracked.json"
+"""In the folder of the best adapter of a run: how it adhered, turn by turn."""
 FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
 
 
@@ -33,7 +36,7 @@ def write_adapter(
     config: TrainConfig,
     report: RowReport,
     result: Mapping[str, Any],
-    dialogues: Iterable[Dialogue],
+    dialogues: Iterable[Dialogue] | TrainedOn,
 ) -> None:
     """Make the folder of an adapter out of what the trainer saved; it appears whole.
 
@@ -45,8 +48,8 @@ def write_adapter(
         target: folder of the adapter; replaced if it is there.
         config: of the run.
         report: of its rows.
-        result: steps, loss, tokens.
-        dialogues: of its samples; evaluations refuse them.
+        result: steps, loss, tokens; of the best adapter of a run what was measured of it (`tracked`).
+        dialogues: of its samples, or their marks; evaluations refuse them.
     """
     for path in draft.iterdir():
         if path.name not in FILES:
@@ -56,6 +59,8 @@ def write_adapter(
     values["base_model_name_or_path"] = config.model
     settings.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     write_marks(draft, dialogues)
+    if "tracked" in result:
+        atomic_write_json(draft / TRACKED, result["tracked"])
     (draft / "README.md").write_text(model_card(config, report, result, values), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     draft.rename(target)
@@ -132,8 +137,9 @@ def model_card(
             *_table(settings),
             "",
             f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} "
-            f"supervised tokens, mean loss {result['train_loss']:.4f}.",
+            f"supervised tokens{_loss_of(result)}.",
             "",
+            *_tracked(result.get("tracked")),
             "Made with " + ", ".join(f"{k} {v}" for k, v in versions().items() if v) + ".",
             "",
             "## Limits",
@@ -146,6 +152,29 @@ def model_card(
             "",
         ]
     )
+
+
+def _loss_of(result: Mapping[str, Any]) -> str:
+    loss = result["train_loss"]
+    return "" if loss is None else f", mean loss {loss:.4f}"
+
+
+def _tracked(tracked: Mapping[str, Any] | None) -> list[str]:
+    """Return why it is this adapter of the run, nothing where that was not measured."""
+    if tracked is None:
+        return []
+    rates = {
+        f"adherence at turn {turn}": "undecided" if rate is None else f"{rate:.0%}"
+        for turn, rate in tracked["adherence"].items()
+    }
+    return [
+        f"Of all steps that were measured, step {tracked['step']} adhered best at turn {tracked['turn']} "
+        f"(suite {Path(tracked['suite']).name}, {tracked['num_cases']} cases, {tracked['history']} history). "
+        "It was chosen by these cases: they are no test of it.",
+        "",
+        *_table(rates),
+        "",
+    ]
 
 
 def _table(values: Mapping[str, Any]) -> list[str]:

@@ -33,6 +33,7 @@ from gatt.config_source import dump_yaml
 from gatt.errors import ConfigError, GattError
 from gatt.provenance import provenance
 from gatt.records import atomic_write_text
+from gatt.shipped import config_file
 
 STAGES = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""
@@ -67,11 +68,16 @@ class Run:
 def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     """Return the run of a file and dotted overrides (`train.learning_rate=1e-4`).
 
+    Args:
+        path: the file, or the name of one that is shipped, such as `demo`.
+        overrides: set above it.
+
     Raises:
-        ConfigError: with every problem of every stage: unknown keys, values out
+        ConfigError: no such file; with every problem of every stage: unknown keys, values out
             of range, no stage, a path with an unknown placeholder.
         GattError: the command of a stage is not installed.
     """
+    path = config_file(path)
     modules = {name: _stage_module(name) for name in STAGES}
     # Made here, since only the entry points know the classes: this package imports no stage.
     run_class = dataclasses.make_dataclass(

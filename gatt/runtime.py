@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import torch
 
-from gatt.errors import ToldByMainError
+from gatt.errors import GattError, ToldByMainError
 
 T = TypeVar("T")
 
@@ -80,6 +80,42 @@ def from_main(compute: Callable[[], T]) -> T:
         raise ToldByMainError(problem)
     found: T = value
     return found
+
+
+def from_everyone(compute: Callable[[], T]) -> list[T]:
+    """Return on every process what each of them computed, in order of rank; every process calls it.
+
+    An error of one process reaches all of them: nobody is left waiting.
+
+    Args:
+        compute: called on every process; what it returns is pickled.
+
+    Raises:
+        GattError: on the main process, whatever another one raised.
+        ToldByMainError: on the others, where the main process tells of it.
+    """
+    from accelerate.utils import gather_object
+
+    runtime = current_runtime()
+    if runtime.world_size == 1:
+        return [compute()]
+    value: T | None = None
+    failure: Exception | None = None
+    try:
+        value = compute()
+    except Exception as error:
+        failure = error
+    problem = f"{type(failure).__name__}: {failure}" if failure else None
+    outcomes: list[tuple[Any, str | None]] = gather_object([(value, problem)])
+    problems = [(rank, told) for rank, (_, told) in enumerate(outcomes) if told is not None]
+    if not problems:
+        return [found for found, _ in outcomes]
+    rank, told = problems[0]
+    if failure is not None and (runtime.is_main or not isinstance(failure, GattError)):
+        raise failure
+    if runtime.is_main:
+        raise GattError(f"process {rank} of {runtime.world_size}: {told}")
+    raise ToldByMainError(told)
 
 
 def is_launched_main() -> bool:

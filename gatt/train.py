@@ -28,30 +28,15 @@ from gatt.runtime import current_runtime, from_main, leave, wait_for_everyone
 from gatt.sample import GattSample, read_samples
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport, build_rows
+from gatt.train_evaluators import TrainEvaluator, make_train_evaluator
+from gatt.train_result import TrainResult, best_so_far, result_so_far, save_adapter
 from gatt.train_store import TrainStore, identity
+from gatt.trained_on import TrainedOn
 
 if TYPE_CHECKING:
     from gatt.trainer import GattTrainer
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainResult:
-    """What a training run gave."""
-
-    output_dir: Path
-    adapter: Path
-    """The folder that `gatt.models.load_adapter` takes."""
-    is_new: bool
-    """False where the same run was already finished, and nothing was done."""
-    num_steps: int
-    train_loss: float
-    """Mean over the logged optimiser steps."""
-    num_supervised_tokens: int
-    """Trained on, over all epochs and resumes."""
-    seconds: float
-    """Of this start."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +117,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     Raises:
         ConfigError: several GPUs for one process, settings that the model or the device
             cannot take, or an adapter that does not fit.
-        DataError: broken samples, with file and line.
+        DataError: broken samples, with file and line; dialogues to track that are trained on.
+        CatalogError: a suite to track whose instructions cannot be drawn.
         TrainingError: no sample is left with a token that carries loss.
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no usable chat template.
@@ -149,6 +135,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         )
     inspect_template(load_tokenizer(config.model))
     samples = list(_samples(config))
+    trained_on = TrainedOn.of(sample.dialogue for sample in samples)
+    evaluator = make_train_evaluator(config, trained_on) if config.track else None
     # Packed rows, which eager never takes, bring an attention of their own.
     is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
     loaded = load_model(
@@ -191,7 +179,34 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         raise ConfigError(
             f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
         ) from None
-    return Prepared(trainer, report, store)
+    prepared = Prepared(trainer, report, store)
+    if evaluator is not None:
+        _track(config, prepared, evaluator, trained_on)
+    return prepared
+
+
+def _track(
+    config: TrainConfig, prepared: Prepared, evaluator: TrainEvaluator, trained_on: TrainedOn
+) -> None:
+    """Have the trainer measure its model while it trains, and keep the best adapter.
+
+    Raises:
+        ConfigError: a model that cannot be measured while it trains.
+    """
+    from gatt.tracker import AdherenceTracker
+
+    trainer, report, best = prepared.trainer, prepared.report, prepared.store.best_adapter
+
+    def keep(tracked: Mapping[str, Any]) -> None:
+        result = {"num_steps": tracked["step"], **result_so_far(trainer), "tracked": tracked}
+
+        def write(draft: Path, target: Path) -> None:
+            write_adapter(draft, target, config, report, result, trained_on)
+
+        save_adapter(trainer, best, write)
+
+    if config.track is not None:
+        trainer.add_callback(AdherenceTracker(trainer, evaluator, config.track, best, keep))
 
 
 def _set_attention(model: Any, attn_implementation: str) -> None:
@@ -225,6 +240,8 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     }
     if runtime.is_main:
         store.remove_checkpoints(only_torn=config.resume)
+        if not config.resume:
+            shutil.rmtree(store.best_adapter, ignore_errors=True)
         store.write("running", **more)
         save_config(config, store.folder / "config.yaml")
     wait_for_everyone()
@@ -235,35 +252,18 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     output = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     result: dict[str, Any] = {
         "num_steps": int(output.global_step),
-        "train_loss": _mean_loss(trainer.state.log_history, float(output.training_loss)),
-        "num_supervised_tokens": trainer.num_supervised_tokens,
+        **result_so_far(trainer, float(output.training_loss)),
         "seconds": round(time.monotonic() - start, 1),
+        **(from_main(lambda: best_so_far(store)) if config.track else {}),
     }
-    draft = store.folder / ".adapter.tmp"
-    if runtime.is_main:
-        shutil.rmtree(draft, ignore_errors=True)
-    wait_for_everyone()
-    trainer.save_model(str(draft))
-    if runtime.is_main:
+
+    def write(draft: Path, target: Path) -> None:
         dialogues = (sample.dialogue for sample in _samples(config))
-        write_adapter(draft, store.adapter, config, report, result, dialogues)
+        write_adapter(draft, target, config, report, result, dialogues)
         store.write("finished", **more, result=result)
-    wait_for_everyone()
+
+    save_adapter(trainer, store.adapter, write)
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
-
-
-def _mean_loss(history: Sequence[Mapping[str, Any]], otherwise: float) -> float:
-    """Return the mean loss of the logged steps of all starts; `otherwise` where none was logged.
-
-    The trainer's own mean is of this start alone: 0 for a run that was stopped
-    between its last step and its adapter.
-    """
-    total, last = 0.0, 0
-    for entry in history:
-        if "loss" in entry:
-            total += entry["loss"] * (entry["step"] - last)
-            last = entry["step"]
-    return total / last if last else otherwise
 
 
 def _samples(config: TrainConfig) -> Iterator[GattSample]:

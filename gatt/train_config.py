@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from gatt.errors import ConfigError
+from gatt.track_config import TrackConfig
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 
@@ -116,9 +117,12 @@ class TrainConfig:
     """Optimiser steps between two checkpoints; the last step is always saved."""
     save_total_limit: int = 2
     """Checkpoints that are kept, at least 1."""
-    report_to: str = "tensorboard"
-    """Where metrics go besides the log: `tensorboard` (in `output_dir/logs`), `none`, or any other
-    integration of transformers by its name."""
+    report_to: str | tuple[str, ...] = "tensorboard"
+    """Where metrics go besides the log: `tensorboard` (in `output_dir/logs`), any other integration of
+    transformers by its name, several of them, `all` that are installed, or `none`."""
+    track: TrackConfig | None = None
+    """Measure adherence turn by turn while it trains and keep the best adapter; null does not. The
+    adapter comes out the same either way."""
     disable_tqdm: bool = False
     """No progress bar."""
     resume: bool = True

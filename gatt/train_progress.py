@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from transformers.trainer_callback import ProgressCallback, TrainerControl, TrainerState
 from transformers.training_args import TrainingArguments
+
+ADHERENCE: Final = "eval_adherence"
+"""Begins the names of what is tracked: transformers' integrations show `eval_adherence/turn_20` as
+`eval/adherence/turn_20`."""
 
 log = logging.getLogger(__name__)
 
@@ -46,9 +50,14 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
         **kwargs: Any,  # noqa: ARG002
     ) -> None:
         """Write one line; the summary at the end of training is left to the caller."""
-        if not state.is_world_process_zero or not logs or "loss" not in logs:
+        if not state.is_world_process_zero or not logs:
             return
-        line = progress_line(state.global_step, state.max_steps, logs)
+        if "loss" in logs:
+            line = progress_line(state.global_step, state.max_steps, logs)
+        elif any(key.startswith(ADHERENCE) for key in logs):
+            line = adherence_line(state.global_step, state.max_steps, logs)
+        else:
+            return
         if self.training_bar is not None:
             self.training_bar.write(line)
         else:
@@ -72,3 +81,12 @@ def progress_line(step: int, max_steps: int, logs: Mapping[str, float]) -> str:
     if "tokens_per_second" in logs:
         parts.append(f"{logs['tokens_per_second']:,.0f} tokens/s")
     return "  ".join(parts)
+
+
+def adherence_line(step: int, max_steps: int, logs: Mapping[str, float]) -> str:
+    """Return one line of what was tracked: the rate at each turn, and what it took."""
+    start = f"{ADHERENCE}/turn_"
+    rates = {key.removeprefix(start): rate for key, rate in logs.items() if key.startswith(start)}
+    parts = [f"step {step}/{max_steps}", "adherence"]
+    parts += [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
+    return "  ".join([*parts, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"])

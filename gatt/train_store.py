@@ -25,11 +25,12 @@ from gatt.weights import adapter_digest, model_digest
 
 FILE: Final = "train.json"
 ADAPTER: Final = "adapter"
+BEST_ADAPTER: Final = "best_adapter"
 SCHEMA: Final = 1
 
 WITHOUT_EFFECT: Final = (
     "output_dir", "resume", "logging_steps", "save_steps", "save_total_limit", "report_to",
-    "disable_tqdm",
+    "disable_tqdm", "track",
 )  # fmt: skip
 """Settings that leave the adapter as it is; a run may be gone on with under other ones."""
 
@@ -91,6 +92,11 @@ class TrainStore:
     def adapter(self) -> Path:
         """Where the finished adapter stands."""
         return self.folder / ADAPTER
+
+    @property
+    def best_adapter(self) -> Path:
+        """Where the adapter stands that adhered best while it was trained, if that was tracked."""
+        return self.folder / BEST_ADAPTER
 
     def read(self) -> dict[str, Any] | None:
         """Return what is recorded of this run; None for a fresh folder.

@@ -64,13 +64,17 @@ def _beginnings(dialogue: Dialogue) -> set[str]:
     }
 
 
-def write_marks(folder: Path, dialogues: Iterable[Dialogue]) -> None:
+def write_marks(folder: Path, dialogues: Iterable[Dialogue] | TrainedOn) -> None:
     """Write the marks of an adapter's training dialogues into its folder.
+
+    Args:
+        folder: of the adapter.
+        dialogues: that it was trained on, or what is kept of them.
 
     Raises:
         StoreError: the file cannot be written.
     """
-    found = TrainedOn.of(dialogues)
+    found = dialogues if isinstance(dialogues, TrainedOn) else TrainedOn.of(dialogues)
     marks = {"dialogues": sorted(found.dialogues), "beginnings": sorted(found.beginnings)}
     atomic_write_json(folder / FILE, {"num_turns": NUM_TURNS, **marks})
 

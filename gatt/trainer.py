@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import math
 import time
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from transformers.integrations import TensorBoardCallback
+from transformers import Trainer
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -22,6 +22,7 @@ from gatt.collator import GattCollator, Layout
 from gatt.comb import IGNORE
 from gatt.errors import ConfigError, TrainingError
 from gatt.loss import summed_loss, supervised_logits
+from gatt.reporting import reporting_callbacks
 from gatt.runtime import supports_bf16
 from gatt.train_config import TrainConfig
 from gatt.train_progress import CompactProgress
@@ -54,8 +55,10 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     would touch the rows.
 
     Raises:
-        ConfigError: a value that transformers or TRL refuse.
+        ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
     """
+    # Made here and dropped: one that is not installed is told before a model is loaded.
+    reporting_callbacks(config.report_to, config.output_dir)
     try:
         return SFTConfig(
             output_dir=str(config.output_dir),
@@ -82,7 +85,8 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             save_strategy="steps",
             save_steps=config.save_steps,
             save_total_limit=config.save_total_limit,
-            report_to="none" if config.report_to == "tensorboard" else config.report_to,
+            # `GattTrainer` brings the integrations itself.
+            report_to="none",
             disable_tqdm=config.disable_tqdm,
             dataloader_pin_memory=torch.cuda.is_available(),
             # Every adapter weight takes part in every forward, also in one without a target.
@@ -112,6 +116,44 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     The loss of an optimiser step is the mean over the supervised tokens of all
     its micro-batches on all processes, however they are spread. A micro-batch
     without a target contributes zero and stays in the graph.
+
+    Example:
+        A random model stands in for yours, which `gatt.models.load_model` loads; samples are those
+        of `gatt.sample.read_samples`. `gatt.train.train` does all of this, with folders and resume.
+
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from peft import LoraConfig
+        >>> from transformers import LlamaConfig, LlamaForCausalLM
+        >>> from gatt import Dialogue, GattTrainer, Message, TrainConfig
+        >>> from gatt.models import load_tokenizer
+        >>> from gatt.sample import GattSample, TurnTarget
+        >>> from gatt.train_data import build_rows
+        >>> from gatt.trainer import training_arguments
+        >>> tokenizer = load_tokenizer("smollm2-135m-instruct")
+        >>> model = LlamaForCausalLM(LlamaConfig(
+        ...     vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16,
+        ...     num_hidden_layers=1, num_attention_heads=2,
+        ... ))
+        >>> talk = ("system", "Speak French."), ("user", "Hello!"), ("assistant", "Hi."), ("user", "Well?")
+        >>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
+        >>> targets = TurnTarget(1, "Bonjour !"), TurnTarget(2, "Très bien.")
+        >>> samples = [GattSample("s1", dialogue, None, targets)]
+        >>> folder = Path(mkdtemp())
+        >>> config = TrainConfig(
+        ...     samples=(folder / "samples.jsonl",), output_dir=folder, max_steps=1,
+        ...     gradient_accumulation_steps=1, report_to="none", disable_tqdm=True,
+        ... )
+        >>> rows, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)
+        >>> trainer = GattTrainer(
+        ...     model, config, training_arguments(config), rows, tokenizer=tokenizer,
+        ...     layout=report.layout,
+        ...     peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"),
+        ... )
+        >>> trainer.train().global_step
+        1
+        >>> trainer.num_supervised_tokens == report.num_supervised_tokens > 0
+        True
     """
 
     # `compute_loss` divides by the tokens of the whole step: the base class must not divide again.
@@ -157,14 +199,12 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             train_dataset=rows,
             processing_class=tokenizer,
             peft_config=peft_config,
+            # Some of them set themselves up at the end of this very call.
+            callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
-        if config.report_to == "tensorboard":
-            tensorboard = TensorBoardCallback()
-            tensorboard.logging_dir = str(Path(config.output_dir) / "logs")
-            self.add_callback(tensorboard)
 
     def compute_loss(
         self,
@@ -212,6 +252,17 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._num_correct, self._num_scored, self._num_tokens = 0, 0, 0
         self._logged_at = now
         super().log(logs, start_time)
+
+    def log_beside(self, values: Mapping[str, float], seconds: float) -> None:
+        """Log what was measured beside training: its seconds count for no speed of training.
+
+        Unlike `log`, it leaves alone what has been counted since the last line.
+        """
+        self._logged_at += seconds
+        # A line of the log that is due would count as written.
+        is_due = self.control.should_log
+        Trainer.log(self, dict(values))
+        self.control.should_log = is_due
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write none: the adapter gets this project's own (`gatt.model_card`)."""

@@ -60,6 +60,19 @@ stage_table30() { evaluate table30; }
 stage_ordinary() { evaluate ordinary; }
 stage_heldout() { evaluate heldout; }
 stage_combined() { evaluate combined; }
+stage_switch() {
+  gatt synth --config "$configs/synth_switch.yaml"
+  gatt train --config "$configs/train_switch.yaml"
+  evaluate switch
+  local metric
+  for metric in adherence_since_switch leakage; do
+    gatt report "$out/switch" --metric "$metric" --chart "results/switch/$metric.png"
+  done
+  # What it costs where nothing changes.
+  gatt eval --config "$configs/eval_validation.yaml" --output_dir="$out/switch_unchanged" \
+    --adapters.switch="$out/switch_main/adapter" --arms='[gatt, switch]'
+  publish switch_unchanged "$out/switch_unchanged"
+}
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
   evaluate cost
   gatt perplexity --config "$configs/perplexity.yaml"
@@ -102,7 +115,7 @@ stage_gpu() {
   done
 }
 
-stages=(ability data main validation table30 ordinary heldout combined cost long ablations)
+stages=(ability data main validation table30 ordinary heldout combined switch cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from data_synth.catalog_check import check_catalog, count_by_split
 from gatt.catalog import Catalog, default_catalog_path, load_catalog
 from gatt.errors import CatalogError, StoreError
 from gatt.instruction import SPLITS
+
+# Tables and checks are imported where they are used: `gatt --help` imports this module.
+if TYPE_CHECKING:
+    from rich.table import Table
 
 HELP = "list and check the catalogue of instructions, or ask a model for new entries"
 EXIT_PROBLEMS = 2
@@ -66,6 +66,8 @@ def _list(folder: Path, family: str | None, split: str | None) -> int:
 
 
 def _check(folder: Path) -> int:
+    from data_synth.catalog_check import check_catalog
+
     report = check_catalog(folder)
     _print(_family_table(Catalog(report.entries)))
     for problem in report.problems:
@@ -103,6 +105,11 @@ def _ask(args: argparse.Namespace) -> int:
 
 
 def _family_table(catalog: Catalog) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from data_synth.catalog_check import count_by_split
+
     table = Table("family", *SPLITS, "total", "about")
     for column in table.columns[1:-1]:
         column.justify = "right"
@@ -118,6 +125,9 @@ def _family_table(catalog: Catalog) -> Table:
 
 
 def _entry_table(catalog: Catalog) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table("id", "value", "terse", "verifiers", "probes", "split")
     for entry in catalog.entries:
         kinds = ", ".join(dict.fromkeys(spec.kind for spec in entry.verifiers))
@@ -127,4 +137,6 @@ def _entry_table(catalog: Catalog) -> Table:
 
 
 def _print(table: Table) -> None:
+    from rich.console import Console
+
     Console().print(table)

@@ -14,7 +14,12 @@ TAKES_OVERRIDES = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the file."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="YAML file of the run")
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="YAML file of the run, or the name of one of `gatt configs`: demo",
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     keys = "\n".join(f"  {name}: as `gatt {name} --help` lists them" for name in STAGES)
     parser.epilog = (

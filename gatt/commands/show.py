@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from gatt.config import load_config
+from gatt.shipped import config_file
 from gatt.train_config import TrainConfig
 
 HELP = "print the training rows of a sample in colours, and which tokens carry loss"
@@ -46,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="TRAIN.yaml",
-        help="configuration of `gatt train`, also the config.yaml that it leaves in its output_dir",
+        help="configuration of `gatt train`, also the config.yaml that it leaves in its output_dir, or "
+        "the name of one of `gatt configs`",
     )
     hints = get_type_hints(TrainConfig)
     defaults = {f.name: f.default for f in dataclasses.fields(TrainConfig)}
@@ -99,7 +101,8 @@ def _config(args: argparse.Namespace) -> TrainConfig:
     words = [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
     given = {name: getattr(args, name) for name in _KEYS}
     words += [f"--{name}={value}" for name, value in given.items() if value is not None]
-    return load_config(TrainConfig, args.config, words)
+    path = None if args.config is None else config_file(args.config)
+    return load_config(TrainConfig, path, words)
 
 
 def _why_not_packable(config: TrainConfig) -> str | None:

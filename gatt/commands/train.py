@@ -30,9 +30,15 @@ def execute(config: TrainConfig) -> str:
     with _shown_log(is_launched_main()):
         result = train(config)
     done = "trained" if result.is_new else "already trained"
+    best = (
+        ""
+        if result.best_adherence is None
+        else f"; adhered best at step {result.best_step} ({result.best_adherence:.0%}): "
+        f"{result.best_adapter}"
+    )
     return (
         f"{done}: {result.num_steps} steps, loss {result.train_loss:.4f}, "
-        f"{result.num_supervised_tokens} supervised tokens: {result.adapter}"
+        f"{result.num_supervised_tokens} supervised tokens: {result.adapter}{best}"
     )
 
 

@@ -27,8 +27,6 @@ from tests.support.doc_pages import DOCS, ROOT, blocks
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))
 GUIDES = ("dental_clinic", "own_data", "cluster")
-NOT_THERE_YET = ("export", "push")
-"""Commands that the guides name before they exist."""
 
 
 def commands(page: Path) -> list[str]:
@@ -108,16 +106,9 @@ def test_every_command_is_one_that_runs(
     words = shlex.split(line)
     if words[0] == "accelerate":
         words = ["gatt", "train", *launched(words[2:])]
-    if words[1] in NOT_THERE_YET and words[1] not in command_modules():
-        pytest.skip(f"`gatt {words[1]}` is not there yet: take it out of NOT_THERE_YET once it is")
     module, args = parse(words[1:], monkeypatch)
     if hasattr(module, "CONFIG"):
         assert config_from_args(module.CONFIG, args) is not None
-
-
-def test_no_command_is_called_missing_that_is_there() -> None:
-    there = {entry.name for entry in importlib.metadata.entry_points(group=GROUP)}
-    assert not there & set(NOT_THERE_YET), "take these out of NOT_THERE_YET"
 
 
 @pytest.mark.parametrize("guide", GUIDES)

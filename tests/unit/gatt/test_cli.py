@@ -124,8 +124,8 @@ def test_help_lists_every_command_even_one_that_cannot_be_imported(
     commands.add_entry("broken", "no_such_module_at_all")
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert "show      What show does" in text
-    assert "broken    (command 'broken' cannot be loaded" in text
+    assert "\n  show    What show does\n" in text
+    assert "\n  broken  (command 'broken' cannot be loaded" in text
     assert main([]) == 2
 
 

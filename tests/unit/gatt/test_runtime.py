@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.errors import StoreError, ToldByMainError
-from gatt.runtime import Runtime, from_main
+from gatt.errors import GattError, StoreError, ToldByMainError
+from gatt.runtime import Runtime, from_everyone, from_main
 
 SCRIPT = """
 import atexit, sys
@@ -74,3 +74,36 @@ def test_the_others_hear_and_compute_nothing(monkeypatch: pytest.MonkeyPatch) ->
     other_process(monkeypatch, 1, [None, "StoreError: out: is in use"])
     with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
         from_main(fail)
+
+
+def gathered(monkeypatch: pytest.MonkeyPatch, rank: int, other: tuple[Any, str | None]) -> None:
+    """Make this process one of two; the other one's outcome is given."""
+    runtime = Runtime(world_size=2, rank=rank, device=torch.device("cpu"))
+    monkeypatch.setattr("gatt.runtime.current_runtime", lambda: runtime)
+
+    def gather(own: list[Any]) -> list[Any]:
+        return [*own, other] if rank == 0 else [other, *own]
+
+    monkeypatch.setattr("accelerate.utils.gather_object", gather)
+
+
+def test_everyone_hears_what_each_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert from_everyone(lambda: 3) == [3]
+    gathered(monkeypatch, 1, (7, None))
+    assert from_everyone(lambda: 3) == [7, 3]
+
+
+def test_an_error_of_one_process_is_told_once_and_stops_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gathered(monkeypatch, 0, (None, "StoreError: out: is full"))
+    with pytest.raises(GattError, match=r"^process 1 of 2: StoreError: out: is full$"):
+        from_everyone(lambda: 3)
+    with pytest.raises(StoreError, match=r"^out: is in use$"):
+        from_everyone(fail)
+    gathered(monkeypatch, 1, (3, None))
+    with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
+        from_everyone(fail)
+    # A bug keeps its traceback where it is.
+    with pytest.raises(ZeroDivisionError):
+        from_everyone(lambda: 1 // 0)
