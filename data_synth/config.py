@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data_synth.quality import QualityConfig
+from gatt.cluster.config import RayConfig
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionConfig
 from gatt.partition import Part
 from gatt.source_config import SourceConfig
+from gatt.switch_config import SwitchConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +80,16 @@ class SynthConfig:
     """Where the dialogues come from."""
     instructions: InstructionConfig = field(default_factory=InstructionConfig)
     """Which instructions are put on them."""
+    switch: SwitchConfig | None = None
+    """Changes of the instruction in mid-dialogue; null for none."""
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     """Who answers."""
     batch_samples: int = 12
     """Samples worked on together: the unit that is redone after an interruption and that shards
     share out. Part of a run's identity, since a local model's last bits depend on it."""
+    ray: RayConfig | None = None
+    """null: this machine alone; else workers of a Ray cluster make the batches, this process writes
+    them. No part of a run's identity: what one began the other goes on with."""
 
     def __post_init__(self) -> None:
         if self.num_samples < 1:

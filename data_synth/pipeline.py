@@ -6,17 +6,18 @@ import logging
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from data_synth.batches import MadeRows, PlannedWork, rows_made_here, rows_made_on_cluster
 from data_synth.card import SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
 from data_synth.plan import Plan
 from data_synth.planning import plan_samples
 from data_synth.row_counts import count_rows, no_room
 from data_synth.run_mark import refuse_other_run, run_mark
-from data_synth.sampling import sample_batch
 from data_synth.shards import (
     SAMPLES_FILE,
     WHOLE,
@@ -39,6 +40,9 @@ log = logging.getLogger(__name__)
 
 CONFIG_FILE = "config.yaml"
 SOURCE_FILE = "source.json"
+
+Maker = Callable[[PlannedWork, Callable[[int], None]], MadeRows]
+"""Makes the rows of batches in order, and tells of turns as they are done."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def run_synth(
         config: the whole of it.
         engine: makes the teacher when it is needed; default: the configured one.
             Another one is not looked into: that its model stays the same is up to
-            the caller.
+            the caller. With `config.ray` it is pickled and called in every worker.
         shard: only these batches, into a file of their own and without a card.
 
     Raises:
@@ -97,6 +101,7 @@ def run_synth(
         num_samples=config.num_samples,
         plain_fraction=config.plain_fraction,
         seed=config.seed,
+        switch=config.switch,
     )
     mark = run_mark(config, plan, weights)
     refuse_mixture(config.output_dir, shard)
@@ -107,7 +112,7 @@ def run_synth(
             store.open()
             save_config(config, config.output_dir / CONFIG_FILE)
             atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
-        num_new = _fill(store, plan, config, teacher, shard)
+        num_new = _fill(store, plan, config, shard, _maker(config, engine, teacher))
     limit = context_tokens(teacher.made) if teacher.made else None
     if shard.is_whole:
         return close_run(config, report, num_new, limit)
@@ -172,10 +177,10 @@ def _fill(
     store: RecordStore,
     plan: Plan,
     config: SynthConfig,
-    engine: Callable[[], Engine],
     shard: Shard,
+    make: Maker,
 ) -> int:
-    """Append the samples that a shard lacks and return their number."""
+    """Append the samples that a shard lacks, as they are made, and return their number."""
     size = (len(plan), config.batch_samples)
     num_done = num_planned_rows(store.path, store, shard.indices(*size))
     num_planned = shard.num_samples(*size)
@@ -183,29 +188,34 @@ def _fill(
         return 0
     if num_done:
         log.info("%s: going on after %d of %d samples", store.path, num_done, num_planned)
-    stamp = _provenance(config)
     # Only the last batch of a plan is shorter than the others.
     num_whole, num_kept = divmod(num_done, config.batch_samples)
     total = plan.num_turns(shard.indices(*size))
     done = plan.num_turns(islice(shard.indices(*size), num_done - num_kept))
-    with progress_bar("synth", total, unit="turns", done=done) as bar:
-        for batch in islice(shard.batches(*size), num_whole, None):
-            samples = sample_batch(
-                engine(),
-                plan[batch.start : batch.stop],
-                config.teacher,
-                seed=config.seed,
-                provenance=stamp,
-                on_targets=bar.advance,
-            )
-            for sample in samples[num_kept:]:
-                store.append(sample.as_dict())
+    work = PlannedWork(
+        config, plan, _provenance(config), lambda: islice(shard.batches(*size), num_whole, None)
+    )
+    with (
+        progress_bar("synth", total, unit="turns", done=done) as bar,
+        closing(make(work, bar.advance)) as made,
+    ):
+        for rows in made:
+            for row in rows[num_kept:]:
+                store.append(row)
             num_kept = 0
-            num_composed = sum(t.kind == "composed" for s in samples for t in s.targets)
-            num_drawn = sum(s.num_targets for s in samples) - num_composed
-            if num_left := plan.num_turns(batch) - num_drawn:
-                bar.advance(num_left)
     return num_planned - num_done
+
+
+def _maker(
+    config: SynthConfig, engine: Callable[[], Engine] | None, teacher: Callable[[], Engine]
+) -> Maker:
+    """Return what makes the rows of batches: the teacher of this process, or workers with one each."""
+    if config.ray is None:
+        return lambda work, advance: rows_made_here(work, teacher, advance)
+    cluster, make = config.ray, engine or partial(_teacher, config)
+    return lambda work, advance: rows_made_on_cluster(
+        work, cluster, make, advance, is_own_engine=engine is not None
+    )
 
 
 def _counted(path: Path, num_new: int, limit: int | None) -> SynthResult:

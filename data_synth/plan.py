@@ -12,8 +12,10 @@ from typing import Any, overload
 
 from gatt.dialogue import Dialogue
 from gatt.instruction import Instruction
+from gatt.schedule import Switch, in_force
 
 Draw = Callable[[random.Random], Instruction]
+DrawSwitch = Callable[[Instruction, int, random.Random], Switch | None]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,12 @@ class PlannedSample:
     id: str
     dialogue: Dialogue
     instruction: Instruction | None
+    switches: tuple[Switch, ...] | None = None
+    """Changes of the instruction, see `gatt.sample.GattSample`."""
+
+    def instruction_at(self, turn: int) -> Instruction | None:
+        """Return the instruction in force at a turn, counted from 1."""
+        return in_force(self.instruction, self.switches or (), turn)
 
 
 class Plan(Sequence[PlannedSample]):
@@ -33,17 +41,26 @@ class Plan(Sequence[PlannedSample]):
     plan of a million samples takes some ten megabytes.
     """
 
-    def __init__(self, dialogues: Sequence[Dialogue], draw: Draw, seed: int) -> None:
+    def __init__(
+        self,
+        dialogues: Sequence[Dialogue],
+        draw: Draw,
+        seed: int,
+        draw_switch: DrawSwitch | None = None,
+    ) -> None:
         """Start an empty plan; `data_synth.planning` fills it.
 
         Args:
             dialogues: what samples are made of.
             draw: makes an instruction from a random state; equal states give equal ones.
             seed: of the run.
+            draw_switch: makes the change of an instruction, or None, from a random state
+                of its own: what is drawn before does not depend on it.
         """
         self._dialogues = dialogues
         self._draw = draw
         self._seed = seed
+        self._draw_switch = draw_switch
         self._turns = [dialogue.num_turns for dialogue in dialogues]
         self._places = array("L")
         self._draws = array("L")
@@ -66,7 +83,7 @@ class Plan(Sequence[PlannedSample]):
         instruction = None
         for _ in range(self._draws[number]):
             instruction = self._draw(rng)
-        return PlannedSample(sample_id(number), self._dialogues[self._places[number]], instruction)
+        return self._planned(number, self._places[number], instruction)
 
     @property
     def digest(self) -> str:
@@ -90,9 +107,18 @@ class Plan(Sequence[PlannedSample]):
                 instruction; 0 for a plain dialogue.
             instruction: the one that was drawn.
         """
-        self._digest.add(place, self._dialogues[place], instruction)
+        planned = self._planned(len(self), place, instruction)
+        self._digest.add(place, planned.dialogue, instruction, planned.switches)
         self._places.append(place)
         self._draws.append(num_draws)
+
+    def _planned(self, index: int, place: int, instruction: Instruction | None) -> PlannedSample:
+        switches: tuple[Switch, ...] | None = None
+        if self._draw_switch is not None:
+            rng = random.Random(f"{self._seed}/{index}/switch")
+            drawn = instruction and self._draw_switch(instruction, self._turns[place], rng)
+            switches = (drawn,) if drawn else ()
+        return PlannedSample(sample_id(index), self._dialogues[place], instruction, switches)
 
 
 def sample_id(index: int) -> str:
@@ -108,7 +134,13 @@ class _Digest:
         self._dialogues: set[int] = set()
         self._instructions: set[bytes] = set()
 
-    def add(self, place: int, dialogue: Dialogue, instruction: Instruction | None) -> None:
+    def add(
+        self,
+        place: int,
+        dialogue: Dialogue,
+        instruction: Instruction | None,
+        switches: Sequence[Switch] | None,
+    ) -> None:
         row: list[Any] = [place]
         if place not in self._dialogues:
             self._dialogues.add(place)
@@ -120,6 +152,7 @@ class _Digest:
             if key not in self._instructions:
                 self._instructions.add(key)
                 row.append(instruction.as_dict())
+        row += [switch.as_dict() for switch in switches or ()]
         self.sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
 
 

@@ -15,6 +15,7 @@ from gatt.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.instruction import Instruction
 from gatt.instruction_config import InstructionConfig
+from gatt.switch_config import SwitchConfig, SwitchDraw
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ def plan_samples(
     num_samples: int,
     plain_fraction: float,
     seed: int,
+    switch: SwitchConfig | None = None,
 ) -> Plan:
     """Return the samples to make, in order.
 
@@ -43,10 +45,14 @@ def plan_samples(
     dialogue has nothing to tell its copies apart: it comes again only after all
     others have come as often, and a warning says so.
 
+    Changes of the instruction are drawn beside all this: instructions and
+    dialogues are those of the same configuration without them.
+
     Raises:
         CatalogError: unknown family, split or value, or no combination of them.
         DataError: no dialogue, or fewer pairs of a dialogue and an instruction
-            than samples; says how many can be made.
+            than samples; says how many can be made. Or a change at a turn that
+            no dialogue has.
     """
     if not dialogues:
         raise DataError(
@@ -54,7 +60,11 @@ def plan_samples(
         )
     pool = config.pool(catalog)
     draw = partial(config.draw, catalog, pool)
-    plan = Plan(dialogues, draw, seed)
+    draw_switch = None
+    if switch is not None:
+        switch.refuse_past(max(dialogue.num_turns for dialogue in dialogues))
+        draw_switch = SwitchDraw(switch, catalog, pool, config.terse_probability).draw
+    plan = Plan(dialogues, draw, seed, draw_switch)
     plain = _Deck(len(dialogues), f"{seed}/plain")
     instructed = _Deck(len(dialogues), f"{seed}/instructed")
     given = [_Given() for _ in dialogues]

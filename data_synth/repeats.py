@@ -33,10 +33,14 @@ class RepeatCounter:
 
     def add(self, sample: GattSample) -> None:
         """Count the targets of one sample; what it repeats within itself counts once."""
-        entry = sample.instruction.id if sample.instruction else ""
-        texts = [" ".join(words(t.reply.casefold())) for t in sample.targets if t.reply is not None]
+        texts = []
+        for target in sample.targets:
+            if target.reply is not None:
+                held = sample.instruction_at(target.turn)
+                said = " ".join(words(target.reply.casefold()))
+                texts.append(f"{held.id if held else ''}\x1f{said}")
         self.num_targets += len(texts)
-        places = [_places(f"{entry}\x1f{text}") for text in dict.fromkeys(texts)]
+        places = [_places(text) for text in dict.fromkeys(texts)]
         self.num_repeats += sum(all(self._has(p) for p in some) for some in places)
         for place in (p for some in places for p in some):
             self._bits[place >> 3] |= 1 << (place & 7)

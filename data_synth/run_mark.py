@@ -164,7 +164,10 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
 def _decisive(config: SynthConfig) -> dict[str, Any]:
     """Return what of the configuration itself decides the samples."""
     settings = config_dict(config)
-    del settings["output_dir"]
+    del settings["output_dir"], settings["ray"]
+    if config.switch is None:
+        # Runs of before there were changes go on.
+        del settings["switch"]
     settings["teacher"]["engine"] = config_dict(config.teacher.engine.decisive())
     return settings
 

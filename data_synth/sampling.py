@@ -21,9 +21,10 @@ from gatt.dialogue import Dialogue, Message
 from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
 from gatt.instruction import Instruction
 from gatt.sample import GattSample, TargetKind, TurnTarget
+from gatt.schedule import texts_in_force
 from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
 from gatt.verifiers import check_all, overall
-from gatt.views import JOINT, prompt_of_turn, sampling_view
+from gatt.views import JOINT, prompt_of_turn, view_by_turn
 
 
 @dataclass
@@ -46,6 +47,11 @@ class _Turn:
     too_long: set[TargetKind] = field(default_factory=set)
     """Kinds of draws whose prompt leaves no room in the teacher's context."""
 
+    @property
+    def instruction(self) -> Instruction | None:
+        """The one in force at this turn: what the reply is sampled under and judged by."""
+        return self.sample.instruction_at(self.turn)
+
     def draw(self, generation: Generation, brief: str | None) -> Draw:
         """Return a draw for this turn as the filters see it."""
         dialogue = self.sample.dialogue
@@ -53,7 +59,7 @@ class _Turn:
         return Draw(
             text=generation.text.strip(),
             finish=generation.finish,
-            instruction=self.sample.instruction,
+            instruction=self.instruction,
             brief=brief,
             told=tuple(m.content for m in prompt_of_turn(dialogue, self.turn)),
             plain_reply=replies[self.turn - 1] if self.turn <= len(replies) else "",
@@ -110,8 +116,8 @@ def sample_batch(
 
 def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     view = _teacher_view(sample, config.brief)
-    instruction = sample.instruction
-    own_words = (*instruction.utterances, *instruction.prefills) if instruction else ()
+    held = (sample.instruction, *(s.instruction for s in sample.switches or ()))
+    own_words = tuple(dict.fromkeys(w for i in held if i for w in (*i.utterances, *i.prefills)))
     taken = SampleTargets(config.quality, own_words)
     return [_Turn(sample, view, turn, taken) for turn in range(1, sample.dialogue.num_turns + 1)]
 
@@ -137,14 +143,15 @@ def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[
 
 
 def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
-    parts = [sample.instruction.text if sample.instruction else None, brief]
-    told = " ".join(p for p in parts if p)
-    return sampling_view(sample.dialogue, told or None)
+    first = sample.instruction.text if sample.instruction else None
+    held = texts_in_force(first, sample.switches or (), sample.dialogue.num_turns)
+    told = [" ".join(p for p in (text, brief) if p) or None for text in held]
+    return view_by_turn(sample.dialogue, told)
 
 
 def _can(turn: _Turn, kind: TargetKind) -> bool:
     """Whether a draw of this kind can be made: the instruction has what it needs, and it has room."""
-    instruction = turn.sample.instruction
+    instruction = turn.instruction
     # A hint or a given beginning only makes the prompt longer.
     if turn.too_long & {"sampled", kind}:
         return False
@@ -162,7 +169,7 @@ def _request(
     messages = prompt_of_turn(turn.view, turn.turn)
     if config.context_turns is not None:
         messages = messages[-(2 * config.context_turns + 1) :]
-    instruction = turn.sample.instruction
+    instruction = turn.instruction
     prefill = ""
     if instruction and kind == "hinted":
         last = messages[-1].content + JOINT + (instruction.hint or "")
@@ -206,7 +213,7 @@ def _judge(
 
 
 def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
-    instruction = turn.sample.instruction
+    instruction = turn.instruction
     verdicts = check_all(instruction.verifiers, text) if instruction else ()
     turn.verdicts = tuple(v.as_dict() for v in verdicts)
     status = overall(verdicts) if instruction else "pass"
@@ -225,7 +232,7 @@ def _compose(turn: _Turn, seed: int) -> None:
     One that satisfies no further verifier adds nothing; where each entry of a
     combination has its own, the reply may need one of each.
     """
-    instruction = turn.sample.instruction
+    instruction = turn.instruction
     if instruction is None or not turn.usable:
         return
     rng = random.Random(f"{seed}/{turn.sample.id}/{turn.turn}/compose")
@@ -264,4 +271,5 @@ def _finished(
             for t in turns
         ),
         provenance=provenance,
+        switches=sample.switches,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from data_synth.plan import sample_id
 from data_synth.run_mark import RunMark, read_mark
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.errors import DataError, StoreError, VerifierError
+from gatt.instruction import VerifierSpec
 from gatt.sample import GattSample
 from gatt.verifiers import check_all
 
@@ -162,13 +163,13 @@ def _sample_problems(sample: GattSample, mark: RunMark, recheck: bool) -> Iterat
     for key, expected in (("seed", mark.settings["seed"]), ("teacher", teacher)):
         if (found := sample.provenance.get(key)) != expected:
             yield f": {key} {found!r} in its provenance, expected {expected!r}"
-    if sample.instruction is None:
-        return
+    yield from _switch_problems(sample, mark.settings.get("switch"))
     versions = mark.settings["verifiers"]
-    kinds = [(spec.kind, versions.get(spec.kind)) for spec in sample.instruction.verifiers]
     for target in sample.targets:
-        if target.reply is None:
+        instruction = sample.instruction_at(target.turn)
+        if target.reply is None or instruction is None:
             continue
+        kinds = [(spec.kind, versions.get(spec.kind)) for spec in instruction.verifiers]
         stored = [dict(verdict) for verdict in target.verdicts]
         where = f", turn {target.turn}"
         if [(v.get("verifier"), v.get("version")) for v in stored] != kinds:
@@ -176,12 +177,36 @@ def _sample_problems(sample: GattSample, mark: RunMark, recheck: bool) -> Iterat
         elif any(v.get("status") != "pass" for v in stored):
             yield f"{where}: a target that a verifier did not pass"
         elif recheck:
-            yield from (f"{where}{problem}" for problem in _again(sample, target.reply, stored))
+            again = _again(instruction.verifiers, target.reply, stored)
+            yield from (f"{where}{problem}" for problem in again)
 
 
-def _again(sample: GattSample, reply: str, stored: list[dict[str, Any]]) -> Iterator[str]:
+def _switch_problems(sample: GattSample, settings: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the changes of the instruction that the run could not have drawn.
+
+    Args:
+        sample: of the run.
+        settings: its `switch`; None for a run without changes.
+    """
+    if sample.switches is None or settings is None:
+        if settings is not None:
+            yield ": no key 'switches', but its run draws changes"
+        elif sample.switches is not None:
+            yield ": key 'switches', but its run draws no changes"
+        return
+    for switch in sample.switches:
+        where = f": switch at turn {switch.turn}"
+        last = settings["max_turn"] or sample.dialogue.num_turns
+        if not settings[switch.kind]:
+            yield f"{where}: {switch.kind!r}, which its run does not draw"
+        if not settings["min_turn"] <= switch.turn <= last:
+            yield f"{where}, expected turns {settings['min_turn']} to {last}"
+
+
+def _again(
+    specs: Sequence[VerifierSpec], reply: str, stored: list[dict[str, Any]]
+) -> Iterator[str]:
     """Yield what the verifiers say now where it differs from what they said."""
-    specs = sample.instruction.verifiers if sample.instruction else ()
     try:
         verdicts = check_all(specs, reply)
     except VerifierError as error:

@@ -53,12 +53,16 @@ def run_workers(
         command: starts a worker.
 
     Raises:
-        ConfigError: less than one worker.
+        ConfigError: less than one worker, or those of a Ray cluster are asked for as well.
         GenerationError: what a worker said, with its shard; or that it was killed.
         StoreError: the folder holds work that is divided in another way.
     """
     if num_workers < 1:
         raise ConfigError(f"--workers is {num_workers}: expected at least 1")
+    if config.ray is not None:
+        raise ConfigError(
+            "--workers with ray: expected one of them: ray.num_workers says how many a cluster has"
+        )
     whole = WHOLE.path(config.output_dir)
     if num_workers == 1 or whole.exists():
         if num_workers > 1 and _Lines(whole).advance() < config.num_samples:

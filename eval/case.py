@@ -9,6 +9,7 @@ from typing import Any, Final
 from eval.samples import Expected
 from gatt.dialogue import Dialogue
 from gatt.instruction import Instruction, Probe, VerifierSpec
+from gatt.schedule import Switch, check_switches, ended, in_force, last_switch
 from gatt.verifiers.judge import JUDGE
 
 BLANK: Final = "…"
@@ -40,7 +41,11 @@ class Event:
 
 @dataclass(frozen=True)
 class Case:
-    """One dialogue under one instruction (None: plain, for false triggers)."""
+    """One dialogue under one instruction (None: plain, for false triggers), which may change.
+
+    Raises:
+        DataError: a change that cannot be, see `check_switches`.
+    """
 
     id: str
     dialogue: Dialogue
@@ -52,6 +57,11 @@ class Case:
     """Whether the dialogue's replies are somebody's; else they fill the places between its turns."""
     twin: str = ""
     """The id where an earlier case has the same dialogue and instruction, but other events or probes."""
+    switches: tuple[Switch, ...] = ()
+    """Changes of the instruction, by turn. The first probe of what comes is the one that is asked."""
+
+    def __post_init__(self) -> None:
+        check_switches(f"case {self.id!r}", self.instruction, self.switches, self.num_turns)
 
     @property
     def split(self) -> str:
@@ -96,39 +106,72 @@ class Case:
 
     def told(self, turn: int) -> Expected:
         """Return whether the instruction itself still holds at a turn."""
-        told = [e.expect for at, e in sorted(self.events.items()) if at <= turn and e.expect]
-        return told[-1] if told else "kept"
+        switch = last_switch(self.switches, turn)
+        since = switch.turn if switch else 1
+        # What the user said of an instruction before it changed does not count for the next one.
+        told = [
+            e.expect for at, e in sorted(self.events.items()) if since <= at <= turn and e.expect
+        ]
+        if told:
+            return told[-1]
+        return "released" if switch and switch.instruction is None else "kept"
+
+    def held_at(self, turn: int) -> Instruction | None:
+        """Return the instruction in force at a turn, None where nothing holds."""
+        held = in_force(self.instruction, self.switches, turn)
+        return held if self.told(turn) == "kept" else None
+
+    def ended_at(self, turn: int) -> Instruction | None:
+        """Return what the last change up to a turn has replaced or taken back."""
+        return ended(self.instruction, self.switches, turn)
+
+    def switch_at(self, turn: int) -> Switch | None:
+        """Return the last change up to a turn."""
+        return last_switch(self.switches, turn)
+
+    def probe_at(self, turn: int) -> Probe | None:
+        """Return the probe of the instruction at a turn."""
+        switch = last_switch(self.switches, turn)
+        if switch is None:
+            return self.probe
+        return next(iter(switch.instruction.probes if switch.instruction else ()), None)
 
     @property
     def release_turn(self) -> int | None:
         """The first turn from which on the instruction does not hold, None if there is none."""
-        return next((t for t in sorted(self.events) if self.told(t) == "released"), None)
+        turns = sorted({*self.events, *(s.turn for s in self.switches)})
+        return next((t for t in turns if self.told(t) == "released"), None)
 
     def instruction_at(self, turn: int) -> Instruction | None:
         """Return the instruction with all that holds at a turn as its verifiers.
 
+        It is the one in force, or where that was taken back the one that was.
         Where the event of the turn releases from the instruction and brings
         verifiers of its own, as in a rule that replaces another, the old ones must
         not pass any more and the new ones must.
         """
         event = self.events.get(turn)
-        if self.instruction is None or event is None or not event.verifiers:
-            return self.instruction
-        held = self.instruction.verifiers
+        instruction = in_force(self.instruction, self.switches, turn) or self.ended_at(turn)
+        if instruction is None or event is None or not event.verifiers:
+            return instruction
+        held = instruction.verifiers
         if not held and all(v.kind != JUDGE for v in event.verifiers):
             # What only the judge can tell stays with the judge: a rule of this turn is not all of it.
-            held = (VerifierSpec(JUDGE, {"rubric": self.instruction.text}),)
+            held = (VerifierSpec(JUDGE, {"rubric": instruction.text}),)
         if self.told(turn) == "released" and held:
             rules = [{"kind": v.kind, **v.params} for v in held]
             held = (VerifierSpec("not", {"of": {"kind": "all", "of": rules}}),)
-        return replace(self.instruction, verifiers=(*held, *event.verifiers))
+        return replace(instruction, verifiers=(*held, *event.verifiers))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the case as JSON takes it: what a fingerprint is made of."""
+        # Runs of before there were changes go on.
+        changes = {"switches": [s.as_dict() for s in self.switches]} if self.switches else {}
         return {
             "id": self.id,
             "dialogue": self.dialogue.as_dict(),
             "instruction": self.instruction.as_dict() if self.instruction else None,
             "probe": self.probe.as_dict() if self.probe else None,
             "events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())},
+            **changes,
         }

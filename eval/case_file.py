@@ -5,8 +5,11 @@
     {"id": "tea-1", "user_turns": ["Hi!", "..."],
      "instruction": {"text": "Always ...", "family": "behaviour", "verifiers": [{"kind": "terms", ...}]},
      "probes": [{"question": "What ...?", "verifiers": [...]}],
-     "events": {"3": {"kind": "topic_jump", "text": "...", "expect": "kept"}}}
+     "events": {"3": {"kind": "topic_jump", "text": "...", "expect": "kept"}},
+     "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
+`switches` change the instruction: `replace` and `add` with what is new, `cancel` without;
+`"place": "system"` makes the text a system message before that turn.
 `messages` in place of `user_turns` brings the replies of a dialogue along. Without
 `instruction` the case is a plain one. An instruction without verifiers is left to
 the judge.
@@ -25,9 +28,10 @@ from eval.events import parse_verifiers
 from eval.samples import CHOICES
 from gatt.dialogue import Dialogue, Message, parse_messages
 from gatt.errors import ConfigError, DataError
-from gatt.instruction import SPLITS, Instruction, Probe
+from gatt.instruction import SPLITS, Instruction, Probe, combine
 from gatt.nearest import did_you_mean
 from gatt.records import parsed_records
+from gatt.schedule import Switch
 from gatt.verifiers.judge import JUDGE
 
 DEFAULT_SPLIT: Final = "heldout_value"
@@ -35,9 +39,19 @@ RESERVED: Final = ("all", "plain", "combined")
 """Families that tables use for totals, for cases without instruction and for several at once."""
 COVERED_BY: Final = ("rules", "judge", "not covered")
 
-_CASE_KEYS = ("id", "messages", "user_turns", "instruction", "probes", "events", "constraints")
+_CASE_KEYS = (
+    "id",
+    "messages",
+    "user_turns",
+    "instruction",
+    "probes",
+    "events",
+    "switches",
+    "constraints",
+)
 _INSTRUCTION_KEYS = ("text", "family", "value", "split", "verifiers")
 _EVENT_KEYS = ("kind", "text", "expect", "verifiers")
+_SWITCH_KEYS = ("turn", "kind", "place", "text", "instruction", "probes")
 _PROBE_KEYS = ("question", "verifiers")
 _CONSTRAINT_KEYS = ("id", "text", "by")
 
@@ -130,7 +144,33 @@ def _case(name: str, raw: Mapping[str, Any]) -> Case:
         raise DataError("'events' with 'expect' or 'verifiers' without 'instruction': expected one")
     if instruction is not None:
         _check_releases(instruction, events)
-    return Case(name, dialogue, instruction, probes[0] if probes else None, events, has_replies)
+    case = Case(name, dialogue, instruction, probes[0] if probes else None, events, has_replies)
+    return replace(case, switches=_switches(name, raw.get("switches", []), instruction))
+
+
+def _switches(name: str, raw: object, first: Instruction | None) -> tuple[Switch, ...]:
+    if not isinstance(raw, list):
+        raise DataError(f"'switches' is {type(raw).__name__}: expected a list")
+    if raw and first is None:
+        raise DataError("'switches' without 'instruction': expected what they change")
+    found: list[Switch] = []
+    held = first
+    for number, item in enumerate(raw, start=1):
+        where = f"switch {number}"
+        given = _object(where, item, _SWITCH_KEYS)
+        kind, text, turn = (given.get(key) for key in ("kind", "text", "turn"))
+        new = None
+        if given.get("instruction") is not None:
+            if kind == "cancel":
+                raise DataError(f"{where}: 'cancel' with 'instruction': expected none")
+            probes = _probes(given.get("probes", []))
+            new = _instruction(f"{name}@{turn}", given["instruction"], probes[:1])
+            if kind == "add" and held is not None:
+                both = combine(held, new)
+                new = replace(both, probes=new.probes or both.probes)
+        found.append(Switch(turn, kind, given.get("place", "user"), text, new))  # type: ignore[arg-type]
+        held = new
+    return tuple(found)
 
 
 def _check_releases(instruction: Instruction, events: Mapping[int, Event]) -> None:

@@ -46,7 +46,10 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
         rng = random.Random(f"{config.seed}/{split}")
         for index, entries in enumerate(_draws(config, catalog, pool, rng)):
             instruction = compose(entries, rng, config.instructions.terse_probability)
-            probe = rng.choice(instruction.probes) if instruction.probes else None
+            probes = instruction.probes
+            probe = rng.choice(probes) if probes else None
+            if probe and config.probe_choice == "first":
+                probe = probes[0]
             turn = [*dialogues[index % len(dialogues) :], *dialogues[: index % len(dialogues)]]
             dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
             if dialogue is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from eval.judge.config import JudgeConfig
 from eval.samples import History
 from eval.suite import suite_values
+from gatt.cluster.config import RayConfig
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
@@ -17,6 +18,7 @@ from gatt.instruction import Split
 from gatt.instruction_config import InstructionChoice
 from gatt.partition import Part
 from gatt.source_config import SourceConfig
+from gatt.switch_config import SwitchConfig
 from gatt.views import Placement
 
 BASE = "base"
@@ -76,10 +78,15 @@ class EvalConfig:
     """What the user does then, see `eval/events.yaml`; empty takes all kinds there are."""
     event_file: Path | None = None
     """A file of kinds of events in place of `eval/events.yaml`."""
+    switch: SwitchConfig | None = None
+    """Changes of the instruction in mid-dialogue; null for none."""
     turns: tuple[int, ...] = (1, 2, 4, 8, 20)
     """Turns at which replies are judged."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
     """Turns at which one probe of the instruction is asked off the record; empty for none."""
+    probe_choice: Literal["any", "first"] = "any"
+    """Which probe of the instruction: any, drawn for each case, or the first, which asks for it outright
+    ("What is your favorite hobby?", "Who are you?") where others want knowledge as well."""
     histories: tuple[History, ...] = ("reference",)
     """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
     replies, from turn 1 on."""
@@ -91,6 +98,9 @@ class EvalConfig:
     """A model that judges replies too; what no rule covers is open without one."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
+    ray: RayConfig | None = None
+    """null: this machine alone; else workers of a Ray cluster roll out, each one arm and `batch_cases`
+    cases at a time, and this process writes what they made."""
 
     @classmethod
     def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -153,7 +163,13 @@ class EvalConfig:
                 raise ConfigError(
                     "cases with num_turns or event_turns: expected neither, the file says what happens"
                 )
+            if self.switch:
+                raise ConfigError("cases with switch: expected the changes in the file of cases")
             return
+        if self.switch and self.event_turns:
+            raise ConfigError(
+                "switch with event_turns: expected one of them, an event may ask to drop what has changed"
+            )
         longest = max((*self.turns, *self.probe_turns, *self.event_turns))
         key = "source.min_turns" if self.num_turns is None else "num_turns"
         given = self.source.min_turns if self.num_turns is None else self.num_turns
@@ -161,3 +177,8 @@ class EvalConfig:
             raise ConfigError(f"{key} is {given}: expected at least 1")
         if longest > given:
             raise ConfigError(f"turn {longest} is asked for, but {key} is {given}: raise it")
+        if self.switch and (last := self.switch.max_turn or self.switch.min_turn) > given:
+            raise ConfigError(
+                f"switch at turn {last} is past the last turn, {key} is {given}: lower it, or take "
+                "longer dialogues"
+            )

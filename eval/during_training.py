@@ -16,6 +16,7 @@ from eval.inputs import load_inputs
 from eval.judging import judge
 from eval.metrics.adherence import adherence
 from eval.rollout import judged_turns, roll_out
+from eval.switches import told_where_shown
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import load_config
@@ -61,7 +62,9 @@ class AdherenceEvaluator:
         history = config.histories[0]
         samples = [
             judge(reply, adapter, history, ())
-            for replies in roll_out(engine, cases, adapter, history, config)
+            for replies in roll_out(
+                engine, told_where_shown(cases, tokenizer), adapter, history, config
+            )
             for reply in replies
             if reply.turn in config.turns
         ]

@@ -101,7 +101,7 @@ def _schedule(
     fitting = [k for k in kinds if _fits(k, instruction)]
     steady = [k for k in fitting if k.expect == "kept"]
     last = [k for k in fitting if k.expect == "released"]
-    last = [last[shift % len(last)]] if last and not _is_ordinary(instruction) else []
+    last = [last[shift % len(last)]] if last and not is_ordinary(instruction) else []
     if not steady:
         return last
     return [steady[(shift + n) % len(steady)] for n in range(num - len(last))] + last
@@ -122,7 +122,8 @@ def _draw(kind: EventKind, instruction: Instruction, rng: random.Random) -> Even
     return Event(kind.name, text.text, kind.expect, text.verifiers)
 
 
-def _is_ordinary(instruction: Instruction) -> bool:
+def is_ordinary(instruction: Instruction) -> bool:
+    """Whether some ordinary reply follows the instruction unasked."""
     return any(overall(check_all(instruction.verifiers, text)) == "pass" for text in ORDINARY)
 
 

@@ -12,6 +12,7 @@ from eval.cases import add_events, make_cases
 from eval.config import EvalConfig
 from eval.long_dialogues import join_dialogues, parts_of
 from eval.rollout import last_turn
+from eval.switches import add_switches
 from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
@@ -59,6 +60,7 @@ def load_inputs(
     if joined:
         dialogues = [long.dialogue for long in joined.values()]
     cases = add_events(config, make_cases(config, catalog, dialogues), joined)
+    cases = add_switches(config, catalog, cases)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = tuple(part for d in used.values() for part in parts_of(d, joined))
     return Inputs(tuple(cases), tuple(dialogues), parts, report.as_dict())

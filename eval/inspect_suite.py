@@ -212,8 +212,8 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
     samples = []
     for kind, turn in sorted(asked, key=lambda a: (a[1], a[0] == "probe")):
         nothing = {"user": case.user_turn(turn), "text": "", "finish": "context_limit"}
-        if kind == "probe" and case.probe is not None:
-            nothing["user"] = case.probe.question
+        if kind == "probe" and (probe := case.probe_at(turn)) is not None:
+            nothing["user"] = probe.question
         reply = found.get((kind, turn), {**nothing, "num_tokens": 0})
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, reply["user"], generation)  # type: ignore[arg-type]

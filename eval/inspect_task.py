@@ -184,8 +184,9 @@ def own_history(settings: dict[str, Any]) -> Solver:
             return reply
 
         for turn in range(1, last_turn(case, run.config) + 1):
-            if case.probe is not None and has_probe(case, turn, run.config):
-                question = case.probe.question
+            probe = case.probe_at(turn)
+            if probe is not None and has_probe(case, turn, run.config):
+                question = probe.question
                 async with span(f"probe at turn {turn}"):
                     output = await get_model().generate(_chat(run, case, history, question))
                 hear(turn, "probe", question, output)

@@ -37,7 +37,10 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     status, verdicts = _verdicts(reply, pool)
     is_turn, expected = reply.kind == "turn", case.expected(reply.turn)
     event = case.events.get(reply.turn) if is_turn else None
-    instruction = case.instruction_at(reply.turn) if is_turn else case.instruction
+    switch = case.switch_at(reply.turn)
+    is_switch = is_turn and switch is not None and switch.turn == reply.turn
+    instruction = case.instruction_at(reply.turn) if is_turn else case.held_at(reply.turn)
+    first = case.instruction.id if case.instruction else ""
     return Sample(
         arm=arm,
         history=history,
@@ -45,8 +48,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         turn=reply.turn,
         kind=reply.kind,
         instruction=instruction,
-        family=case.family,
-        split=case.split,  # type: ignore[arg-type]
+        family=instruction.family if instruction else "plain",
+        split=instruction.split if instruction else "none",
         user=reply.user,
         reply=text,
         reference=case.reference(reply.turn),
@@ -54,10 +57,24 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         status=status,
         verdicts=verdicts,
         loose=_loose(instruction, text, status) if is_turn and expected == "kept" else None,
-        event=event.kind if event else None,
+        event=switch.kind if switch and is_switch else event.kind if event else None,
         expected=expected,
         twin=case.twin,
+        given=first if instruction and instruction.id != first else "",
+        since_switch=reply.turn - switch.turn if switch else None,
+        leak=_leak(reply) if is_turn else None,
+        announcement=switch.text if switch and is_switch else None,
     )
+
+
+def _leak(reply: Reply) -> Status | None:
+    """Return whether a reply follows what was replaced or taken back; None where nothing was."""
+    old = reply.case.ended_at(reply.turn)
+    if old is None:
+        return None
+    if not reply.generation.text and reply.generation.finish in _NO_REPLY:
+        return "undecided"
+    return overall(check_all(old.verifiers, reply.generation.text))
 
 
 def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Status | None:
@@ -72,8 +89,8 @@ def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdic
     why = _NO_REPLY.get(reply.generation.finish)
     if why and not text:
         return "undecided", (Verdict("undecided", why, RUNNER, 1),)
-    if reply.kind == "probe" and case.probe is not None:
-        return _checked(case.probe.verifiers, text)
+    if reply.kind == "probe" and (probe := case.probe_at(reply.turn)) is not None:
+        return _checked(probe.verifiers, text)
     status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
     expected = case.expected(reply.turn)
     # Junk follows no instruction, and is no way of leaving one alone either.

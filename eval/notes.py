@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -48,6 +49,17 @@ def notes(
             f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
             f"{min(releases)} or later: from there on such a case counts for events alone, and the other "
             "curves rest on fewer cases."
+        )
+    changed = [case for case in cases if case.switches]
+    if changed:
+        kinds = Counter(s.kind for case in changed for s in case.switches)
+        turns = [s.turn for case in changed for s in case.switches]
+        at = f"turn {min(turns)}" if len(set(turns)) == 1 else f"turns {min(turns)} to {max(turns)}"
+        counted = ", ".join(f"{num} {kind}" for kind, num in sorted(kinds.items()))
+        found.append(
+            f"In {len(changed)} of {len(cases)} cases the instruction changes at {at} ({counted}): "
+            "adherence is to the one in force. Leakage counts replies that satisfy the rules of the one "
+            "that was replaced or cancelled, by chance or not: read it against the dialogue's own replies."
         )
     unasked = [case for case in cases if not judged_turns(case, config)]
     if unasked:

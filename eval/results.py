@@ -22,6 +22,7 @@ from eval.metrics.events import events
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
 from eval.notes import notes, notes_of_repetition
+from eval.report.attention import read_attention
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
 from eval.rollout_rows import row_keys, total_tokens
@@ -113,7 +114,7 @@ def close(
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool))],
+        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "summaries": [s.as_dict() for s in summaries(samples, points)],
         "events": [e.as_dict() for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, seed=config.seed)],
@@ -131,7 +132,8 @@ def close(
         results["false_triggers"] = triggers.as_dict()
     atomic_write_json(config.output_dir / RESULTS_FILE, results)
     report = config.output_dir / REPORT_FILE
-    render_report(results, samples, report)
+    attention = read_attention(config.output_dir)
+    render_report(results | ({"attention": attention} if attention else {}), samples, report)
     return EvalResult(results, report, num_new)
 
 

@@ -18,7 +18,7 @@ from eval.config import REMINDER, EvalConfig
 from eval.samples import History
 from gatt.dialogue import Dialogue, Message
 from gatt.generation.base import Engine, Generation, GenerationRequest
-from gatt.views import prompt_of_turn, sampling_view, training_view
+from gatt.views import announced, prompt_of_turn, training_view, view_by_turn
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
 def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
     """Whether a probe is asked at a turn: none once the instruction does not hold any more."""
     return (
-        case.probe is not None
+        case.probe_at(turn) is not None
         and turn in config.probe_turns
         and turn <= case.num_turns
         and case.told(turn) == "kept"
@@ -91,15 +91,16 @@ def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
-    """Return the dialogue as the arm reads it: instruction once, or on every turn at which it holds."""
-    text = case.instruction.text if case.instruction else None
+    """Return the dialogue as the arm reads it: instruction once, or on every turn at which it holds.
+
+    A change is announced at its turn to either.
+    """
+    switches = tuple(s for s in case.switches if s.turn <= dialogue.num_turns)
     if arm == REMINDER:
-        reminded = sampling_view(dialogue, text)
-        if case.release_turn is None:
-            return reminded
-        first = 2 * case.release_turn - 2
-        return Dialogue(dialogue.id, (*reminded.messages[:first], *dialogue.messages[first:]))
-    return training_view(dialogue, text, config.placement)
+        held = (case.held_at(turn) for turn in range(1, dialogue.num_turns + 1))
+        return announced(view_by_turn(dialogue, [i.text if i else None for i in held]), switches)
+    text = case.instruction.text if case.instruction else None
+    return training_view(dialogue, text, config.placement, switches)
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,8 @@ def _ask(
     config: EvalConfig,
 ) -> _Asked:
     user = dialogue.user_turns[turn - 1]
-    if kind == "probe" and case.probe is not None:
-        user = case.probe.question
+    if kind == "probe" and (probe := case.probe_at(turn)) is not None:
+        user = probe.question
         first = int(dialogue.has_system) + 2 * turn - 2
         dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
     messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
@@ -204,6 +205,6 @@ def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
     nothing = Generation("", "context_limit", 0)
     user = case.user_turn(turn)
     replies = [Reply(case, turn, "turn", user, nothing)]
-    if case.probe is not None and has_probe(case, turn, config):
-        replies.append(Reply(case, turn, "probe", case.probe.question, nothing))
+    if has_probe(case, turn, config) and (probe := case.probe_at(turn)) is not None:
+        replies.append(Reply(case, turn, "probe", probe.question, nothing))
     return replies

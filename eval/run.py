@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from contextlib import closing
 from typing import Any, Final
 
 from eval.calls import add_call
@@ -12,21 +11,12 @@ from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
 from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
-from eval.rollout import roll_out
-from eval.rollout_rows import (
-    refuse_other_weights,
-    row_keys,
-    rows_of_step,
-    said_so_far,
-    token_counts,
-    tokens_since,
-    turns_of_row,
-)
+from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.triggers import Triggers, find_triggers, own_replies
+from eval.work import Piece, rows_made_here, rows_made_on_cluster, used_adapters
 from gatt.catalog import Catalog
-from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import config_dict, fingerprint, save_config
-from gatt.generation.base import Engine, forget
+from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.records import RecordStore
@@ -34,11 +24,11 @@ from gatt.verifiers import verifier_versions
 
 NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
-    "adapters", "histories",
+    "adapters", "histories", "ray",
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds",
+    "event_turns", "event_kinds", "switch",
 )  # fmt: skip
 """What makes cases of a source; a case file has them."""
 
@@ -54,7 +44,8 @@ def evaluate(
         config: the whole of it.
         engine: makes the engine when it is needed; default: the configured model
             with the configured adapters. Another one is not looked into: that its
-            model stays the same is up to the caller.
+            model stays the same is up to the caller. With `config.ray` it is pickled
+            and called in every worker.
         judge_engine: the same for the judge.
 
     Raises:
@@ -102,7 +93,7 @@ def evaluate(
 
     def get_engine() -> Engine:
         if not made:
-            made.append(engine() if engine else make_engine(config.engine, _adapters(config)))
+            made.append(engine() if engine else make_engine(config.engine, used_adapters(config)))
         return made[0]
 
     catalog = config.instructions.load()
@@ -111,7 +102,9 @@ def evaluate(
     cases = inputs.cases
     served = config.engine.server is not None
     unknown = (
-        tuple(_adapters(config)) if served else refuse_overlap(_adapters(config), inputs.parts)
+        tuple(used_adapters(config))
+        if served
+        else refuse_overlap(used_adapters(config), inputs.parts)
     )
     triggers = _triggers(config, catalog, inputs)
     settings = fingerprinted(config) | {"model_weights": model_weights}
@@ -122,7 +115,7 @@ def evaluate(
     settings["cases"] = fingerprint({"cases": [c.as_dict() for c in cases]})
     weights = {
         n: config.engine.adapter_digest(at) or f"served as {at}"
-        for n, at in _adapters(config).items()
+        for n, at in used_adapters(config).items()
     }
     work = [
         (arm, history, cases[start : start + config.batch_cases])
@@ -147,28 +140,29 @@ def evaluate(
             for key in row_keys(arm, history, case, config)
         }
         total, num_done = sum(row_turns.values()), sum(row_turns.get(key, 0) for key in done)
-        waiting = [
-            (arm, history, missing)
+        pieces = [
+            Piece(
+                arm,
+                history,
+                missing,
+                {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in missing},
+            )
             for arm, history, batch in work
-            if (missing := [c for c in batch if set(row_keys(arm, history, c, config)) - done])
+            if (missing := tuple(c for c in batch if set(row_keys(arm, history, c, config)) - done))
         ]
-        if waiting:
-            add_call(config, list(dict.fromkeys(arm for arm, _, _ in waiting)))
-        with progress_bar("eval", total, unit="turns", done=num_done) as bar:
-            usable: EvalConfig | None = None
-            for arm, history, missing in waiting:
-                usable = usable or _with_usable_placement(config, get_engine())
-                forget(get_engine())
-                known = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in missing}
-                before = token_counts(get_engine())
-                for replies in roll_out(get_engine(), missing, arm, history, usable, known):
-                    tokens = token_counts(get_engine())
-                    spent = tokens_since(tokens, before)
-                    for row in rows_of_step(replies, arm, history, pool, usable, spent):
-                        store.append(row | ({"weights": weights[arm]} if arm in weights else {}))
-                        num_new += len(row["samples"])
-                        bar.advance(row_turns[row["key"]])
-                    before = tokens
+        if pieces:
+            add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
+        rows = (
+            rows_made_on_cluster(pieces, engine, config, pool, config.ray)
+            if config.ray
+            else rows_made_here(pieces, get_engine, config, pool)
+        )
+        with progress_bar("eval", total, unit="turns", done=num_done) as bar, closing(rows):
+            for row in rows:
+                arm = row["key"].partition("/")[0]
+                store.append(row | ({"weights": weights[arm]} if arm in weights else {}))
+                num_new += len(row["samples"])
+                bar.advance(row_turns[row["key"]])
     # The judge may need the memory.
     made.clear()
     return close(config, inputs, triggers, num_new, unknown, judge_engine)
@@ -182,16 +176,6 @@ def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers 
     return find_triggers(config.instructions.select(catalog, ()), replies)
 
 
-def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
-    """Return the configuration, with `first_user` where the template has no system role."""
-    tokenizer = getattr(engine, "tokenizer", None)
-    if config.placement != "system" or tokenizer is None:
-        return config
-    return replace(
-        config, placement=usable_placement(config.placement, inspect_template(tokenizer))
-    )
-
-
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     """Return what decides the replies: not where they go, who judges them, nor the size of batches.
 
@@ -201,9 +185,8 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
+    if config.switch is None:
+        # Runs of before there were changes go on.
+        settings.pop("switch", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}
-
-
-def _adapters(config: EvalConfig) -> dict[str, Path]:
-    return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}

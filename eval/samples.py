@@ -72,6 +72,14 @@ class Sample:
     """The case's own name where another one has the same dialogue and instruction."""
     judge: Verdict | None = None
     """What the judge model says; `undecided` where it gave no verdict, None where it was not asked."""
+    given: str = ""
+    """Id of the case's first instruction, where the one that counts here is another."""
+    since_switch: int | None = None
+    """Turns since the instruction last changed, 0 at that turn; None before, or where it never does."""
+    leak: Status | None = None
+    """Whether the reply follows what was replaced or taken back; None where nothing was."""
+    announcement: str | None = None
+    """The words that change the instruction at this turn."""
 
     def __post_init__(self) -> None:
         for key in TEXTS:
@@ -87,7 +95,14 @@ class Sample:
             raise DataError(
                 f"'loose' is {self.loose!r}: expected null or one of {', '.join(CHOICES['status'])}"
             )
-        for key in ("reply", "reference", "event"):
+        if self.leak is not None and self.leak not in CHOICES["status"]:
+            raise DataError(
+                f"'leak' is {self.leak!r}: expected null or one of {', '.join(CHOICES['status'])}"
+            )
+        since = self.since_switch
+        if since is not None and (not isinstance(since, int) or not 0 <= since < self.turn):
+            raise DataError(f"'since_switch' is {since!r}: expected null or turns since one before")
+        for key in ("reply", "reference", "event", "announcement"):
             value, expected = getattr(self, key), "a string" + " or null" * (key != "reply")
             if not isinstance(value, str) and (key == "reply" or value is not None):
                 raise DataError(f"{key!r} is {type(value).__name__}: expected {expected}")
@@ -102,8 +117,9 @@ class Sample:
 
     @property
     def case(self) -> tuple[str, str, str]:
-        """Dialogue, instruction and twin: what one arm runs through turn by turn."""
-        return self.dialogue, self.instruction.id if self.instruction else "", self.twin
+        """Dialogue, first instruction and twin: what one arm runs through turn by turn."""
+        first = self.given or (self.instruction.id if self.instruction else "")
+        return self.dialogue, first, self.twin
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from eval.case import Case
 from eval.judging import verdicts_of_turn
 from eval.metrics.curves import METRICS, OWN_REPLIES, VACUOUS, CurvePoint, curves
 from eval.samples import Sample
 from gatt.instruction import Entry
+from gatt.verifiers import check_all, overall
 
 
-def vacuous_curves(samples: Iterable[Sample], pool: Sequence[Entry]) -> list[CurvePoint]:
+def vacuous_curves(
+    samples: Iterable[Sample], pool: Sequence[Entry], cases: Iterable[Case] = ()
+) -> list[CurvePoint]:
     """Return the rates of the own replies in place of the arms', as `curves` does.
 
     They are the same whatever the arm and the history; there is one record for
@@ -26,7 +30,13 @@ def vacuous_curves(samples: Iterable[Sample], pool: Sequence[Entry]) -> list[Cur
     Args:
         samples: of all arms; those of one case and turn count once.
         pool: the entries that count for false triggers.
+        cases: those that say what a change of the instruction has ended, for leakage.
     """
+    changed = {
+        (case.dialogue.id, case.instruction.id, case.twin): case
+        for case in cases
+        if case.instruction and case.switches
+    }
     own: dict[tuple[str | int, ...], Sample] = {}
     for sample in samples:
         if sample.kind == "turn" and sample.reference is not None:
@@ -35,6 +45,8 @@ def vacuous_curves(samples: Iterable[Sample], pool: Sequence[Entry]) -> list[Cur
     for sample in own.values():
         reply = sample.reference or ""
         status, verdicts = verdicts_of_turn(reply, sample.instruction, pool)
+        case = changed.get(sample.case)
+        old = case.ended_at(sample.turn) if case else None
         judged.append(
             replace(
                 sample,
@@ -46,6 +58,7 @@ def vacuous_curves(samples: Iterable[Sample], pool: Sequence[Entry]) -> list[Cur
                 loose=None,
                 completion=None,
                 judge=None,
+                leak=overall(check_all(old.verifiers, reply)) if old else None,
             )
         )
     return curves(judged, {name: METRICS[metric] for metric, name in VACUOUS.items()})

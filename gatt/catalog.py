@@ -17,6 +17,7 @@ A file holds one family::
         split: train              # train | heldout_value | heldout_family
         utterances: []            # for the compose teacher
         prefills: []              # beginnings of a reply, for a teacher that misses the role
+        cancel: ["..."]           # optional: ways to take it back in mid-dialogue
         good: ["..."]             # replies that must pass, at least one
         bad: ["..."]              # replies that must fail, at least one
 
@@ -41,7 +42,7 @@ from gatt.verifiers import build
 
 ENTRY_KEYS = (
     "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
-    "utterances", "prefills", "good", "bad",
+    "utterances", "prefills", "good", "bad", "cancel",
 )  # fmt: skip
 FILE_KEYS = ("family", "about", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
@@ -78,8 +79,11 @@ class Catalog:
         families: Sequence[str] = (),
         splits: Sequence[str] = (),
         values: Sequence[str] = (),
+        exclude: Sequence[str] = (),
     ) -> tuple[Entry, ...]:
-        """Return the entries of the given families, splits and values (empty: all).
+        """Return the entries of the given families, splits and values (empty: all), but those excluded.
+
+        Values, and what is excluded, are told by value or id.
 
         Raises:
             CatalogError: an unknown family, split or value, or nothing left.
@@ -93,7 +97,7 @@ class Catalog:
         for split in splits:
             if split not in SPLITS:
                 raise CatalogError(f"unknown split {split!r} (known: {', '.join(SPLITS)})")
-        for value in values:
+        for value in (*values, *exclude):
             if value not in {e.value for e in self.entries} | {e.id for e in self.entries}:
                 values_known = [e.value for e in self.entries]
                 hint = did_you_mean(value, values_known, ": see `gatt catalog list`")
@@ -104,11 +108,13 @@ class Catalog:
             if (not families or e.family in families)
             and (not splits or e.split in splits)
             and (not values or e.value in values or e.id in values)
+            and not (e.value in exclude or e.id in exclude)
         )
         if not chosen:
             raise CatalogError(
                 f"no catalogue entry with families {list(families) or 'any'}, splits "
-                f"{list(splits) or 'any'} and values {list(values) or 'any'}: allow more of them"
+                f"{list(splits) or 'any'} and values {list(values) or 'any'}"
+                f"{f', without {list(exclude)}' if exclude else ''}: allow more of them"
             )
         return chosen
 
@@ -235,6 +241,7 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
             prefills=_texts(filled, "prefills", where),
             good=_texts(filled, "good", where),
             bad=_texts(filled, "bad", where),
+            cancel=_texts(filled, "cancel", where),
         )
     except (KeyError, TypeError) as error:
         raise CatalogError(f"{where}: probe or verifier lacks {error}") from None

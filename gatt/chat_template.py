@@ -40,6 +40,8 @@ class TemplateFacts:
     """The ids of every prompt begin those of the next, so turns can share a trunk."""
     note: str
     """Why not, in one line; empty if all is well."""
+    has_later_system: bool = False
+    """It shows a later system message, which may change the instruction, once and in its place."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,20 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
     except DataError:
         is_prefix_preserving = False
         note = (note + "; " if note else "") + "rewrites earlier turns when a new one comes"
-    return TemplateFacts(has_system, is_prefix_preserving, note)
+    later = has_system and _shows_later_system(tokenizer, body)
+    return TemplateFacts(has_system, is_prefix_preserving, note, later)
+
+
+def _shows_later_system(tokenizer: Tokenizer, body: Sequence[Message]) -> bool:
+    """Whether a system message in front of the last user message stands there, once."""
+    mark = "plugh instruction"
+    messages = (Message("system", "first"), *body[:-1], Message("system", mark), body[-1])
+    try:
+        text = render(tokenizer, messages, add_generation_prompt=True)
+    except TemplateError:
+        return False
+    before, after = (text.find(m.content) for m in body[-2:])
+    return text.count(mark) == 1 and before < text.find(mark) < after
 
 
 def usable_placement(

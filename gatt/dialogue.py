@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from gatt.errors import DataError
 from gatt.records import parsed_records
@@ -69,6 +70,9 @@ class Dialogue:
             stands anywhere but first, or there is no user message.
     """
 
+    takes_later_system: ClassVar[bool] = False
+    """Whether a system message may stand in front of a later user message."""
+
     id: str
     messages: tuple[Message, ...]
 
@@ -76,6 +80,12 @@ class Dialogue:
         if not isinstance(self.id, str) or not self.id.strip():
             raise DataError(f"dialogue id is {self.id!r}: expected a non-empty string")
         body = self.messages[1:] if self.has_system else self.messages
+        if self.takes_later_system:
+            body = tuple(
+                m
+                for m, after in zip_longest(body, body[1:])
+                if m.role != "system" or after is None or after.role != "user"
+            )
         for index, message in enumerate(body):
             expected = "user" if index % 2 == 0 else "assistant"
             if message.role != expected:
@@ -118,12 +128,23 @@ class Dialogue:
             raise DataError(
                 f"dialogue {self.id!r}: asked for {num_turns} turns, it has {self.num_turns}"
             )
-        end = int(self.has_system) + 2 * num_turns
-        return Dialogue(self.id, self.messages[:end])
+        users = [index for index, m in enumerate(self.messages) if m.role == "user"]
+        return type(self)(self.id, self.messages[: users[num_turns - 1] + 2])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the dialogue as one JSONL object."""
         return {"id": self.id, "messages": [m.as_dict() for m in self.messages]}
+
+
+@dataclass(frozen=True, slots=True)
+class View(Dialogue):
+    """What a model reads where a later system message changes the instruction.
+
+    As a dialogue, but that a system message may stand in front of any user
+    message. Dialogues of sources are none.
+    """
+
+    takes_later_system: ClassVar[bool] = True
 
 
 def parse_messages(raw: object) -> tuple[Message, ...]:

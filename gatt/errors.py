@@ -47,6 +47,10 @@ class GenerationError(GattError):
     """A teacher, server or engine that gave no usable reply."""
 
 
+class HubError(GattError):
+    """The hub of models and data sets cannot be reached, or refuses."""
+
+
 class TrainingError(GattError):
     """A training run that cannot start or has gone wrong (no target, NaN loss)."""
 

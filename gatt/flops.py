@@ -1,4 +1,4 @@
-"""The arithmetic of a LoRA training step: what a layout must compute, and the bound on its gain.
+"""The arithmetic of LoRA training and of sampling: what must be computed, and the bound on a layout's gain.
 
 Counted are the matrix products of forward and backward pass, a multiply-add as
 two operations: linear layers (their weights are frozen, so the backward pass
@@ -64,6 +64,14 @@ class Work:
             self.num_tokens * (4 * shape.linear + 6 * shape.adapter)
             + self.num_pairs * 12 * shape.attention
             + self.num_scored * 4 * shape.head
+        )
+
+    def forward_flops(self, shape: ModelShape) -> int:
+        """Return the operations of the forward pass alone, as in sampling; the adapter is not merged."""
+        return (
+            self.num_tokens * 2 * (shape.linear + shape.adapter)
+            + self.num_pairs * 4 * shape.attention
+            + self.num_scored * 2 * shape.head
         )
 
 

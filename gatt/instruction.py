@@ -103,6 +103,8 @@ class Entry:
     """Beginnings of a reply that a teacher may be given, so that it falls into the role."""
     good: tuple[str, ...] = ()
     bad: tuple[str, ...] = ()
+    cancel: tuple[str, ...] = ()
+    """Ways to take it back in the middle of a dialogue; general words serve where there is none."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,25 @@ def compose(
     )
 
 
-def _prefills(entries: Sequence[Entry]) -> tuple[str, ...]:
+def combine(first: Instruction, second: Instruction) -> Instruction:
+    """Return two instructions as one, in the words of each; beginnings are chosen as in `compose`."""
+    parts = (first, second)
+    return Instruction(
+        id="+".join(p.id for p in parts),
+        text=" ".join(p.text for p in parts),
+        wording=second.wording,
+        entries=tuple(e for p in parts for e in p.entries),
+        families=tuple(dict.fromkeys(f for p in parts for f in p.families)),
+        split=max((p.split for p in parts), key=SPLITS.index),
+        verifiers=tuple(v for p in parts for v in p.verifiers),
+        probes=tuple(probe for p in parts for probe in p.probes),
+        hint=" ".join(p.hint for p in parts if p.hint) or None,
+        utterances=tuple(dict.fromkeys(u for p in parts for u in p.utterances)),
+        prefills=_prefills(parts),
+    )
+
+
+def _prefills(entries: Sequence[Entry | Instruction]) -> tuple[str, ...]:
     roles = [e for e in entries if any(v.kind == ROLE_VERIFIER for v in e.verifiers)]
     return next((e.prefills for e in (*roles, *entries) if e.prefills), ())
 

@@ -26,6 +26,8 @@ class InstructionChoice:
     """Families to draw from; empty takes all."""
     values: tuple[str, ...] = ()
     """Only entries of these values or ids; empty takes all."""
+    exclude: tuple[str, ...] = ()
+    """Entries never drawn, by value or id: languages, say, that the model does not speak."""
     num_entries: tuple[float, ...] = (0.7, 0.2, 0.1)
     """Chances of one, two and three entries in an instruction."""
     terse_probability: float = 0.5
@@ -59,7 +61,7 @@ class InstructionChoice:
         Raises:
             CatalogError: unknown family, split or value, or none left.
         """
-        return catalog.select(self.families, splits, self.values)
+        return catalog.select(self.families, splits, self.values, self.exclude)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from gatt.dialogue import Dialogue, parse_dialogue
 from gatt.errors import CatalogError, DataError
 from gatt.instruction import Instruction
 from gatt.records import parsed_records
+from gatt.schedule import Switch, check_switches, in_force
 
 TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
 TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
@@ -86,7 +87,7 @@ class GattSample:
 
     Raises:
         DataError: the targets are not those of turns 1 to n in order, the id is no
-            text, or the provenance no mapping.
+            text, the provenance no mapping, or a change of the instruction cannot be.
     """
 
     id: str
@@ -94,6 +95,8 @@ class GattSample:
     instruction: Instruction | None
     targets: tuple[TurnTarget, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    switches: tuple[Switch, ...] | None = None
+    """Changes of the instruction, by turn; None where the run makes none: its lines have no such key."""
 
     def __post_init__(self) -> None:
         parts: tuple[tuple[str, object, type, str], ...] = (
@@ -110,6 +113,9 @@ class GattSample:
                 f"sample {self.id!r}: targets of turns {found}, "
                 f"expected 1 to {self.dialogue.num_turns}"
             )
+        check_switches(
+            f"sample {self.id!r}", self.instruction, self.switches or (), self.dialogue.num_turns
+        )
 
     @property
     def family(self) -> str:
@@ -121,12 +127,21 @@ class GattSample:
         """Number of turns that have a target."""
         return sum(t.reply is not None for t in self.targets)
 
+    def instruction_at(self, turn: int) -> Instruction | None:
+        """Return the instruction in force at a turn, counted from 1."""
+        return in_force(self.instruction, self.switches or (), turn)
+
     def first_turns(self, num_turns: int) -> GattSample:
         """Return the sample cut after its first `num_turns` turns; a shorter one as it is."""
         if num_turns >= self.dialogue.num_turns:
             return self
-        dialogue = self.dialogue.first_turns(num_turns)
-        return replace(self, dialogue=dialogue, targets=self.targets[:num_turns])
+        switches = self.switches and tuple(s for s in self.switches if s.turn <= num_turns)
+        return replace(
+            self,
+            dialogue=self.dialogue.first_turns(num_turns),
+            targets=self.targets[:num_turns],
+            switches=switches,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSON line."""
@@ -134,6 +149,7 @@ class GattSample:
             "id": self.id,
             "dialogue": self.dialogue.as_dict(),
             "instruction": self.instruction.as_dict() if self.instruction else None,
+            **({} if self.switches is None else {"switches": [s.as_dict() for s in self.switches]}),
             "turns": [t.as_dict() for t in self.targets],
             "provenance": dict(self.provenance),
         }
@@ -164,11 +180,21 @@ class GattSample:
                     for t in raw["turns"]
                 ),
                 provenance=raw.get("provenance") or {},
+                switches=_switches(raw.get("switches")),
             )
         except KeyError as error:
             raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
         except (TypeError, CatalogError) as error:
             raise DataError(f"not a sample of `gatt synth`: {error}") from None
+
+
+def _switches(raw: object) -> tuple[Switch, ...] | None:
+    """Return the changes of a line; those of a run without changes have no such key."""
+    if raw is None:
+        return None
+    if not isinstance(raw, list):
+        raise DataError(f"switches is {type(raw).__name__}: expected a list")
+    return tuple(Switch.from_dict(switch) for switch in raw)
 
 
 def _reasons(raw: object, turn: object) -> tuple[str, ...]:

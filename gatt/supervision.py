@@ -7,7 +7,7 @@ under the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -22,6 +22,7 @@ from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample
+from gatt.schedule import on_turns
 from gatt.views import TrainingPlacement, prompt_of_turn, training_view
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
@@ -77,8 +78,8 @@ def build_combs(
         supervise: which tokens carry loss.
         max_length: most tokens that one prompt and its target may take. A longer
             prompt loses whole oldest exchanges after the first, as few as will
-            do; turn 1 with the instruction and its own turn stay. Turns that
-            lose the same exchanges share a comb.
+            do; turn 1 with the instruction, turns that change it and its own turn
+            stay. Turns that lose the same exchanges share a comb.
 
     Raises:
         TemplateError: no chat template, or it refuses the messages.
@@ -91,11 +92,10 @@ def build_combs(
     problems: list[str] = []
     labelled: set[int] = set()
     num_exchanges_dropped = 0
-    for num_dropped in range(max(sample.dialogue.num_turns - 1, 1)):
+    for num_dropped, turns in enumerate(histories(sample, sample.dialogue.num_turns)):
         if num_dropped and not waiting:
             break
-        turns = (1, *range(2 + num_dropped, sample.dialogue.num_turns + 1))
-        view = _view_of(sample, turns, placement)
+        view = view_of_turns(sample, turns, placement)
         encoded = encode_view(tokenizer, view)
         branches: dict[int, Branch] = {}
         for index, turn in enumerate(turns, start=1):
@@ -112,8 +112,8 @@ def build_combs(
                 labels = (IGNORE,) * len(ids) if supervise == "context_only" else ids
                 branches[turn] = Branch(fork, ids, labels)
                 waiting.remove(turn)
-            elif index <= 2:
-                # Turn 1 and this one alone: nothing is left to drop.
+            elif set(turns[: index - 1]) <= telling_turns(sample):
+                # The instruction and this turn alone: nothing is left to drop.
                 problems.append(_too_long(sample, turn, fork + len(ids), max_length))
                 waiting.remove(turn)
         if not branches and sample.num_targets:
@@ -212,9 +212,8 @@ def _row(
     max_length: int | None,
 ) -> tuple[Comb, int]:
     """Return the prompt of a turn and a reply as one row, and how many exchanges it lost."""
-    turns = list(range(1, turn + 1))
-    while True:
-        view = _view_of(sample, turns, placement)
+    for turns in histories(sample, turn):
+        view = view_of_turns(sample, turns, placement)
         last = len(turns)
         for message in prompt_of_turn(view, last):
             refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}")
@@ -223,23 +222,44 @@ def _row(
         num_tokens = len(prompt) + len(ids)
         if max_length is None or num_tokens <= max_length:
             return Comb(prompt + ids, (IGNORE,) * len(prompt) + ids), turn - last
-        if last <= 2:
-            raise DataError(_too_long(sample, turn, num_tokens, max_length))
-        del turns[1]
+    raise DataError(_too_long(sample, turn, num_tokens, max_length or 0))
+
+
+def telling_turns(sample: GattSample) -> set[int]:
+    """Return the turns that say what is in force: the first, and those that change it."""
+    return {1, *(s.turn for s in sample.switches or ())}
+
+
+def histories(sample: GattSample, last: int) -> Iterator[tuple[int, ...]]:
+    """Yield the turns that are left, ascending, as the oldest exchanges are dropped one by one.
+
+    Args:
+        sample: whose turns that say what is in force stay.
+        last: the last turn, which stays as well.
+    """
+    kept = telling_turns(sample) | {last}
+    free = [turn for turn in range(1, last + 1) if turn not in kept]
+    for num_dropped in range(len(free) + 1):
+        left = kept.union(free[num_dropped:])
+        yield tuple(turn for turn in range(1, last + 1) if turn in left)
 
 
 def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -> str:
-    kept = f"turn 1 and turn {turn}" if turn > 1 else "turn 1"
+    *first, last = (f"turn {t}" for t in sorted(telling_turns(sample) | {turn}) if t <= turn)
+    kept = f"{', '.join(first)} and {last}" if first else last
     return (
         f"sample {sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
         f"{max_length}: raise it or shorten the messages"
     )
 
 
-def _view_of(sample: GattSample, turns: Sequence[int], placement: TrainingPlacement) -> Dialogue:
-    """Return the training view of the given turns of a sample."""
+def view_of_turns(
+    sample: GattSample, turns: Sequence[int], placement: TrainingPlacement
+) -> Dialogue:
+    """Return the training view of the given turns of a sample (from 1, ascending)."""
     instruction = sample.instruction.text if sample.instruction else None
-    return training_view(keep_turns(sample.dialogue, turns), instruction, placement)
+    switches = on_turns(sample.switches or (), turns)
+    return training_view(keep_turns(sample.dialogue, turns), instruction, placement, switches)
 
 
 def keep_turns(dialogue: Dialogue, turns: Sequence[int]) -> Dialogue:

@@ -7,7 +7,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gatt.chat_template import TemplateFacts, Tokenizer, inspect_template, usable_placement
@@ -16,6 +16,7 @@ from gatt.comb import IGNORE, Comb, expand, fold, split_to_fit
 from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
 from gatt.packing import best_fit
 from gatt.sample import GattSample, with_sampled_history
+from gatt.schedule import told_by_user
 from gatt.supervision import BuiltRows, BuiltSample, build_combs, build_expanded
 from gatt.train_config import TrainConfig
 from gatt.views import TrainingPlacement
@@ -46,6 +47,8 @@ class RowReport:
     """Targets in the samples used, by kind: sampled, hinted, composed."""
     families: Counter[str] = field(default_factory=Counter)
     """Samples used, by family of their instruction; `plain` without one."""
+    switches: Counter[str] = field(default_factory=Counter)
+    """Changes of the instruction in the samples used, by kind."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Samples and single targets that were left out, by reason."""
 
@@ -146,10 +149,14 @@ def build_rows(
     report: dict[str, int] = Counter()
     kinds: Counter[str] = Counter()
     families: Counter[str] = Counter()
+    switches: Counter[str] = Counter()
+    num_moved = 0
     dropped = _Dropped()
     shortened: list[str] = []
     for whole in samples:
-        sample = cut(whole, config)
+        as_made = cut(whole, config)
+        sample = with_usable_switches(as_made, facts)
+        num_moved += sample != as_made
         report["num_samples"] += 1
         try:
             rows, counts, problems = rows_of(
@@ -170,6 +177,7 @@ def build_rows(
         if counts["num_exchanges_dropped"]:
             shortened.append(sample.id)
         families[sample.family] += 1
+        switches.update(s.kind for s in sample.switches or ())
         kinds.update(t.kind for t in sample.targets if t.kind is not None)
     if not report["num_used"]:
         raise TrainingError(
@@ -194,9 +202,16 @@ def build_rows(
         num_padding_rows=num_padding,
         kinds=kinds,
         families=families,
+        switches=switches,
         dropped=dropped.counts,
     )
     dropped.say()
+    if num_moved:
+        log.warning(
+            "%d samples: a change of the instruction stands in front of the user's message instead of "
+            "in a later system message, which the chat template does not take",
+            num_moved,
+        )
     if shortened:
         log.warning(
             "max_length %d: %d samples lost %d exchanges, the oldest after turn 1, counted for "
@@ -212,6 +227,13 @@ def cut(sample: GattSample, config: TrainConfig) -> GattSample:
     return sample if config.max_turns is None else sample.first_turns(config.max_turns)
 
 
+def with_usable_switches(sample: GattSample, facts: TemplateFacts) -> GattSample:
+    """Return the sample with its changes announced where the chat template shows them."""
+    if facts.has_later_system or not sample.switches:
+        return sample
+    return replace(sample, switches=told_by_user(sample.switches))
+
+
 def rows_of(
     sample: GattSample,
     tokenizer: Tokenizer,
@@ -220,7 +242,7 @@ def rows_of(
     layout: Layout,
     placement: TrainingPlacement,
 ) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str]]:
-    """Return the rows of one sample (of `cut`), counts, and a message per target left out.
+    """Return the rows of one sample (of `with_usable_switches`), counts, and a message per target left out.
 
     With each row stand the turns of the comb that it is from; none where no trunk is shared.
     A sample without a token that carries loss gives a message in every layout; in the comb

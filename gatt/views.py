@@ -5,10 +5,12 @@ Source: Llama 2, arXiv:2307.09288, section 3.3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
-from gatt.dialogue import Dialogue, Message
+from gatt.dialogue import Dialogue, Message, View
 from gatt.errors import DataError
+from gatt.schedule import Switch, texts_in_force
 
 Placement = Literal["system", "first_user"]
 PLACEMENTS: tuple[str, ...] = get_args(Placement)
@@ -43,20 +45,65 @@ def sampling_view(dialogue: Dialogue, instruction: str | None) -> Dialogue:
         assistant ['Hi.']
         user ['Speak French.', 'Any plans?']
     """
-    if instruction is None:
+    return view_by_turn(dialogue, [instruction] * dialogue.num_turns)
+
+
+def view_by_turn(dialogue: Dialogue, texts: Sequence[str | None]) -> Dialogue:
+    """Return the dialogue with a text in front of each user message: `sampling_view` under changes.
+
+    Args:
+        dialogue: any dialogue.
+        texts: one a turn, see `gatt.schedule.texts_in_force`; None leaves a turn as it is.
+
+    Raises:
+        DataError: a blank text.
+    """
+    if not any(text is not None for text in texts):
         return dialogue
-    _refuse_blank(instruction)
-    return Dialogue(
-        dialogue.id,
-        tuple(
-            Message("user", instruction + JOINT + m.content) if m.role == "user" else m
-            for m in dialogue.messages
-        ),
-    )
+    waiting = iter(texts)
+    messages = []
+    for message in dialogue.messages:
+        text = next(waiting) if message.role == "user" else None
+        if text is not None:
+            _refuse_blank(text)
+            message = Message("user", text + JOINT + message.content)
+        messages.append(message)
+    return Dialogue(dialogue.id, tuple(messages))
+
+
+def announced(view: Dialogue, switches: Sequence[Switch]) -> Dialogue:
+    """Return the view with the announcement of each change where it was made, and only there.
+
+    Args:
+        view: a dialogue without later system messages.
+        switches: turns of this view.
+
+    Returns:
+        A dialogue of the same id and turns; a `View` where a system message
+        stands in front of a later user message.
+    """
+    if not switches:
+        return view
+    by_turn = {switch.turn: switch for switch in switches}
+    messages: list[Message] = []
+    turn = 0
+    for message in view.messages:
+        turn += message.role == "user"
+        switch = by_turn.get(turn) if message.role == "user" else None
+        if switch and switch.place == "user":
+            message = Message("user", switch.text + JOINT + message.content)
+        elif switch:
+            messages.append(Message("system", switch.text))
+        messages.append(message)
+    made = View if any(switch.place == "system" for switch in switches) else Dialogue
+    return made(view.id, tuple(messages))
 
 
 def training_view(
-    dialogue: Dialogue, instruction: str | None, placement: TrainingPlacement = "system"
+    dialogue: Dialogue,
+    instruction: str | None,
+    placement: TrainingPlacement = "system",
+    switches: Sequence[Switch] = (),
 ) -> Dialogue:
     """Return the dialogue as it is trained on: with the instruction in the first turn only.
 
@@ -67,9 +114,12 @@ def training_view(
         placement: `system` puts it in the system message (the paper's "synthetic
             system message"), `first_user` in front of the first user message.
             `every_turn` is the sampling view: a control, not GAtt.
+        switches: changes of the instruction, each announced at its own turn. With
+            `every_turn` what is in force stands on every turn as well.
 
     Returns:
-        A dialogue of the same id whose later turns are untouched but for the control.
+        A dialogue of the same id whose later turns are untouched but for the
+        control and the announcements.
 
     Raises:
         DataError: a blank instruction or an unknown placement.
@@ -86,6 +136,11 @@ def training_view(
         >>> training_view(dialogue, "Speak French.", "first_user").messages[0].content.split(JOINT)
         ['Speak French.', 'Hello!']
     """
+    if switches:
+        if placement == "every_turn":
+            texts = texts_in_force(instruction, switches, dialogue.num_turns)
+            return announced(view_by_turn(dialogue, texts), switches)
+        return announced(training_view(dialogue, instruction, placement), switches)
     if instruction is None:
         return dialogue
     _refuse_blank(instruction)
@@ -114,7 +169,8 @@ def prompt_of_turn(view: Dialogue, turn: int) -> tuple[Message, ...]:
     """
     if not 1 <= turn <= view.num_turns:
         raise DataError(f"dialogue {view.id!r}: no turn {turn}, it has {view.num_turns}")
-    return view.messages[: int(view.has_system) + 2 * turn - 1]
+    ends = [end for end, m in enumerate(view.messages, start=1) if m.role == "user"]
+    return view.messages[: ends[turn - 1]]
 
 
 def _refuse_blank(instruction: str) -> None:

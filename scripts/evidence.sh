@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
-#   scripts/evidence.sh [STAGE…]       all of them without a name; `scripts/evidence.sh list` names them
+#   scripts/evidence.sh [STAGE…]       all but `gpu` without a name; `scripts/evidence.sh list` names them
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done
 # (but for the perplexity, minutes, which is measured anew).
 set -euo pipefail
@@ -30,18 +30,59 @@ ablation() { # ablation NAME [KEY=VALUE…]: the main recipe with keys set anew,
   cp "$out/ablations/$name/validation/results.json" "results/ablations/$name/"
 }
 
-stage_chats() { gatt synth --config "$configs/synth_chats.yaml"; }
-stage_questions() { gatt synth --config "$configs/synth_questions.yaml"; }
+synth() { # synth NAME [KEY=VALUE…]: samples to runs/evidence/NAME
+  local name=$1
+  shift
+  gatt synth --config "$configs/synth.yaml" --output_dir="$out/$name" "$@"
+}
+stage_ability() { # which languages the model speaks at all: configs/evidence/synth.yaml leaves the others out
+  synth ability --instructions.families='[language]' --instructions.exclude='[]' \
+    --instructions.splits='[train, heldout_value]' --num_samples=60 --batch_samples=30 \
+    --source.min_turns=6 --source.max_turns=6 --teacher.hint_attempts=0 --teacher.prefill_attempts=0
+}
+stage_data() {
+  synth data/figure --instructions.families='[figure]' --teacher.hint_attempts=0 --teacher.prefill_attempts=2
+  synth data/hobby --instructions.families='[hobby]'
+  synth data/language --instructions.families='[language]'
+  # A behaviour's sentence is added to a reply that lacks it.
+  synth data/behaviour --instructions.families='[behaviour]' --num_samples=24 --teacher.hint_attempts=0
+  synth data/persona --instructions.families='[persona]' --num_samples=24
+  synth data/plain --plain_fraction=1 --num_samples=24
+  synth data/combined --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
+    --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0
+  # Clear questions, among them such that get to know the other side, which strangers rarely ask.
+  synth data/questions --source.name=questions --source.num=32 --plain_fraction=0.15 \
+    --instructions.families='[language, figure, hobby, persona, behaviour]'
+}
 stage_main() { gatt train --config "$configs/train.yaml"; }
 stage_validation() { evaluate validation; }
 stage_table30() { evaluate table30; }
 stage_ordinary() { evaluate ordinary; }
 stage_heldout() { evaluate heldout; }
 stage_combined() { evaluate combined; }
-stage_none() { evaluate none; }
-stage_perplexity() {
+stage_switch() {
+  gatt synth --config "$configs/synth_switch.yaml"
+  gatt train --config "$configs/train_switch.yaml"
+  evaluate switch
+  local metric
+  for metric in adherence_since_switch leakage; do
+    gatt report "$out/switch" --metric "$metric" --chart "results/switch/$metric.png"
+  done
+  # What it costs where nothing changes.
+  gatt eval --config "$configs/eval_validation.yaml" --output_dir="$out/switch_unchanged" \
+    --adapters.switch="$out/switch_main/adapter" --arms='[gatt, switch]'
+  publish switch_unchanged "$out/switch_unchanged"
+}
+stage_cost() { # no instruction at all: false triggers, task completion, perplexity
+  evaluate cost
   gatt perplexity --config "$configs/perplexity.yaml"
-  mkdir -p results/cost && cp "$out/perplexity.json" results/cost/
+  cp "$out/perplexity.json" results/cost/
+}
+stage_long() { # trained at 8, 16 and 20 turns, evaluated to 140
+  for turns in 8 16; do
+    gatt train --config "$configs/train.yaml" --output_dir="$out/ablations/turns_$turns" --max_turns="$turns"
+  done
+  evaluate long
 }
 stage_ablations() {
   ablation all_turns --supervise=all_turns --history=reference
@@ -50,15 +91,31 @@ stage_ablations() {
   ablation reference --history=reference
   ablation sampled --history=sampled
   ablation turns_8 --max_turns=8
-  # How many: of the chats alone, so that nothing but the number differs.
-  local some
-  for some in 50 160 320; do
-    head -n "$some" "$out/chats/samples.jsonl" >"$out/chats_$some.jsonl"
-    ablation "chats_$some" --samples="[$out/chats_$some.jsonl]"
+  ablation turns_16 --max_turns=16
+  # How many: every fourth, every second of the same samples.
+  local every
+  for every in 4 2; do
+    cat "$out"/data/*/samples.jsonl | awk "NR % $every == 1" >"$out/one_in_$every.jsonl"
+    ablation "one_in_$every" --samples="[$out/one_in_$every.jsonl]"
   done
 }
 
-stages=(chats questions main validation table30 ordinary heldout combined none perplexity ablations)
+# Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
+stage_gpu() {
+  local seed rank terse num
+  for seed in 1 2; do ablation "seed_$seed" --seed="$seed"; done
+  for rank in 4 64; do ablation "rank_$rank" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
+  for terse in 0 1; do
+    synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
+    ablation "terse_$terse" --samples="[$out/terse_$terse/samples.jsonl]"
+  done
+  for num in 320 1600 6400; do
+    synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
+    ablation "samples_$num" --samples="[$out/samples_$num/samples.jsonl]"
+  done
+}
+
+stages=(ability data main validation table30 ordinary heldout combined switch cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

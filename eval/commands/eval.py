@@ -11,11 +11,19 @@ from gatt.config_cli import add_config_arguments, config_from_args
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
 CONFIG = EvalConfig
+ACTIONS = {"compare": "eval.commands.eval_compare"}
+"""Words that may follow the command, and the command module of each."""
+
+_ABOUT = f"""{HELP}
+
+  gatt eval --suite=behaviour --output_dir=FOLDER --adapters.gatt=ADAPTER
+  gatt eval compare FOLDER OTHER           where two evaluations differ, reply by reply"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments."""
     add_config_arguments(parser, EvalConfig)
+    parser.description = _ABOUT
 
 
 def execute(config: EvalConfig) -> str:

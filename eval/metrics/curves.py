@@ -14,6 +14,7 @@ from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import Outcome, Rows, rate_of
 from eval.metrics.probe_recall import probe_recall
 from eval.metrics.repetition import repetition
+from eval.metrics.since_switch import adherence_since_switch, leakage
 from eval.metrics.survival import survival
 from eval.metrics.task_completion import task_completion
 from eval.samples import Sample
@@ -30,18 +31,29 @@ METRICS: Mapping[str, Metric] = {
     "task_completion": task_completion,
     "repetition": repetition,
     "false_trigger": false_trigger,
+    "adherence_since_switch": adherence_since_switch,
+    "leakage": leakage,
 }
 """Name -> function. A new metric is one file, one line here, one test."""
 
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",
     "false_trigger": "vacuous_false_trigger",
+    "leakage": "vacuous_leakage",
 }
 """Metric -> the same of the dialogue's own replies, which nobody wrote under the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
 
-PASS_IS_BAD = frozenset({"false_trigger", VACUOUS["false_trigger"], "repetition"})
+PASS_IS_BAD = frozenset(
+    {
+        "false_trigger",
+        VACUOUS["false_trigger"],
+        "repetition",
+        "leakage",
+        VACUOUS["leakage"],
+    }
+)
 """Metrics that count errors: there the pessimistic rate is the higher one."""
 
 
@@ -55,6 +67,7 @@ class CurvePoint:
     split: str
     family: str
     turn: int
+    """Counted from 1; for the metrics of `SINCE_SWITCH` turns since the change, from 0."""
     rate: float | None
     """None, as `low` and `high`, where nothing was decided."""
     low: float | None

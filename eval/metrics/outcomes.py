@@ -26,6 +26,13 @@ class Outcome:
     sample: Sample
     """Where: its dialogue, instruction, split, family and turn."""
     status: Status
+    at: int | None = None
+    """What stands for the turn where turns are counted in another way."""
+
+    @property
+    def turn(self) -> int:
+        """Where it stands on the axis of its metric."""
+        return self.sample.turn if self.at is None else self.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class Rows:
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Rows:
         """Return the columns of outcomes in any order."""
-        found = sorted(outcomes, key=lambda o: o.sample.turn)
+        found = sorted(outcomes, key=lambda o: o.turn)
         samples = [o.sample for o in found]
         split, splits = _codes([s.split for s in samples])
         family, families = _codes([s.family for s in samples])
@@ -59,7 +66,7 @@ class Rows:
         pairs = dialogue * (2 * len(samples) + 1) + instruction
         case = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
         return cls(
-            turn=np.array([s.turn for s in samples], dtype=np.int64),
+            turn=np.array([o.turn for o in found], dtype=np.int64),
             split=split,
             family=family,
             splits=splits,

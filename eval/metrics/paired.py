@@ -90,7 +90,7 @@ def _pairs(
     ours: Mapping[tuple[str, ...], Outcome], theirs: Mapping[tuple[str, ...], Outcome]
 ) -> Rows:
     """Return the outcomes of both as rows whose value is -1, 0 or 1: ours less theirs."""
-    shared = sorted((k for k in ours if k in theirs), key=lambda k: ours[k].sample.turn)
+    shared = sorted((k for k in ours if k in theirs), key=lambda k: ours[k].turn)
     values = [(ours[k].status == "pass") - (theirs[k].status == "pass") for k in shared]
     rows = Rows.of(ours[k] for k in shared)
     return replace(rows, value=np.array(values, dtype=np.float64))

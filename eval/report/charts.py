@@ -2,71 +2,31 @@
 
 from __future__ import annotations
 
-import html
-import io
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib import rc_context
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from eval.metrics.curves import CurvePoint
+from eval.report.drawing import (
+    LIGHT,
+    NUM_STYLES,
+    STAND_INS,
+    Palette,
+    Shape,
+    inline,
+    page_settings,
+    picture,
+    write_picture,
+)
 from eval.report.headline import rate_with_interval
 from eval.report.selection import arm_name
-from gatt.errors import ConfigError
-from gatt.records import atomic_stream
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 DASHES = ("-", "-", (0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 2, 1, 2)), "-", (0, (3, 1)))
-NUM_STYLES = len(MARKERS)
-
-
-@dataclass(frozen=True)
-class Palette:
-    """Colours of a chart."""
-
-    ink: str
-    muted: str
-    grid: str
-    page: str
-    arms: tuple[str, ...]
-    """One for each style."""
-
-
-STAND_INS = Palette(
-    "#010101",
-    "#020202",
-    "#030303",
-    "#040404",
-    tuple(f"#0000{n + 16:02x}" for n in range(NUM_STYLES)),
-)
-"""Colours that matplotlib can draw with; the page's CSS variables replace them."""
-LIGHT = Palette(
-    "#17191d", "#5c626b", "#e6e6e0", "#fdfdfb",
-    ("#c4480c", "#0067a8", "#0a7a5f", "#a8467f", "#8d6200", "#137aa8", "#5b5f66", "#7448bd"),
-)  # fmt: skip
-"""The page's own colours by day, for a picture that stands alone."""
-CSS_COLOURS = {
-    STAND_INS.ink: "var(--ink)", STAND_INS.muted: "var(--muted)", STAND_INS.grid: "var(--grid)",
-    STAND_INS.page: "var(--page)",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Size and furniture of a chart."""
-
-    width: float
-    height: float
-    """Both in inches of 72 points."""
-    font_points: float
-    has_labels: bool
-    """Names the curves at their right end; else the page's legend does."""
 
 
 # One point is one pixel on the page where the chart stands at its own width.
@@ -74,10 +34,6 @@ HERO = Shape(15.4, 5.1, 13, has_labels=True)
 HERO_NARROW = Shape(4.7, 3.6, 12, has_labels=False)
 PANEL = Shape(4.9, 3.2, 12, has_labels=False)
 PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
-PICTURES: Mapping[str, dict[str, None]] = {
-    ".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
-}  # fmt: skip
-"""Endings of pictures that stand alone, and what keeps the time out of them."""
 MANY_POINTS = 12
 """From here on a curve has small markers, or they would hide it."""
 
@@ -121,17 +77,18 @@ def chart(
         axis: what `turn` of the points counts.
         published: rates of others by turn, drawn as dotted lines in grey.
     """
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name}
-    with rc_context(settings | _settings(shape, STAND_INS)):
+    with page_settings(shape, name):
         figure, tips = _figure(by_arm, arms, shape, axis, published or {}, STAND_INS)
-        FigureCanvasSVG(figure)
-        stream = io.StringIO()
-        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
-    return _inline(stream.getvalue(), name, title, tips)
+        return inline(figure, name, title, tips)
 
 
 def save_chart(
-    path: Path, by_arm: Mapping[str, Sequence[CurvePoint]], arms: Sequence[str], title: str
+    path: Path,
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    arms: Sequence[str],
+    title: str,
+    *,
+    axis: Axis = TURNS,
 ) -> None:
     """Write curves as a picture that stands alone, for a README or a model card.
 
@@ -140,40 +97,18 @@ def save_chart(
         by_arm: arm -> its points at rising turns, at least one.
         arms: all arms of the run in order.
         title: above the curves.
+        axis: what `turn` of the points counts.
 
     Raises:
         ConfigError: another ending.
         StoreError: the file cannot be written.
     """
-    if path.suffix not in PICTURES:
-        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
-    with rc_context(_settings(PICTURE, LIGHT) | {"svg.hashsalt": path.stem}):
-        figure, _ = _figure(by_arm, arms, PICTURE, TURNS, {}, LIGHT)
+    with picture(path, PICTURE):
+        figure, _ = _figure(by_arm, arms, PICTURE, axis, {}, LIGHT)
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
-        stream = io.BytesIO()
-        figure.savefig(
-            stream,
-            format=path.suffix[1:],
-            dpi=144,
-            facecolor=LIGHT.page,
-            metadata=PICTURES[path.suffix],
-            bbox_inches="tight",
-            pad_inches=0.15,
-        )
-    with atomic_stream(path) as file:
-        file.write(stream.getvalue())
-
-
-def _settings(shape: Shape, paint: Palette) -> dict[str, Any]:
-    return {
-        "font.size": shape.font_points,
-        "font.family": "sans-serif",
-        "text.color": paint.ink,
-        "text.parse_math": False,
-        "path.simplify": False,
-    }
+        write_picture(path, figure)
 
 
 def _figure(
@@ -228,7 +163,7 @@ def _furnish(
     margin = 0.03 * (last - first) if last > first else 0.5
     axes.set_xlim(first - margin, last + margin)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
-    labelled = _readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
+    labelled = readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
     axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
     axes.set_xlabel(axis.title, color=paint.muted, labelpad=2)
     axes.tick_params(length=0, colors=paint.muted, pad=6)
@@ -238,7 +173,7 @@ def _furnish(
     axes.set_axisbelow(True)
 
 
-def _readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
+def readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
     """Return the turns whose tick labels do not collide; the last one always stays."""
     kept = [turns[-1]]
     for turn in reversed(turns[:-1]):
@@ -338,30 +273,3 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
         placed[index] = min(placed[index], ceiling)
         ceiling = placed[index] - gap
     return placed
-
-
-def _inline(svg: str, name: str, title: str, tips: Mapping[str, Sequence[str]]) -> str:
-    """Return matplotlib's file as an element of the page."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'(url\(|xlink:href=")#', rf"\1#{name}-", svg)
-    svg = re.sub(r"(font(?:-family)?: [^'\";]*?)'[^;\"]*sans-serif", r"\1var(--sans)", svg)
-    for stand_in, css in CSS_COLOURS.items():
-        svg = svg.replace(stand_in, css)
-    svg = re.sub(r"#0000([0-9a-f]{2})\b", lambda m: f"var(--arm-{int(m[1], 16) - 16})", svg)
-    for group, texts in tips.items():
-        svg = _with_tips(svg, f'<g id="{name}-{group}">', texts)
-    label = html.escape(title, quote=True)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-
-
-def _with_tips(svg: str, group: str, tips: Sequence[str]) -> str:
-    """Return the SVG with a tip in each marker of a group; there are as many as tips."""
-    start = svg.index(group)
-    pieces = re.split(r"(<use [^>]*)/>", svg[start:], maxsplit=len(tips))
-    parts = [svg[:start], pieces[0]]
-    for tip, use, rest in zip(tips, pieces[1::2], pieces[2::2], strict=True):
-        parts.append(f"{use}><title>{html.escape(tip)}</title></use>{rest}")
-    return "".join(parts)

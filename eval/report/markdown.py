@@ -17,7 +17,7 @@ from eval.report.headline import NO_BREAK, headline, percent, rate_with_interval
 from eval.report.lists import Record, records
 from eval.report.probes import SOURCE, probe_table
 from eval.report.sections import event_name, heat_maps
-from eval.report.selection import Curves, arm_name, metric_name
+from eval.report.selection import Curves, arm_name, metric_name, turn_name
 from eval.report.tables import caption, headline_tables, legend, texts
 
 Lines = Iterator[str]
@@ -63,7 +63,7 @@ def _line(cells: Sequence[str]) -> str:
 def _rates(curves: Curves) -> Lines:
     tables = [t for t in headline_tables(curves) if t.metric != "probe_recall"]
     for table in tables:
-        heads = ["arm", *(f"turn {t}" for t in table.turns), "half-life"]
+        heads = ["arm", *(turn_name(table.metric, t) for t in table.turns), "half-life"]
         rows = [texts(row, " ") for row in table.rows]
         yield from _table(metric_name(table.metric), heads, rows, note=caption(curves))
     if tables:
@@ -135,7 +135,8 @@ def _differences(curves: Curves, differences: Sequence[Record]) -> Lines:
         heads = ["arm", "less", "instructions", "turn", "points", "95 %", "p", "p, all turns",
                  "could see", "dialogues"]  # fmt: skip
         cells = [
-            [arm_name(r.arm), arm_name(r.baseline), r.where, str(r.turn), r.text, r.interval,
+            [arm_name(r.arm), arm_name(r.baseline), r.where,
+             turn_name(metric, r.turn).removeprefix("turn "), r.text, r.interval,
              r.p_value, r.p_adjusted, r.detectable, str(r.num_dialogues)]
             for r in rows
         ]  # fmt: skip

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from eval.metrics.curves import ALL
-from eval.report.charts import NUM_STYLES
+from eval.report.attention import attention_section
 from eval.report.comparisons import (
     SUMMARY_NAMES,
     agreement_rows,
@@ -23,6 +23,7 @@ from eval.report.comparisons import (
     difference_tables,
     summary_rows,
 )
+from eval.report.drawing import NUM_STYLES
 from eval.report.headline import bounds, counts, headline, interval, percent
 from eval.report.lists import records
 from eval.report.packing import packed
@@ -43,6 +44,7 @@ from eval.report.selection import (
     Curves,
     arm_name,
     metric_name,
+    turn_name,
 )
 from eval.report.tables import rate_table
 from eval.report.transcripts import Transcripts
@@ -93,19 +95,24 @@ def report_pieces(results: Mapping[str, Any], samples: Iterable[Sample]) -> Iter
         for sample in samples:
             transcripts.add(sample)
         context = _context(results, curves) | _transcript_context(transcripts)
-        yield from _environment(curves).get_template("page.html.j2").generate(context)
+        yield from page_environment(curves.arms).get_template("page.html.j2").generate(context)
 
 
-def _environment(curves: Curves) -> Environment:
+def page_environment(arms: Sequence[str]) -> Environment:
+    """Return what renders the templates of the page.
+
+    Args:
+        arms: all arms of the page, in order.
+    """
     environment = Environment(
-        loader=FunctionLoader(_page_text),
+        loader=FunctionLoader(page_text),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, interval=interval, counts=counts)
-    styles = {arm: index % NUM_STYLES for index, arm in enumerate(curves.arms)}
+    styles = {arm: index % NUM_STYLES for index, arm in enumerate(arms)}
     environment.globals.update(
         arm_name=arm_name,
         is_arm=lambda arm: arm in styles,
@@ -113,6 +120,7 @@ def _environment(curves: Curves) -> Environment:
         arm_glyph=lambda arm: GLYPHS[styles.get(arm, 0)],
         bounds=bounds,
         metric_name=metric_name,
+        turn_name=turn_name,
         history_names=HISTORY_NAMES,
         split_names=SPLIT_NAMES,
         summary_names=SUMMARY_NAMES,
@@ -122,7 +130,8 @@ def _environment(curves: Curves) -> Environment:
     return environment
 
 
-def _page_text(name: str) -> str:
+def page_text(name: str) -> str:
+    """Return a file of the page as it stands."""
     return (files("eval.report.page") / name).read_text(encoding="utf-8")
 
 
@@ -130,7 +139,8 @@ def _context(results: Mapping[str, Any], curves: Curves) -> dict[str, Any]:
     """Return what the templates show of the results."""
     verdict = headline(curves)
     run = results.get("run") or {}
-    script = "\n".join(map(_page_text, SCRIPTS))
+    script = "\n".join(map(page_text, SCRIPTS))
+    attention = results.get("attention")
     return {
         "verdict": verdict,
         "facts": _facts(run, curves),
@@ -152,8 +162,9 @@ def _context(results: Mapping[str, Any], curves: Curves) -> dict[str, Any]:
         "coverage_totals": coverage_totals(records(results, "coverage")),
         "triggers": results.get("false_triggers"),
         "tables": [rate_table(curves, metric) for metric in curves.metrics],
-        "runs": _runs(run, curves),
-        "css": Markup("\n".join(map(_page_text, STYLES))),
+        "runs": run_groups(run, curves.runs),
+        "attention": attention and attention_section(attention, curves.arms),
+        "css": Markup("\n".join(map(page_text, STYLES))),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
@@ -182,9 +193,14 @@ def _facts(run: Mapping[str, Any], curves: Curves) -> list[str]:
     return [text for text in texts if 0 < len(text) < MAX_FACT_LENGTH]
 
 
-def _runs(run: Mapping[str, Any], curves: Curves) -> list[dict[str, Any]]:
-    """Return where each run comes from: its command, and its facts in groups of dotted keys."""
-    named = {name: run[name] for name in curves.runs if name in run} or {"": run}
+def run_groups(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return where each run comes from: its command, and its facts in groups of dotted keys.
+
+    Args:
+        run: of `results.json`; with `names` those of several runs.
+        names: of the runs, where there are several.
+    """
+    named = {name: run[name] for name in names if name in run} or {"": run}
     found = []
     for name, values in named.items():
         words = values.get("command") or ""

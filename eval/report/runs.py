@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eval.report.attention import read_attention
 from eval.report.lists import KEYS
 from eval.report.selection import RUN_MARK, SCHEMA
 from eval.samples import Sample, read_samples
@@ -75,7 +76,9 @@ def _read_run(word: str, needs_samples: bool) -> Run:
             f"{path}: schema is {results.get('schema')!r}: expected {SCHEMA}, "
             "evaluate again with this version"
         )
-    run = Run(name if is_named else folder.resolve().name, folder, results)
+    attention = read_attention(folder)
+    found = {**results, "attention": attention} if attention else results
+    run = Run(name if is_named else folder.resolve().name, folder, found)
     if needs_samples and not run.samples_file.is_file():
         raise DataError(
             f"{run.samples_file}: no such file: expected the replies of the run, or "
@@ -95,7 +98,7 @@ def _missing(folder: Path) -> str:
 def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     """Return the results of all runs as those of one, whose arms bear the names of their runs.
 
-    The results of one run alone are returned as they are.
+    The results of one run alone are returned as they are; attention stands in the page of one run only.
     """
     if len(runs) == 1:
         return runs[0].results

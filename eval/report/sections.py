@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eval.metrics.curves import ALL, CurvePoint
+from eval.metrics.since_switch import SINCE_SWITCH
 from eval.report.charts import (
     HERO,
     HERO_NARROW,
@@ -17,10 +18,10 @@ from eval.report.charts import (
     SINCE_EVENT,
     TURNS,
     Axis,
-    Shape,
     chart,
     save_chart,
 )
+from eval.report.drawing import Shape
 from eval.report.headline import Headline
 from eval.report.lists import Record
 from eval.report.probes import PUBLISHED, ProbeTable, probe_table
@@ -39,6 +40,10 @@ METRIC_NOTES: Mapping[str, str] = {
     "repetition": "Share of replies that the model gave before in the same dialogue, word for word; lower is "
     "better. Where it is high, adherence in its own history says little.",
     "false_trigger": "Share of replies that follow an instruction nobody gave; lower is better.",
+    "adherence_since_switch": "Share of replies that follow the instruction in force, by turns since it "
+    "changed.",
+    "leakage": "Share of replies that still satisfy the rules of the instruction that was replaced or "
+    "cancelled, by turns since; lower is better. Some do by chance.",
     "adherence_loose": "The same replies read with leniency: a first or last line, or asterisks, "
     "do not count against them.",
 }
@@ -47,6 +52,9 @@ EVENT_NOTES: Mapping[str, str] = {
     "other_language": "The user writes in another language.",
     "quoted_instruction": "The user quotes a text with an instruction in it.",
     "asks_to_drop": "The user asks to drop the rule.",
+    "replace": "The instruction is replaced by another one.",
+    "add": "A further instruction is added.",
+    "cancel": "The instruction is taken back: here a reply that follows it fails.",
 }
 
 
@@ -151,7 +159,12 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
         raise DataError(
             f"no curve of {metric!r} to draw: expected one of {', '.join(curves.metrics)}"
         )
-    save_chart(path, drawn, curves.arms, f"{metric_name(metric)}: {caption(curves)}")
+    title = f"{metric_name(metric)}: {caption(curves)}"
+    save_chart(path, drawn, curves.arms, title, axis=_axis(metric))
+
+
+def _axis(metric: str) -> Axis:
+    return SINCE_EVENT if metric in SINCE_SWITCH else TURNS
 
 
 def heat_maps(curves: Curves) -> list[HeatMap]:
@@ -203,7 +216,9 @@ def measure_panels(curves: Curves) -> list[Panel]:
             split = ALL if metric == "false_trigger" else curves.main_split
             points = _by_arm(curves, metric=metric, history=history, split=split, family=ALL)
             title = _titled(metric_name(metric), history, curves)
-            svg = _svg(curves.arms, points, PANEL, f"measure-{metric}-{history}", title)
+            svg = _svg(
+                curves.arms, points, PANEL, f"measure-{metric}-{history}", title, _axis(metric)
+            )
             if svg is not None:
                 note = METRIC_NOTES.get(metric, "Share of replies that follow the instruction.")
                 panels.append(Panel(title, note, svg))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from eval.metrics.curves import ALL, OWN_REPLIES, VACUOUS, CurvePoint
+from eval.metrics.since_switch import SINCE_SWITCH
 from gatt.errors import DataError
 from gatt.instruction import SPLITS
 
@@ -42,6 +43,8 @@ METRIC_NAMES: Mapping[str, str] = {
     "repetition": "Repetition",
     "false_trigger": "False triggers",
     "adherence_loose": "Adherence, lenient reading",
+    "adherence_since_switch": "Adherence since the change",
+    "leakage": "Leakage of the old instruction",
 }
 """In the order in which a report shows them."""
 OWN_REPLIES_NAME = "the dialogue itself"
@@ -59,6 +62,13 @@ def arm_name(arm: str) -> str:
     run, name = split_arm(arm)
     known = {**ARM_NAMES, OWN_REPLIES: OWN_REPLIES_NAME}.get(name, name)
     return f"{run}{RUN_MARK}{known}" if run else known
+
+
+def turn_name(metric: str, turn: int) -> str:
+    """Return the head of a column: of some metrics turns are counted from a change on."""
+    if metric not in SINCE_SWITCH:
+        return f"turn {turn}"
+    return f"{turn} later" if turn else "at it"
 
 
 def metric_name(metric: str) -> str:

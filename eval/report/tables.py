@@ -11,6 +11,7 @@ from rich.text import Text
 
 from eval.metrics.curves import ALL, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.metrics.half_life import half_life
+from eval.metrics.since_switch import SINCE_SWITCH
 from eval.report.headline import NO_BREAK, counts, headline, rate_with_interval
 from eval.report.selection import (
     HISTORY_NAMES,
@@ -159,7 +160,7 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> Table:
         DataError: see `Curves.of`.
     """
     curves = Curves.of(results)
-    tables = headline_tables(curves)
+    tables = [t for t in headline_tables(curves) if t.metric not in SINCE_SWITCH]
     all_turns = sorted({t for table in tables for t in table.turns})
     has_half_life = width >= NARROW
     num_columns = (width - FIXED_WIDTH) // TURN_WIDTH

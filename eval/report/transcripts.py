@@ -143,6 +143,8 @@ class Transcripts:
             row["v"] = [[_letter(v.status, sample), *self._verdict(v)[1:]] for v in sample.verdicts]
         if sample.loose not in (None, sample.status):
             row["l"] = sample.loose
+        if sample.announcement is not None:
+            row["a"] = sample.announcement
         if sample.expected != "kept":
             row["x"] = sample.expected
         if sample.completion is not None:

@@ -107,7 +107,7 @@ class TransformersEngine:
         self.on_progress = on_progress
         self.counters = EngineCounters()
         self.stop_ids = stop_token_ids(self.tokenizer)
-        with self._adapter(None):
+        with self.using(None):
             problem = sharing_problem(self.model)
         self.shares_prefixes = problem is None
         """Whether prompts that begin alike are encoded once."""
@@ -146,7 +146,7 @@ class TransformersEngine:
             if params.temperature:
                 row.uniform = uniform_stream(params.seed, request.key, params.max_new_tokens)
             rows.append(row)
-        with torch.inference_mode(), self._adapter(adapter), self._linears.installed():
+        with torch.inference_mode(), self.using(adapter), self._linears.installed():
             for done in self._answered(rows, params, adapter):
                 for row in done:
                     results[row.index] = self._finish(row)
@@ -161,7 +161,7 @@ class TransformersEngine:
 
     def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
         """Return what the replies of a dialogue cost, see `gatt.generation.likelihood.reply_loss`."""
-        with self._adapter(adapter):
+        with self.using(adapter):
             return reply_loss(self.model, self.tokenizer, dialogue, self.context_tokens)
 
     def _answered(
@@ -371,7 +371,12 @@ class TransformersEngine:
         at_limit = len(row.prompt) + len(row.output) >= self.context_tokens
         return Generation(text, "context_limit" if at_limit else "length", len(row.output))
 
-    def _adapter(self, name: str | None) -> AbstractContextManager[Any]:
+    def using(self, name: str | None) -> AbstractContextManager[Any]:
+        """Let the model work under one of its adapters for a while; None is the base model.
+
+        Raises:
+            ModelError: no such adapter.
+        """
         known = list(getattr(self.model, "peft_config", {}))
         if name is None:
             return self.model.disable_adapter() if known else nullcontext()

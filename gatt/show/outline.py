@@ -9,7 +9,7 @@ from typing import Literal
 from gatt.chat_template import Tokenizer, encode, encode_view, shared_length
 from gatt.dialogue import Dialogue, Message
 from gatt.sample import GattSample
-from gatt.supervision import keep_turns
+from gatt.supervision import histories, keep_turns, view_of_turns
 from gatt.views import TrainingPlacement, prompt_of_turn, training_view
 
 Part = Literal["setup", "user", "reply", "prompt", "target"]
@@ -24,13 +24,6 @@ class Outline:
     """One a token; none is `target`."""
     turn_of_fork: Mapping[int, int]
     """Turns of the whole dialogue, by the length of their prompts, ascending."""
-
-
-def view_of_turns(
-    sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
-) -> Dialogue:
-    """Return the training view of the given turns of a sample (from 1, ascending)."""
-    return training_view(keep_turns(sample.dialogue, turns), _instruction(sample), placement)
 
 
 def shared_outline(
@@ -104,12 +97,12 @@ def turns_of_prompt(
         placement: where the instruction stands.
         first_turn: the earliest turn that it may be of, for dialogues that repeat themselves.
     """
-    histories = (
-        (1, *range(2 + num_dropped, turn + 1))
+    found = (
+        turns
         for turn in range(first_turn, sample.dialogue.num_turns + 1)
-        for num_dropped in range(max(turn - 1, 1))
+        for turns in histories(sample, turn)
     )
-    return next(t for t in histories if _prompt(tokenizer, sample, t, placement) == prompt)
+    return next(t for t in found if _prompt(tokenizer, sample, t, placement) == prompt)
 
 
 def _prompt(

@@ -14,8 +14,8 @@ from gatt.show.outline import (
     shared_outline,
     single_outline,
     turns_of_prompt,
-    view_of_turns,
 )
+from gatt.supervision import view_of_turns
 from gatt.train_config import TrainConfig
 from gatt.views import TrainingPlacement
 

@@ -47,6 +47,9 @@ def print_sample(
     instruction = sample.instruction.text if sample.instruction else "none (plain dialogue)"
     console.print(Text.assemble(("sample ", "bold"), f"{sample.id}  dialogue {sample.dialogue.id}"))
     console.print(Text.assemble(("instruction ", "bold"), f"({sample.family}) {instruction}"))
+    for switch in sample.switches or ():
+        told = f"({switch.kind}, by the {switch.place}) {switch.text}"
+        console.print(Text.assemble((f"from turn {switch.turn} ", "bold"), told))
     console.print(Text.assemble(("training ", "bold"), settings_line(shown, config)))
     if shown.rows:
         console.print(_legend(is_plain))

@@ -17,7 +17,14 @@ from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample, with_sampled_history
 from gatt.show.rows import RowCutter, ShownRow
 from gatt.train_config import TrainConfig
-from gatt.train_data import choose_layout, cut, has_sampled_history, placement_of, rows_of
+from gatt.train_data import (
+    choose_layout,
+    cut,
+    has_sampled_history,
+    placement_of,
+    rows_of,
+    with_usable_switches,
+)
 from gatt.views import TrainingPlacement
 
 
@@ -84,7 +91,7 @@ def view_sample(
     usable = usable_placement(config.placement, facts)
     placement = placement_of(usable, config.seed, sample.id)
     is_sampled = has_sampled_history(config.history, config.seed, sample.id)
-    sample = cut(sample, config)
+    sample = with_usable_switches(cut(sample, config), facts)
     try:
         made, counts, problems = rows_of(sample, tokenizer, config, facts, layout, placement)
     except (DataError, TemplateError) as error:

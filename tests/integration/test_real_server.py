@@ -1,4 +1,4 @@
-"""A real server, `transformers serve` with the embedded model: started, sampled from, torn down."""
+"""A real server, `transformers serve` with an export of the embedded model: started, asked, torn down."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ from pathlib import Path
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.pipeline import run_synth
+from eval.compare import compare
+from eval.config import EvalConfig
+from eval.run import evaluate
+from eval.samples import read_samples as read_replies
 from gatt.chat_template import encode
 from gatt.dialogue import Message
 from gatt.errors import GenerationError
+from gatt.export.config import ExportConfig
+from gatt.export.write import export
 from gatt.generation.base import GenerationRequest, SamplingConfig, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.servers.config import ServerConfig
 from gatt.instruction_config import InstructionConfig
-from gatt.models import embedded_folder, load_model
+from gatt.models import EMBEDDED, load_model
 from gatt.sample import read_samples
 from gatt.source_config import SourceConfig
 from tests.support.stages import write_dialogues
@@ -43,6 +50,8 @@ class Served:
 
     url: str
     model: str
+    adapter: Path
+    """What was merged into it."""
 
     def config(self, **changes: object) -> EngineConfig:
         settings = {"urls": (self.url,), "max_concurrency": 4, "check_model": False, **changes}
@@ -68,12 +77,27 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"no server after {START_SECONDS} s: {log.read_text(encoding='utf-8')[-3000:]}")
 
 
+def save_random_adapter(folder: Path) -> None:
+    """Write an adapter of the embedded model that changes its words a little."""
+    settings = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules=["q_proj", "v_proj"])
+    torch.manual_seed(1)
+    model = get_peft_model(load_model(EMBEDDED).model, settings)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "lora_B" in name:
+                weight.normal_(std=0.05)
+    model.peft_config["default"].base_model_name_or_path = EMBEDDED
+    model.save_pretrained(folder)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     for name in ("gguf", "fastapi", "uvicorn"):
         pytest.importorskip(name)
-    model, port = str(embedded_folder()), free_port()
-    log = tmp_path_factory.mktemp("server") / "log.txt"
+    folder, port = tmp_path_factory.mktemp("server"), free_port()
+    adapter, model, log = folder / "adapter", str(folder / "served"), folder / "log.txt"
+    save_random_adapter(adapter)
+    export(ExportConfig(adapter=adapter, output_dir=Path(model)))
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with log.open("wb") as stream:
         process = subprocess.Popen(
@@ -83,7 +107,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )  # fmt: skip
     try:
         wait_for(f"http://127.0.0.1:{port}/health", process, log)
-        yield Served(f"http://127.0.0.1:{port}/v1", model)
+        yield Served(f"http://127.0.0.1:{port}/v1", model, adapter)
     finally:
         process.terminate()
         try:
@@ -142,3 +166,49 @@ def test_samples_are_made_end_to_end(served: Served, tmp_path: Path) -> None:
             assert target.attempts > 0
     again = run_synth(config)
     assert (again.num_new, again.num_targets) == (0, result.num_targets)
+
+
+def test_verdicts_are_those_of_the_local_model_and_its_adapter(
+    served: Served, tmp_path: Path
+) -> None:
+    common = {
+        "source": SourceConfig(
+            name="jsonl",
+            path=str(write_dialogues(tmp_path / "d.jsonl", 6, 3)),
+            min_turns=3,
+            max_turns=3,
+        ),
+        "part": None,
+        "num_dialogues": 2,
+        "splits": ("train",),
+        "turns": (1, 3),
+        "probe_turns": (),
+        "histories": ("own",),
+        "sampling": SamplingConfig(max_new_tokens=8, temperature=0.0),
+        "task_completion": False,
+    }
+    evaluate(
+        EvalConfig(
+            output_dir=tmp_path / "local",
+            arms=("base", "gatt"),
+            adapters={"gatt": served.adapter},
+            engine=EngineConfig(),
+            **common,
+        )
+    )
+    # The merged model stands for the arm: it is asked under the name that it is served by.
+    evaluate(
+        EvalConfig(
+            output_dir=tmp_path / "served",
+            arms=("gatt",),
+            adapters={"gatt": Path(served.model)},
+            engine=served.config(),
+            **common,
+        )
+    )
+    found = compare(tmp_path / "local", tmp_path / "served")
+    assert (found.total.num, found.num_only_left, found.num_other_prompts) == (4, 4, 0)
+    assert found.total.num_same_verdicts == found.total.num_same_replies == 4, found.differences
+    said = {(s.arm, s.key[2:]): s.reply for s in read_replies(tmp_path / "local" / "samples.jsonl")}
+    # Else the adapter had no part in it.
+    assert any(reply != said["gatt", key] for (arm, key), reply in said.items() if arm == "base")

@@ -17,6 +17,7 @@ from gatt.train_config import TrainConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 CLASSES = {
+    "recipes": TrainConfig,
     "synth": SynthConfig,
     "train": TrainConfig,
     "eval": EvalConfig,

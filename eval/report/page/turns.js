@@ -71,7 +71,9 @@ function asked(transcript, number, { texts, rows }, isSide) {
   const at = element("a", "number", String(turn));
   at.href = hashOf(transcript.id, isSide ? { side: 1, at: turn } : { at: turn });
   at.setAttribute("aria-label", `Link to turn ${turn}`);
-  node.append(at, says, message(texts[rows[number].u]));
+  node.append(at, says);
+  if (rows[number].a) node.append(message(rows[number].a));
+  node.append(message(texts[rows[number].u]));
   return node;
 }
 

@@ -187,12 +187,24 @@ def test_no_dialogue_is_an_error(catalog) -> None:
         plan_samples([], catalog, InstructionConfig(), num_samples=1, plain_fraction=0.0, seed=0)
 
 
+def test_what_is_excluded_by_value_or_id_is_not_drawn(catalog) -> None:
+    config = InstructionConfig(families=("language",), exclude=("French", "language.es"))
+    left = {e.value for e in config.pool(catalog)}
+    assert {"French", "Spanish"}.isdisjoint(left)
+    assert "German" in left
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"families": ("langauge",)}, "unknown family 'langauge', did you mean 'language'"),
         ({"values": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
         ({"families": ("hobby",), "values": ("French",)}, "no catalogue entry with families"),
+        ({"exclude": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
+        (
+            {"values": ("French",), "exclude": ("language.fr",)},
+            r"and values \['French'\], without \['language.fr'\]: allow more of them",
+        ),
         (
             {"values": ("French",), "num_entries": (0.0, 1.0)},
             "cannot combine 2 entries without a conflict from 1 candidates",

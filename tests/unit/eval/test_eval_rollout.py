@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,18 @@ def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
     ids = [(c.dialogue.id, c.instruction.id if c.instruction else "") for c in cases]
     assert len(set(ids)) == len(ids)
     assert cases == make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
+
+
+def test_the_first_probe_of_each_instruction_changes_nothing_else_of_the_cases(catalog) -> None:
+    settings = config(
+        num_dialogues=12, instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,))
+    )
+    dialogues = [dialogue(n, 4) for n in range(12)]
+    drawn = make_cases(settings, catalog, dialogues)
+    first = make_cases(replace(settings, probe_choice="first"), catalog, dialogues)
+    assert {c.probe.question for c in first if c.probe} == {"What is your favorite hobby?"}
+    assert len({c.probe.question for c in drawn if c.probe}) > 1
+    assert [replace(c, probe=None) for c in first] == [replace(c, probe=None) for c in drawn]
 
 
 def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> None:

@@ -23,7 +23,7 @@ def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
     assert list(sample().as_dict()) == [
         "arm", "history", "dialogue", "turn", "kind", "instruction", "family", "split", "user",
         "reply", "reference", "finish", "status", "verdicts", "loose", "event", "expected",
-        "completion", "twin", "judge",
+        "completion", "twin", "judge", "given", "since_switch", "leak", "announcement",
     ]  # fmt: skip
 
 

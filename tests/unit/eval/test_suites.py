@@ -17,7 +17,7 @@ from gatt.source_config import SourceConfig
 
 _LOAD = SourceConfig.load
 OUT = ("output_dir=out", "arms=[base]")
-NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "table30")
+NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "switch", "table30")
 
 
 def test_the_suites_of_the_project_are_there_with_what_they_are_about() -> None:
@@ -55,6 +55,7 @@ def test_a_shipped_suite_gives_its_cases(name) -> None:
         "custom": {"behaviour", "format"},
         "heldout": {"format"},
         "distract": {"language"},
+        "switch": {"hobby", "figure", "language", "persona", "behaviour"},
     }[name]
     assert expected <= families
     if name in ("table30", "combined"):

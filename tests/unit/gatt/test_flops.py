@@ -53,6 +53,20 @@ def test_operations_are_those_that_torch_counts() -> None:
     assert shape.attention == 2 * 4 * 8
 
 
+def test_operations_of_a_forward_pass_are_those_that_torch_counts() -> None:
+    model = lora_model()
+    ids = torch.arange(24)[None] % 50
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(input_ids=ids, use_cache=False)
+    counts = counter.get_flop_counts()["Global"]
+    products = sum(n for op, n in counts.items() if "attention" not in str(op))
+    work = Work(num_tokens=24, num_pairs=0, num_scored=24)
+    assert work.forward_flops(ModelShape.of(model)) == products
+    pairs = Work(num_tokens=0, num_pairs=7, num_scored=0)
+    shape = ModelShape(linear=0, adapter=0, head=0, attention=16)
+    assert 3 * pairs.forward_flops(shape) == pairs.flops(shape) == 7 * 12 * 16
+
+
 def test_operations_of_attention_are_those_that_torch_counts() -> None:
     """Two products forward, four back, each over all pairs: without a mask, so the square."""
     heads, length, size = 3, 40, 16

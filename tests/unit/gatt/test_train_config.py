@@ -42,7 +42,7 @@ def test_shipped_launch_configurations_are_accelerate_s_own(path: Path) -> None:
 
 
 def test_there_are_launch_configurations_for_every_way() -> None:
-    assert {p.stem for p in ACCELERATE} == {"cpu1", "ddp", "fsdp2", "zero2", "zero3"}
+    assert {p.stem for p in ACCELERATE} == {"cpu1", "ddp", "ddp_nodes", "fsdp2", "zero2", "zero3"}
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,10 @@ def test_an_unknown_evaluator_names_the_nearest(monkeypatch: pytest.MonkeyPatch)
     known(monkeypatch, adherence="eval.during_training:make_evaluator")
     with pytest.raises(
         ConfigError,
-        match=r"^track\.evaluator: no evaluator 'adherance', did you mean 'adherence'\? "
+        match=r"^track\.evaluator: no evaluator 'adherenec', did you mean 'adherence'\? "
         r"\(known: adherence\)$",
     ):
-        make_train_evaluator(config("adherance"), NOTHING)
+        make_train_evaluator(config("adherenec"), NOTHING)
 
 
 @pytest.mark.parametrize("value", ["eval.not_there:make", "eval.during_training:not_there"])

@@ -1,0 +1,113 @@
+"""The value of `attention.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eval.attention.config import AttendConfig
+from eval.attention.statistics import (
+    DIGITS,
+    Looked,
+    Unsighted,
+    curves,
+    explained,
+    falls,
+    heads,
+    turn_records,
+)
+from eval.attention.task import Task
+from eval.calls import head
+from eval.report.attention import SCHEMA
+from gatt.config import config_dict
+from gatt.trained_on import read_marks
+from gatt.verifiers import verifier_versions
+
+NUM_MAPS: Final = 2
+"""Cases whose maps are kept; the first is the picture."""
+
+
+def results_of(
+    config: AttendConfig, task: Task, looked: Sequence[Looked], unsighted: Sequence[Unsighted]
+) -> dict[str, Any]:
+    """Return the value of `attention.json`."""
+    return {
+        "schema": SCHEMA,
+        "run": head(task.config)
+        | {
+            "source": dict(task.source),
+            "verifiers": verifier_versions(),
+            "config": config_dict(config),
+        },
+        "arms": list(task.arms),
+        "history": task.history,
+        "num_dialogues": len({one.spoken.case.dialogue.id for one in looked}),
+        "num_layers": len(looked[0].turns[0].mass_LH),
+        "num_heads": looked[0].turns[0].mass_LH.shape[1],
+        "curves": curves(looked, task.arms),
+        "correlation": explained(looked, task.arms, config.seed),
+        "unsighted": {
+            "falls": falls(unsighted, task.arms),
+            "replies": [
+                {
+                    "arm": one.spoken.arm,
+                    "dialogue": one.spoken.case.dialogue.id,
+                    "instruction": one.spoken.instruction.id,
+                    "turn": one.turn,
+                    "hidden": hidden.what,
+                    "num_hidden": hidden.num_tokens,
+                    "reply": hidden.generation.text,
+                    "status": status,
+                }
+                for one in unsighted
+                for hidden, status in one.replies
+            ],
+        },
+        "turns": turn_records(looked),
+        "heads": heads(looked, task.arms),
+        "maps": [_map(one) for one in looked[: NUM_MAPS * len(task.arms)]],
+        "dropped": dict(+task.dropped),
+        "notes": _notes(task, looked),
+    }
+
+
+def _map(one: Looked) -> dict[str, Any]:
+    return {
+        "arm": one.spoken.arm,
+        "dialogue": one.spoken.case.dialogue.id,
+        "instruction": one.spoken.instruction.id,
+        "text": one.spoken.instruction.text,
+        "bins": [
+            {"start": b.start, "end": b.end, "part": b.part, "turn": b.turn}
+            for b in one.layout.bins
+        ],
+        "rows": [
+            {
+                "turn": turn.turn,
+                "mass": turn.bin_mass_N.round(DIGITS).tolist(),
+                "peak": turn.bin_peak_N.round(DIGITS).tolist(),
+            }
+            for turn in one.turns
+        ],
+    }
+
+
+def _notes(task: Task, looked: Sequence[Looked]) -> list[str]:
+    found = []
+    marks = read_marks(Path(task.config.adapters[task.arm]))
+    dialogues = {one.spoken.case.dialogue.id: one.spoken.case.dialogue for one in looked}
+    seen = sum(d in marks for d in dialogues.values()) if marks is not None else 0
+    if seen:
+        found.append(
+            f"{seen} of {len(dialogues)} dialogues are among those that the adapter was trained on."
+        )
+    if not any(one.spoken.instruction.verifiers for one in looked):
+        found.append(
+            "No rule judges the replies (free text): attention is shown, and not held against verdicts."
+        )
+    if task.history == "own":
+        found.append(
+            "Each arm reads its own replies: the two look at different text from turn 2 on."
+        )
+    return found

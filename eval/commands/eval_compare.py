@@ -1,0 +1,125 @@
+"""`gatt eval compare`: two evaluations reply by reply, as of a local and of a served model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatt.errors import ConfigError
+
+if TYPE_CHECKING:
+    from eval.compare import Comparison, Pair, Tally
+
+HELP = "how far the replies and verdicts of two evaluations agree, and where they do not"
+EXIT_DISAGREES = 1
+
+_ABOUT = f"""{HELP}: of a local model and the same one on a server, say. Both
+must have the same cases. Give the served model the name of its arm in `gatt eval`
+(--arms='[gatt]' --adapters.gatt=NAME_IT_IS_SERVED_BY), or say here which arms belong
+together: --arm gatt=base, where a merged model was evaluated as a base model."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the two folders and what is to be made of them."""
+    parser.description = _ABOUT
+    parser.add_argument("left", type=Path, metavar="FOLDER", help="output_dir of an evaluation")
+    parser.add_argument("right", type=Path, metavar="OTHER", help="output_dir of the other one")
+    parser.add_argument(
+        "--arm", action="append", default=[], metavar="ARM=OTHERS",
+        help="hold this arm against that of the other one, any number of times (those of one name)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--at-least",
+        type=float,
+        metavar="SHARE",
+        help="exit with status 1 if fewer verdicts agree, such as 0.98",
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write all of it as JSON too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the agreement and every difference.
+
+    Raises:
+        ConfigError: a share that is none, or arms that are no pair.
+    """
+    if args.at_least is not None and not 0 <= args.at_least <= 1:
+        raise ConfigError(
+            f"--at-least is {args.at_least}: expected a share from 0 to 1, such as 0.98"
+        )
+    from eval.compare import compare
+    from gatt.records import atomic_write_json
+
+    found = compare(args.left, args.right, _pairs(args.arm))
+    sys.stdout.write("\n".join(_lines(found, args.left, args.right)) + "\n")
+    if args.output:
+        atomic_write_json(args.output, found.as_dict())
+        sys.stdout.write(f"{args.output}\n")
+    if args.at_least is not None and found.total.verdict_rate < args.at_least:
+        sys.stdout.write(f"fewer verdicts agree than {args.at_least:.1%}\n")
+        return EXIT_DISAGREES
+    return 0
+
+
+def _pairs(words: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for word in words:
+        ours, equals, theirs = word.partition("=")
+        if not (ours and equals and theirs) or ours in pairs or theirs in pairs.values():
+            raise ConfigError(
+                f"--arm {word}: expected ARM=OTHERS, each arm once, such as gatt=base"
+            )
+        pairs[ours] = theirs
+    return pairs
+
+
+def _lines(found: Comparison, left: Path, right: Path) -> Iterator[str]:
+    for name, tally in {**found.arms, "all": found.total}.items():
+        yield f"{name}: {_tally(tally)}"
+    others = {
+        f"only in {left}": found.num_only_left,
+        f"only in {right}": found.num_only_right,
+        "asked something else": found.num_other_prompts,
+    }
+    if any(others.values()):
+        yield "not compared: " + ", ".join(f"{n} {what}" for what, n in others.items() if n)
+    for number, pair in enumerate(found.differences, start=1):
+        yield from ("", f"{number}. {_where(pair)}", f"   {_what(pair)}")
+        yield f"   {left}: {' '.join(pair.left.reply.split())}"
+        yield f"   {right}: {' '.join(pair.right.reply.split())}"
+
+
+def _tally(tally: Tally) -> str:
+    verdicts, replies = tally.verdict_rate, tally.num_same_replies / tally.num
+    return (
+        f"{tally.num} replies, {tally.num_same_verdicts} with the same verdict ({verdicts:.1%}), "
+        f"{tally.num_same_replies} with the same words ({replies:.1%})"
+    )
+
+
+def _where(pair: Pair) -> str:
+    sample = pair.left
+    told = sample.instruction.id if sample.instruction else "no instruction"
+    kind = "probe at turn" if sample.kind == "probe" else "turn"
+    return (
+        f"{sample.arm}, {sample.history} history, {sample.dialogue}, {told}, {kind} {sample.turn}"
+    )
+
+
+def _what(pair: Pair) -> str:
+    from eval.compare import SINCE_EARLIER
+
+    one, other = pair.left, pair.right
+    if pair.has_same_reply:
+        # The same words under other rules, or other versions of them.
+        said = "the same words"
+    elif pair.num_shared == min(len(one.reply), len(other.reply)):
+        said = f"one goes on where the other ends ({one.finish}, {other.finish})"
+    else:
+        said = f"they part after {pair.num_shared} characters"
+    verdicts = f"{one.status} against {other.status}" if one.status != other.status else one.status
+    since = f"; {SINCE_EARLIER}" if pair.is_since_earlier else ""
+    return f"{verdicts}; {said}{since}"

@@ -1,0 +1,84 @@
+"""Changes of the instruction in cases: drawn as the data's are, and told where a template shows them."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from eval.case import Case
+from eval.config import EvalConfig
+from eval.events import is_ordinary
+from gatt.catalog import Catalog
+from gatt.chat_template import inspect_template
+from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, told_by_user
+from gatt.switch_config import SwitchDraw
+
+log = logging.getLogger(__name__)
+
+
+def add_switches(config: EvalConfig, catalog: Catalog, cases: Sequence[Case]) -> list[Case]:
+    """Return the cases with the changes of the configuration; plain ones stay as they are.
+
+    What comes is drawn from the split of what was. Where ordinary replies follow
+    an instruction unasked ("use no digits"), it is neither replaced nor taken
+    back: leaving it alone could not be told from following it.
+
+    Raises:
+        CatalogError: no new instruction can be put together.
+        DataError: a change at a turn that no case has.
+    """
+    switch = config.switch
+    if switch is None or not cases:
+        return list(cases)
+    switch.refuse_past(max(case.num_turns for case in cases))
+    draws = {
+        split: SwitchDraw(
+            switch,
+            catalog,
+            config.instructions.select(catalog, (split,)),
+            config.instructions.terse_probability,
+        )
+        for split in dict.fromkeys(c.instruction.split for c in cases if c.instruction)
+    }
+    found = []
+    for case in cases:
+        drawn: Switch | None = None
+        if case.instruction is not None:
+            rng = random.Random(f"{config.seed}/switch/{case.id}")
+            is_told_apart = not is_ordinary(case.instruction)
+            kinds: tuple[SwitchKind, ...] = SWITCH_KINDS if is_told_apart else ("add",)
+            drawn = draws[case.instruction.split].draw(case.instruction, case.num_turns, rng, kinds)
+            if drawn is not None and drawn.instruction is not None:
+                # Of an instruction that was added to, what is new is asked for first.
+                known = len(case.instruction.probes) if drawn.kind == "add" else 0
+                probes = drawn.instruction.probes[known:]
+                asked = rng.choice(probes) if probes else None
+                if asked and config.probe_choice == "first":
+                    asked = probes[0]
+                held = replace(drawn.instruction, probes=(asked,) if asked else ())
+                drawn = replace(drawn, instruction=held)
+        found.append(replace(case, switches=(drawn,)) if drawn else case)
+    return found
+
+
+def told_where_shown(cases: Sequence[Case], tokenizer: Any) -> list[Case]:
+    """Return the cases with every change where the chat template shows it.
+
+    Says so in the log where a later system message has to become the user's words.
+
+    Args:
+        cases: of a run.
+        tokenizer: of the model; None where a server renders the messages.
+    """
+    later = [case for case in cases if any(s.place == "system" for s in case.switches)]
+    if tokenizer is None or not later or inspect_template(tokenizer).has_later_system:
+        return list(cases)
+    log.warning(
+        "%d cases: a change of the instruction stands in front of the user's message instead of in a "
+        "later system message, which the chat template does not take",
+        len(later),
+    )
+    return [replace(case, switches=told_by_user(case.switches)) for case in cases]

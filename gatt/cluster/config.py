@@ -1,0 +1,43 @@
+"""Which Ray cluster works, and with how many processes. No ray here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gatt.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayConfig:
+    """The workers of a Ray cluster, each with a model of its own.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    address: str = "auto"
+    """`auto`: the cluster that `RAY_ADDRESS` names or that runs on this machine; `local`: Ray started here,
+    for this run alone; or what `ray.init` takes, such as `10.0.0.1:6379`."""
+    num_workers: int | None = None
+    """Processes that hold the model; null: as many as the cluster has room for when the run starts."""
+    gpus_per_worker: float | None = None
+    """GPUs of each; null: one where the cluster has GPUs and the model is a local one, else none."""
+    cpus_per_worker: float = 1.0
+    """Processors of each; Ray gives as many threads to torch."""
+    max_deaths: int = 3
+    """The run stops once workers died so often over the same piece of work; it then goes to no other."""
+
+    def __post_init__(self) -> None:
+        if not self.address.strip():
+            raise ConfigError("address is empty: expected auto, local or one such as 10.0.0.1:6379")
+        if self.num_workers is not None and self.num_workers < 1:
+            raise ConfigError(f"num_workers is {self.num_workers}: expected at least 1, or null")
+        if self.gpus_per_worker is not None and not 0 <= self.gpus_per_worker < math.inf:
+            raise ConfigError(
+                f"gpus_per_worker is {self.gpus_per_worker}: expected 0 or more, or null"
+            )
+        if not 0 < self.cpus_per_worker < math.inf:
+            raise ConfigError(f"cpus_per_worker is {self.cpus_per_worker}: expected more than 0")
+        if self.max_deaths < 1:
+            raise ConfigError(f"max_deaths is {self.max_deaths}: expected at least 1")

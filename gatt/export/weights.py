@@ -1,0 +1,67 @@
+"""The weights of an export: base model and adapter, merged or apart, in the wanted dtype."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from gatt.adapter import attach_adapter, one_line
+from gatt.errors import ModelError
+from gatt.models import LoadedModel, load_model, resolve
+
+_TIED: Final = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out")
+
+
+def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
+    """Return the base model, in a dtype that loses nothing, and the dtype that is to be written.
+
+    Args:
+        model: name, folder or hub id.
+        dtype: `auto` is the one that its configuration names, float32 where it names none.
+
+    Raises:
+        ModelError: it cannot be loaded, or its weights are quantised.
+    """
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(resolve(model))
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"{model}: cannot read its configuration: {one_line(error)}") from None
+    if getattr(config, "quantization_config", None):
+        raise ModelError(
+            f"{model}: its weights are quantised: expected plain ones to add the adapter to: name the model "
+            "that it was quantised from with model"
+        )
+    stored = getattr(config, "dtype", None) or torch.float32
+    target = stored if dtype == "auto" else getattr(torch, dtype)
+    # Rounding comes last: a half has no room for a small update of a large weight.
+    exact = torch.promote_types(stored, target)
+    return load_model(model, dtype=str(exact).removeprefix("torch.")), target
+
+
+def merged(base: LoadedModel, adapter: Path) -> Any:
+    """Return the model with the adapter added to its weights.
+
+    Raises:
+        ModelError: an adapter that does not fit, is broken (NaN), or changes weights that input
+            and output share.
+    """
+    with warnings.catch_warnings():
+        # PEFT warns of what is refused below.
+        warnings.filterwarnings("ignore", ".*tie_word_embeddings", UserWarning)
+        model = attach_adapter(base.model, adapter, base_name=base.name)
+    if getattr(base.model.config, "tie_word_embeddings", False):
+        names = {name.rpartition(".")[2] for name in model.base_model.targeted_module_names}
+        if shared := sorted(names & set(_TIED)):
+            raise ModelError(
+                f"{adapter}: adapts {shared[0]}, which shares its weights with the other end of {base.name}: "
+                "merged, both would change: export it apart (merge=false)"
+            )
+    try:
+        return model.merge_and_unload(safe_merge=True)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"{adapter}: cannot be merged: {one_line(error)}") from None

@@ -1,0 +1,158 @@
+"""`gatt export`: from an adapter to a folder that servers load."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gatt.adapter import SETTINGS, WEIGHTS, attach_adapter, base_model_of
+from gatt.chat_template import stop_token_ids
+from gatt.errors import ConfigError
+from gatt.export.base_model import hub_id, license_of, public_name
+from gatt.export.card import ModelFacts, export_card
+from gatt.export.config import ExportConfig
+from gatt.export.evaluation import Evaluation, read_evaluation, refuse_other_adapter
+from gatt.export.weights import load_base, merged
+from gatt.public_text import public_text
+from gatt.trained_on import FILE as MARKS
+from gatt.weights import adapter_digest
+from gatt.whole_folder import whole_folder
+
+ADAPTER_FOLDER: Final = "adapter"
+CARD: Final = "README.md"
+_SHARD: Final = "5GB"
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What an export left behind."""
+
+    folder: Path
+    base: str
+    dtype: str
+    num_bytes: int
+
+
+def export(config: ExportConfig) -> ExportResult:
+    """Make the folder of a model out of an adapter; it appears whole.
+
+    Raises:
+        ConfigError: the adapter names no base model, and the configuration neither.
+        DataError: no evaluation where one is said to be, or one of another adapter.
+        ModelError: adapter or base model cannot be loaded, or do not fit.
+        StoreError: the folder is there already, or cannot be written.
+        TemplateError: no chat template, or one that ends no turn.
+    """
+    base = base_model_of(config.adapter) if config.model is None else config.model
+    if base is None:
+        raise ConfigError(f"{config.adapter}: names no base model: say which with model")
+    digest = adapter_digest(config.adapter)
+    evaluation = _evaluation(config, digest)
+    with whole_folder(config.output_dir) as folder:
+        loaded, dtype = load_base(base, config.dtype)
+        stops = stop_token_ids(loaded.tokenizer)
+        if config.merge:
+            model = merged(loaded, config.adapter)
+            _save(model.to(dtype), loaded.tokenizer, stops, folder)
+            _copy(config.adapter / MARKS, folder)
+        else:
+            # Attaching changes the model in place: it is written first, and then tried on.
+            _save(loaded.model.to(dtype), loaded.tokenizer, stops, folder)
+            attach_adapter(loaded.model, config.adapter, base_name=base)
+            _write_adapter(config.adapter, folder / ADAPTER_FOLDER, base)
+        facts = ModelFacts(
+            name=config.name or config.output_dir.resolve().name,
+            base=public_name(base),
+            base_id=hub_id(base),
+            license=config.license or license_of(base),
+            dtype=str(dtype).removeprefix("torch."),
+            is_merged=config.merge,
+            digest=digest,
+        )
+        card = export_card(facts, evaluation, _adapter_card(config.adapter))
+        (folder / CARD).write_text(public_text(card, Path.cwd(), Path.home()), encoding="utf-8")
+        num_bytes = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
+    return ExportResult(config.output_dir, facts.base, facts.dtype, num_bytes)
+
+
+def _evaluation(config: ExportConfig, digest: str) -> Evaluation | None:
+    if config.results is None:
+        return None
+    evaluation = read_evaluation(config.results, config.arm)
+    refuse_other_adapter(config.results, evaluation.arm, digest)
+    return evaluation
+
+
+def _save(model: Any, tokenizer: Any, stops: frozenset[int], folder: Path) -> None:
+    """Write weights, configurations, tokenizer and chat template."""
+    model.save_pretrained(folder, max_shard_size=_SHARD)
+    tokenizer.save_pretrained(folder)
+    _end_turns(folder / "generation_config.json", stops, tokenizer.pad_token_id)
+    _for_older_readers(folder)
+
+
+def _end_turns(path: Path, stops: frozenset[int], pad_token_id: int) -> None:
+    """Make a server stop at the token with which training ended each turn: the template's own.
+
+    In the file, since transformers holds settings that were changed in memory to
+    stricter rules than those of the base model kept.
+    """
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    known = settings.get("eos_token_id")
+    known = [] if known is None else [known] if isinstance(known, int) else known
+    ends = [*known, *sorted(stops - set(known))]
+    settings["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+    if settings.get("pad_token_id") is None:
+        settings["pad_token_id"] = pad_token_id
+    # Else a reader may take the ends from the model's configuration, which it believes this was made of.
+    settings.pop("_from_model_config", None)
+    _write_json(path, settings)
+
+
+def _for_older_readers(folder: Path) -> None:
+    """Say twice what transformers 5 writes in a new way, for servers that bring transformers 4.
+
+    Those would go on with their own default of the rotary base, and know no
+    tokenizer class of that name.
+    """
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    rope = config.get("rope_parameters")
+    if isinstance(rope, dict) and isinstance(rope.get("rope_theta"), int | float):
+        config.setdefault("rope_theta", rope["rope_theta"])
+        if rope.get("rope_type", "default") != "default":
+            scaling = {key: value for key, value in rope.items() if key != "rope_theta"}
+            config.setdefault("rope_scaling", scaling)
+    _write_json(path, config)
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    if settings.get("tokenizer_class") == "TokenizersBackend":
+        settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    _write_json(path, settings)
+
+
+def _write_adapter(adapter: Path, target: Path, base: str) -> None:
+    target.mkdir()
+    for name in (WEIGHTS, SETTINGS, MARKS, CARD):
+        _copy(adapter / name, target)
+    path = target / SETTINGS
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["base_model_name_or_path"] = hub_id(base) or public_name(base)
+    _write_json(path, settings)
+
+
+def _copy(path: Path, folder: Path) -> None:
+    if path.is_file():
+        shutil.copyfile(path, folder / path.name)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _adapter_card(adapter: Path) -> str:
+    path = adapter / CARD
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

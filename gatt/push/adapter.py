@@ -1,0 +1,57 @@
+"""An adapter as a model repository: PEFT's two files, the marks of its dialogues, and the card."""
+
+from __future__ import annotations
+
+from gatt.adapter import SETTINGS, WEIGHTS, base_model_of
+from gatt.export.base_model import EMBEDDED_NOTE, hub_id, license_of, public_name
+from gatt.export.card import evaluation_section
+from gatt.export.evaluation import eval_results, read_evaluation, refuse_other_adapter
+from gatt.models import EMBEDDED
+from gatt.push.layout import Layout, read_json
+from gatt.trained_on import FILE as MARKS
+from gatt.weights import adapter_digest
+
+_LIMITS = "\n## Limits"
+
+
+def lay_out_adapter(layout: Layout) -> None:
+    """Fill the folder.
+
+    Raises:
+        DataError: an evaluation of another adapter, or none where one is said to be.
+        ModelError: no adapter there.
+    """
+    config, folder = layout.config, layout.config.folder
+    base = base_model_of(folder) or ""
+    digest = adapter_digest(folder)
+    settings = read_json(folder / SETTINGS)
+    if base:
+        settings["base_model_name_or_path"] = hub_id(base) or public_name(base)
+    layout.put(folder / WEIGHTS)
+    layout.write_json(SETTINGS, settings)
+    if (folder / MARKS).is_file():
+        layout.put(folder / MARKS)
+    card = layout.card()
+    data, body = card.data, card.text.strip()
+    data.library_name = "peft"
+    data.pipeline_tag = "text-generation"
+    data.base_model = (hub_id(base) if base else None) or data.base_model
+    data.license = config.license or data.license or (license_of(base) if base else None)
+    if not body:
+        body = f"# Ghost Attention adapter\n\nA LoRA adapter for `{public_name(base)}`."
+    if base == EMBEDDED:
+        body += f"\n\n## Base model\n\n{EMBEDDED_NOTE}"
+    if config.results is not None:
+        evaluation = read_evaluation(config.results, config.arm)
+        refuse_other_adapter(config.results, evaluation.arm, digest)
+        if found := eval_results(evaluation):
+            data.model_name, data.eval_results = _name(layout), found
+        before, mark, after = body.partition(_LIMITS)
+        body = f"{before.rstrip()}\n\n{evaluation_section(evaluation)}\n{mark}{after}"
+    layout.write_card(data, body)
+
+
+def _name(layout: Layout) -> str:
+    config = layout.config
+    # One of both is set.
+    return config.repo_id.partition("/")[2] if config.repo_id else (config.to or config.folder).name

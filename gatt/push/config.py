@@ -1,0 +1,58 @@
+"""Configuration of `gatt push`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from gatt.errors import ConfigError
+
+What = Literal["adapter", "model", "dataset", "report"]
+
+_REPO_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushConfig:
+    """What is shared, and where it goes.
+
+    Raises:
+        ConfigError: settings that do not go together.
+    """
+
+    what: What
+    """`adapter` of `gatt train`, `model` of `gatt export`, `dataset` of `gatt synth`, `report` of
+    `gatt eval`."""
+    folder: Path
+    """The folder that the command left."""
+    repo_id: str | None = None
+    """Repository on the hub, `owner/name`; made if it is not there. The token is read from `HF_TOKEN`."""
+    to: Path | None = None
+    """A new local folder in place of the hub, laid out the same way."""
+    private: bool = True
+    """Whether a repository that is made is private; one that is public already is then refused."""
+    results: Path | None = None
+    """For an adapter: folder of an evaluation of it (`gatt eval`); its rates go into the card."""
+    arm: str | None = None
+    """The adapter's arm in `results`, or the one that the card of a report tells of; null takes the only
+    adapter there is, or `gatt`."""
+    license: str | None = None
+    """The licence in the card, as the hub spells it (`apache-2.0`); null leaves what is known."""
+
+    def __post_init__(self) -> None:
+        if (self.repo_id is None) == (self.to is None):
+            found = "neither" if self.to is None else "both"
+            raise ConfigError(f"repo_id and to: found {found}, expected one of them")
+        if self.repo_id is not None and not _REPO_ID.fullmatch(self.repo_id):
+            raise ConfigError(f"repo_id is {self.repo_id!r}: expected 'owner/name'")
+        if self.results is not None and self.what != "adapter":
+            raise ConfigError(
+                f"results with what={self.what}: expected them with an adapter; a model has those that "
+                "`gatt export` was given"
+            )
+        if self.arm is not None and self.results is None and self.what != "report":
+            raise ConfigError(f"arm is {self.arm!r} without results: expected both, or neither")
+        if self.license is not None and not self.license.strip():
+            raise ConfigError("license is empty: expected some text, or null")

@@ -1,0 +1,92 @@
+"""Two workers of a Ray cluster make what one process makes; one that is killed loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from data_synth import pipeline
+from data_synth.pipeline import run_synth
+from eval.config import EvalConfig
+from eval.results import ROLLOUTS_FILE
+from eval.run import evaluate
+from gatt.cluster.config import RayConfig
+from gatt.errors import GenerationError
+from gatt.instruction_config import InstructionChoice
+from gatt.source_config import SourceConfig
+from tests.support.ray_runs import lucky, told_again, two_workers, unlucky
+from tests.support.stages import write_dialogues
+from tests.support.synth_runs import synth_config, varied_reply
+
+pytest.importorskip("ray", reason="an extra: `pip install 'ghost-attention[ray]'`")
+pytestmark = pytest.mark.processes
+RAY = RayConfig()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with two_workers():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Somebody may commit meanwhile.
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+
+
+def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, caplog) -> None:
+    config = synth_config(tmp_path, num_samples=20, ray=RAY)
+    alone = replace(config, output_dir=tmp_path / "alone", ray=None)
+    expected = run_synth(alone, lucky(varied_reply)).samples.read_bytes()
+    # A batch takes four calls: this is in the second one of a worker.
+    failing = unlucky(varied_reply, "fail", 6, tmp_path / "failed")
+    with pytest.raises(
+        GenerationError, match=r"^worker on .*: the teacher gave up: expected it to"
+    ):
+        run_synth(config, failing)
+    samples = tmp_path / "out" / "samples.jsonl"
+    rows = samples.read_bytes()
+    assert expected.startswith(rows)
+    # What a cluster began one process goes on with, and the other way round.
+    samples.write_bytes(expected[: expected.index(b"\n", len(expected) // 5) + 1])
+    dying = unlucky(varied_reply, "kill", 6, tmp_path / "killed")
+    result = run_synth(config, dying)
+    assert (tmp_path / "killed").exists()
+    assert "another one takes its work" in caplog.text
+    assert result.num_samples == 20
+    assert 0 < result.num_new < 20
+    assert samples.read_bytes() == expected
+
+
+def test_an_evaluation_with_a_killed_worker_leaves_the_rows_of_one_process(tmp_path, caplog):
+    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
+    config = EvalConfig(
+        output_dir=tmp_path / "out",
+        arms=("base", "base+reminder"),
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        splits=("train",),
+        num_dialogues=3,
+        num_plain=2,
+        turns=(1, 2, 4),
+        probe_turns=(2,),
+        histories=("reference", "own"),
+        batch_cases=2,
+        task_completion=False,
+        ray=RAY,
+    )
+    alone = replace(config, output_dir=tmp_path / "alone", ray=None)
+    expected = evaluate(alone, lucky(told_again))
+    once = tmp_path / "once"
+    # The first calls answer reference histories whole, the sixth is in the middle of an own one.
+    found = evaluate(config, unlucky(told_again, "kill", 6, once))
+    assert once.exists()
+    assert "another one takes its work" in caplog.text
+    assert found.num_new == expected.num_new
+    for name in (ROLLOUTS_FILE, "samples.jsonl"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+    assert found.results["curves"] == expected.results["curves"]

@@ -1,0 +1,65 @@
+"""The tables of docs/scaling.md are those of the script, and its operations those that were measured."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatt.flops import work_of
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "scaling_costs.py"
+PAGE = ROOT / "docs" / "scaling.md"
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_the_page_is_what_the_script_writes(script, tmp_path: Path, monkeypatch) -> None:
+    copy = tmp_path / "scaling.md"
+    text = PAGE.read_text(encoding="utf-8")
+    begin = text.index(script["BEGIN"]) + len(script["BEGIN"])
+    copy.write_text(text[:begin] + text[text.index(script["END"]) :], encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--write", str(copy)])
+    script["main"]()
+    assert copy.read_text(encoding="utf-8") == text
+
+
+def test_a_page_without_the_place_for_tables_is_refused(script, tmp_path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Nothing\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="expected the lines '<!-- tables:"):
+        script["write"](page, "tables")
+
+
+def test_operations_are_those_of_the_benchmark(script) -> None:
+    """The benchmark counted its own rows with the real model; here both are rebuilt from sizes."""
+    found, exchange_tokens = script["measured"]()
+    comb = found.comb(exchange_tokens)
+    file = ROOT / "results" / "training" / "turns_20.json"
+    rows = {row["name"]: row for row in json.loads(file.read_text())["contenders"]}
+    assert work_of([comb]).num_tokens == rows["comb"]["tokens"]
+    counted = script["operations"](comb, script["shape_of"](script["MODELS"]["135M"]))
+    assert counted.training == pytest.approx(rows["comb"]["tflop"], rel=2e-3)
+    rows_tflop = rows["expanded, batch 1"]["tflop"]
+    assert counted.training_as_rows == pytest.approx(rows_tflop, rel=2e-3)
+    # Weights are 6.74 and 69 billion, of which the embedding computes nothing.
+    assert script["shape_of"](script["MODELS"]["7B"]).linear == 32 * (
+        4 * 4096**2 + 3 * 4096 * 11008
+    )
+
+
+def test_numbers_are_short(script) -> None:
+    number = script["number"]
+    values = [0.00092, 0.34, 14.2, 298.9, 2934, 29_340, 293_400, 1.34e6, 9.2e10, 2e12]
+    assert [number(value) for value in values] == [
+        "0.00092", "0.34", "14", "300", "2,900", "29,000", "290,000", "1.3 million", "92 billion",
+        "2 trillion",
+    ]  # fmt: skip

@@ -1,0 +1,126 @@
+"""A hub on localhost: makes repositories and keeps what is committed, as huggingface_hub sends it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Repo:
+    """One repository."""
+
+    is_private: bool
+    made_with: dict[str, Any]
+    files: dict[str, bytes] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+
+@dataclass
+class FakeHub:
+    """What the hub holds and was told."""
+
+    url: str = ""
+    repos: dict[str, Repo] = field(default_factory=dict)
+    """By kind and id, as `models/owner/name`."""
+    tokens: set[str] = field(default_factory=set)
+    agents: set[str] = field(default_factory=set)
+    refuses: int = 0
+    """Status of every answer, if not 0."""
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
+        """Return status and JSON of an answer."""
+        if self.refuses:
+            return self.refuses, {"error": "not for you"}
+        words = path.partition("?")[0].strip("/").split("/")[1:]
+        if words == ["repos", "create"]:
+            return self._create(json.loads(body))
+        if words == ["validate-yaml"]:
+            return 200, {"errors": [], "warnings": []}
+        name, rest = "/".join(words[:3]), words[3:]
+        repo = self.repos.get(name)
+        if repo is None:
+            return 404, {"error": f"no repository {name}"}
+        if rest[:1] == ["tree"]:
+            blob = {"type": "file", "oid": "0" * 40}
+            return 200, [{**blob, "path": f, "size": len(d)} for f, d in repo.files.items()]
+        if method == "GET":
+            files = [{"rfilename": file} for file in sorted(repo.files)]
+            return 200, {"id": "/".join(words[1:3]), "private": repo.is_private, "siblings": files}
+        if rest[:1] == ["preupload"]:
+            asked = json.loads(body)["files"]
+            modes = [{"path": f["path"], "uploadMode": "regular"} for f in asked]
+            return 200, {"files": [m | {"shouldIgnore": False, "oid": None} for m in modes]}
+        return self._commit(repo, name, body)
+
+    def _create(self, asked: dict[str, Any]) -> tuple[int, Any]:
+        owner = asked.get("organization") or "me"
+        name = f"{asked.get('type') or 'model'}s/{owner}/{asked['name']}"
+        known = name in self.repos
+        if not known:
+            is_private = bool(asked.get("private") or asked.get("visibility") == "private")
+            self.repos[name] = Repo(is_private, asked)
+        url = f"{self.url}/{name.removeprefix('models/')}"
+        return (409 if known else 200), {"url": url, "error": "exists" if known else None}
+
+    def _commit(self, repo: Repo, name: str, body: bytes) -> tuple[int, Any]:
+        for line in body.splitlines():
+            item = json.loads(line)
+            value = item["value"]
+            if item["key"] == "header":
+                repo.messages.append(value["summary"])
+            elif item["key"] == "file":
+                repo.files[value["path"]] = base64.b64decode(value["content"])
+            elif item["key"] == "deletedFile":
+                del repo.files[value["path"]]
+        url = f"{self.url}/{name.removeprefix('models/')}/commit/{'1' * 40}"
+        return 200, {"commitUrl": url, "commitOid": "1" * 40, "pullRequestUrl": None}
+
+
+@contextmanager
+def fake_hub() -> Iterator[FakeHub]:
+    """Serve a hub while the block runs."""
+    hub = FakeHub()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            hub.tokens.add(self.headers.get("authorization", ""))
+            hub.agents.add(self.headers.get("user-agent", ""))
+            if self.headers.get("transfer-encoding") == "chunked":
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+            else:
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            status, value = hub.answer(self.command, self.path, body)
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = _answer
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    hub.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,184 @@
+"""The documentation: its commands are read by the classes that would run them, its pages are all there."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from accelerate.commands.launch import launch_command_parser
+
+from data_synth.catalog_check import check_entry
+from eval.config import EvalConfig
+from gatt.catalog import load_catalog
+from gatt.cli import GROUP, main
+from gatt.config import load_config
+from gatt.config_cli import config_from_args
+from gatt.train_config import TrainConfig
+from tests.support.doc_pages import DOCS, ROOT, blocks
+
+PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))
+GUIDES = ("dental_clinic", "own_data", "cluster")
+
+
+def commands(page: Path) -> list[str]:
+    """Return the lines of the page's shell blocks that call this project's commands."""
+    lines = [
+        line.partition(" #")[0].strip()
+        for block in blocks(page)
+        if block.language in ("bash", "")
+        for line in block.text.replace("\\\n", " ").splitlines()
+    ]
+    return [line for line in lines if line.startswith(("gatt ", "accelerate launch "))]
+
+
+COMMANDS = [(page, line) for page in PAGES for line in commands(page)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder from which `configs/` can be seen, as from a checkout."""
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_files(page: Path, folder: Path) -> list[Path]:
+    """Write the page's YAML blocks under their titles, and return the paths."""
+    written = []
+    for block in blocks(page):
+        if block.language == "yaml" and block.title:
+            path = folder / block.title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def command_modules() -> dict[str, ModuleType]:
+    """Return every command's module by name, those of its actions (`synth merge`) among them."""
+    found = {}
+    for entry in importlib.metadata.entry_points(group=GROUP):
+        module = entry.load()
+        found[entry.name] = module
+        for word, name in getattr(module, "ACTIONS", {}).items():
+            found[f"{entry.name} {word}"] = importlib.import_module(name)
+    return found
+
+
+def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, Any]:
+    """Return the command that `gatt` would run, and the arguments that it would get."""
+    seen: list[tuple[ModuleType, argparse.Namespace]] = []
+    for module in command_modules().values():
+
+        def run(args: argparse.Namespace, of: ModuleType = module) -> int:
+            seen.append((of, args))
+            return 0
+
+        monkeypatch.setattr(module, "run", run)
+    assert main(words) == 0
+    return seen[0]
+
+
+def launched(words: list[str]) -> list[str]:
+    """Return the words behind `-m gatt.train`, once accelerate has taken its own."""
+    args = launch_command_parser().parse_args(words)
+    assert Path(args.config_file).is_file()
+    assert (args.module, args.training_script) == (True, "gatt.train")
+    return [str(word) for word in args.training_script_args]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=lambda v: getattr(v, "stem", None))
+def test_every_command_is_one_that_runs(
+    page: Path, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A page may lean on a file of the guides.
+    for other in (*(DOCS / "guides" / f"{guide}.md" for guide in GUIDES), page):
+        write_files(other, folder)
+    words = shlex.split(line)
+    if words[0] == "accelerate":
+        words = ["gatt", "train", *launched(words[2:])]
+    module, args = parse(words[1:], monkeypatch)
+    if hasattr(module, "CONFIG"):
+        assert config_from_args(module.CONFIG, args) is not None
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_guide_has_commands_and_files(guide: str) -> None:
+    page = DOCS / "guides" / f"{guide}.md"
+    assert len(commands(page)) >= 5
+    assert any(block.title for block in blocks(page) if block.language == "yaml")
+
+
+def test_a_wrong_key_in_a_guide_would_be_seen(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AssertionError):
+        parse(["chat", "--adaptor=x"], monkeypatch)
+    assert "unknown argument '--adaptor=x'" in capsys.readouterr().err
+    module, args = parse(
+        ["train", "--samples=[x]", "--output_dir=y", "--histroy=mixed"], monkeypatch
+    )
+    with pytest.raises(Exception, match="unknown key 'histroy', did you mean 'history'"):
+        config_from_args(module.CONFIG, args)
+
+
+@pytest.mark.parametrize(
+    ("guide", "catalog", "families"),
+    [
+        ("dental_clinic", "instructions", ("clinic", "elsewhere", "other_bot")),
+        ("own_data", "my_catalog", ("support",)),
+    ],
+)
+def test_catalogues_of_the_guides_are_sound(
+    guide: str, catalog: str, families: tuple[str, ...], folder: Path
+) -> None:
+    write_files(DOCS / "guides" / f"{guide}.md", folder)
+    found = load_catalog(folder / catalog)
+    assert found.families == families
+    assert {entry.id: check_entry(entry) for entry in found.entries} == {
+        entry.id: [] for entry in found.entries
+    }
+
+
+def test_the_dental_guide_measures_what_it_did_not_train(folder: Path) -> None:
+    write_files(DOCS / "guides" / "dental_clinic.md", folder)
+    catalog = load_catalog(folder / "instructions")
+    assert catalog.entry("other_bot.savings").split == "heldout_value"
+    train = load_config(TrainConfig, folder / "train.yaml")
+    assert train.samples == (Path("data/samples.jsonl"),)
+    for name, num in (("eval.yaml", 16), ("served.yaml", 30)):
+        config = load_config(EvalConfig, folder / name)
+        assert (config.part, config.sampling.temperature) == ("eval", 0.0)
+        assert config.num_dialogues == num
+        assert config.turns[-1] == config.source.min_turns == 20
+
+
+def test_the_menu_names_every_page_and_no_other() -> None:
+    def paths(item: Any) -> list[str]:
+        if isinstance(item, str):
+            return [item]
+        return [
+            p for inner in (item.values() if isinstance(item, dict) else item) for p in paths(inner)
+        ]
+
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    named = paths(menu)
+    assert len(set(named)) == len(named)
+    assert {DOCS / name for name in named} == {*PAGES, DOCS / "results" / "README.md"}
+
+
+def test_the_reference_names_modules_that_are_there() -> None:
+    for page in (DOCS / "reference").glob("*.md"):
+        names = re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert names
+        for name in names:
+            assert importlib.util.find_spec(name), f"{page.name}: no module {name}"

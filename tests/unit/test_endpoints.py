@@ -1,0 +1,92 @@
+"""`gatt synth` and `gatt eval` over two endpoints, one of which breaks: as over one that never does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from data_synth import pipeline
+from data_synth.config import SynthConfig
+from data_synth.pipeline import run_synth
+from eval.config import EvalConfig
+from eval.results import ROLLOUTS_FILE
+from eval.run import evaluate
+from gatt.generation.config import EngineConfig
+from gatt.instruction_config import InstructionChoice
+from gatt.source_config import SourceConfig
+from tests.support.faulty_server import MODEL, Asked, FaultyServer
+from tests.support.served import settings
+from tests.support.stages import write_dialogues
+from tests.support.synth_runs import synth_config
+
+
+class BreaksLater:
+    """A script that answers rightly at first and is broken from then on."""
+
+    def __init__(self, num_right: int) -> None:
+        self.num_right = num_right
+
+    def __call__(self, asked: Asked) -> str:
+        self.num_right -= 1
+        return "ok" if self.num_right >= 0 else "503"
+
+
+def engine(*servers: FaultyServer) -> EngineConfig:
+    server = settings(*(s.url for s in servers), patience_seconds=20.0, max_retries=3)
+    return EngineConfig(model=MODEL, server=server)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+
+
+def test_synthesis_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> None:
+    config = synth_config(tmp_path, plain_fraction=1.0)
+
+    def samples(name: str, *servers: FaultyServer) -> bytes:
+        teacher = replace(config.teacher, engine=engine(*servers))
+        made: SynthConfig = replace(config, teacher=teacher, output_dir=tmp_path / name)
+        return run_synth(made).samples.read_bytes()
+
+    with FaultyServer() as one:
+        expected = samples("one", one)
+    with FaultyServer(BreaksLater(4)) as broken, FaultyServer() as other:
+        assert samples("two", broken, other) == expected
+    assert broken.faults["ok"] == 4
+    assert broken.faults["503"] > 0
+    assert other.faults["ok"] == one.faults["ok"] - 4
+
+
+def test_an_evaluation_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", num=4, num_turns=4)
+
+    def rows(name: str, *servers: FaultyServer) -> bytes:
+        config = EvalConfig(
+            output_dir=tmp_path / name,
+            engine=engine(*servers),
+            arms=("base",),
+            part=None,
+            source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+            instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+            splits=("train",),
+            num_dialogues=4,
+            turns=(1, 2, 4),
+            probe_turns=(2,),
+            histories=("reference", "own"),
+            batch_cases=4,
+            task_completion=False,
+        )
+        evaluate(config)
+        return (config.output_dir / ROLLOUTS_FILE).read_bytes()
+
+    with FaultyServer() as one:
+        expected = rows("one", one)
+    with FaultyServer(BreaksLater(5)) as broken, FaultyServer() as other:
+        assert rows("two", broken, other) == expected
+    assert broken.faults["ok"] == 5
+    assert other.faults["ok"] == one.faults["ok"] - 5
