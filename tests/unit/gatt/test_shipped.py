@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
-from data_synth.config import SynthConfig
 from gatt import cli
+from gatt.config import load_config
+from gatt.config_cli import config_from_args
 from gatt.errors import ConfigError
 from gatt.run import load_run
 from gatt.shipped import CONFIGS, config_file, shipped_configs
+from gatt.train_config import TrainConfig
 
 
 def test_names_are_paths_without_their_ending() -> None:
@@ -55,12 +58,12 @@ def test_a_stage_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    seen: list[SynthConfig] = []
-    monkeypatch.setattr("data_synth.commands.synth.execute", lambda c: seen.append(c) or "done")
-    assert cli.main(["synth", "--config", "evidence/synth_chats", "--num_samples=3"]) == 0
-    assert seen[0].num_samples == 3
-    assert cli.main(["train", "--config", "evidence/trian"]) == 2
-    assert "no configuration 'evidence/trian' is shipped, did you mean" in capsys.readouterr().err
+    given = argparse.Namespace(config=Path("train/default"), overrides=["max_steps=3"])
+    config = config_from_args(TrainConfig, given)
+    assert config.max_steps == 3
+    assert config.samples == load_config(TrainConfig, CONFIGS / "train" / "default.yaml").samples
+    assert cli.main(["train", "--config", "train/ordinary"]) == 2
+    assert "no configuration 'train/ordinary' is shipped" in capsys.readouterr().err
 
 
 def test_the_command_lists_prints_and_places(capsys: pytest.CaptureFixture[str]) -> None:
