@@ -11,7 +11,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,16 @@ from gatt.adapter import attach_adapter
 from gatt.attention.packable import packing_problem
 from gatt.chat_template import inspect_template
 from gatt.config import config_dict, save_config
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError
 from gatt.model_card import write_adapter
 from gatt.models import load_model, load_tokenizer
 from gatt.provenance import provenance
 from gatt.runtime import current_runtime, from_main, leave, wait_for_everyone
-from gatt.sample import GattSample, read_samples
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport, build_rows
 from gatt.train_evaluators import TrainEvaluator, make_train_evaluator
 from gatt.train_result import TrainResult, best_so_far, result_so_far, save_adapter
+from gatt.train_samples import read_all_samples
 from gatt.train_store import TrainStore, identity
 from gatt.trained_on import TrainedOn
 
@@ -134,7 +134,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
         )
     inspect_template(load_tokenizer(config.model))
-    samples = list(_samples(config))
+    samples = list(read_all_samples(config.samples))
     trained_on = TrainedOn.of(sample.dialogue for sample in samples)
     evaluator = make_train_evaluator(config, trained_on) if config.track else None
     # Packed rows, which eager never takes, bring an attention of their own.
@@ -258,31 +258,12 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     }
 
     def write(draft: Path, target: Path) -> None:
-        dialogues = (sample.dialogue for sample in _samples(config))
+        dialogues = (sample.dialogue for sample in read_all_samples(config.samples))
         write_adapter(draft, target, config, report, result, dialogues)
         store.write("finished", **more, result=result)
 
     save_adapter(trainer, store.adapter, write)
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
-
-
-def _samples(config: TrainConfig) -> Iterator[GattSample]:
-    """Yield the samples of all files.
-
-    Raises:
-        DataError: broken samples, or two with one id.
-    """
-    places: dict[str, str] = {}
-    for path in config.samples:
-        for number, sample in enumerate(read_samples(path), start=1):
-            place = f"{path} sample {number}"
-            if sample.id in places:
-                raise DataError(
-                    f"{place}: id {sample.id!r} is that of {places[sample.id]} already: expected "
-                    "ids that differ; remove one of the two"
-                )
-            places[sample.id] = place
-            yield sample
 
 
 def _recorded(store: TrainStore) -> TrainResult:

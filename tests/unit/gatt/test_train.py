@@ -25,7 +25,7 @@ from transformers import (
 from gatt import cli
 from gatt.collator import features_to_combs
 from gatt.config import save_config
-from gatt.errors import ConfigError, DataError, ModelError, StoreError, TemplateError, TrainingError
+from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.models import LoadedModel, load_model
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
@@ -231,12 +231,6 @@ def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
 def test_missing_samples(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"none.jsonl: cannot read: No such file"):
         digest(tmp_path / "none.jsonl")
-
-
-def test_two_samples_with_one_id(make: Any, tmp_path: Path) -> None:
-    path = write_samples(tmp_path / "twice.jsonl", [sample(1), sample(2), sample(1)])
-    with pytest.raises(DataError, match=r"twice\.jsonl sample 3: id 's-1' is that of .*sample 1"):
-        train(make(samples=(path,)))
 
 
 def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(

@@ -1,0 +1,45 @@
+"""The samples of a training run: one file or several, each sample once and under an id of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gatt.errors import DataError
+from gatt.sample import GattSample, read_samples
+
+
+def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
+    """Yield the samples of all files.
+
+    Every run of `gatt synth` counts its samples from 0: an id that an earlier
+    file has too gets the number of its file, counted from 1 ("s000000.2").
+
+    Raises:
+        DataError: broken samples, two with one id in a file, or one sample in two files.
+    """
+    places: dict[str, str] = {}
+    by_content: dict[bytes, str] = {}
+    for file_number, path in enumerate(paths, start=1):
+        of_file: dict[str, str] = {}
+        for number, sample in enumerate(read_samples(path), start=1):
+            place = f"{path} sample {number}"
+            if sample.id in of_file:
+                raise DataError(
+                    f"{place}: id {sample.id!r} is that of {of_file[sample.id]} already: expected "
+                    "ids that differ; remove one of the two"
+                )
+            content = hashlib.sha256(json.dumps(sample.as_dict()).encode()).digest()
+            if content in by_content:
+                raise DataError(
+                    f"{place}: the same as {by_content[content]}: expected each sample once; "
+                    "remove one of the two"
+                )
+            of_file[sample.id] = by_content[content] = place
+            if sample.id in places:
+                sample = replace(sample, id=f"{sample.id}.{file_number}")
+            places[sample.id] = place
+            yield sample
