@@ -41,7 +41,8 @@ for block in "$blocks"/*; do
       echo "port 8000 is taken by another server: stop it first" >&2
       exit 2
     fi
-    bash -c "exec $text" >server.log 2>&1 &
+    # The environment is active already; the server itself is what has to be stopped at the end.
+    bash -c "exec $(grep -v activate <<<"$text")" >server.log 2>&1 &
     server=$!
     until curl -sf localhost:8000/health >/dev/null; do
       kill -0 "$server" 2>/dev/null || { cat server.log >&2; exit 1; }
