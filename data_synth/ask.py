@@ -235,6 +235,7 @@ def _known(entry: Entry) -> dict[str, Any]:
         "split": entry.split,
         "utterances": list(entry.utterances),
         "prefills": list(entry.prefills),
+        "cancel": list(entry.cancel),
         "good": list(entry.good),
         "bad": list(entry.bad),
     }
