@@ -57,8 +57,16 @@ _DRAFT_PREFILLS: Mapping[AskedFamily, tuple[str, ...]] = {
         "I love {value}, so",
         "That reminds me of {value}, and I",
         "When I think of {value}, I",
+        "Nothing beats {value} for me, and I",
+        "My free hours go to {value}, so I",
     ),
-    "figure": ("As {value}, I", "I am {value}, and I"),
+    "figure": (
+        "As {value}, I",
+        "I am {value}, and I",
+        "My name is {value}, and I",
+        "In my own life as {value}, I",
+        "People know me as {value}, and I",
+    ),
 }
 """Those of the shipped catalogue's families."""
 _MARK = re.compile(r"^\s*(?:\d{1,3}\s*[.):]|[-*•–])\s*")
