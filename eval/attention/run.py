@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ from gatt.generation.config import local_engine
 from gatt.generation.transformers import TransformersEngine
 from gatt.progress import progress_bar
 from gatt.records import atomic_write_json
+
+log = logging.getLogger(__name__)
 
 PAGE_FILE: Final = "attention.html"
 
@@ -72,6 +75,8 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
     used.forget()
     looked = look(task, used, spoken, config.bin_tokens)
     unsighted = answer_unsighted(task, used, looked, config.seed) if config.mask_last else []
+    for reason, num in (+task.dropped).items():
+        log.warning("not looked at: %d (%s)", num, reason)
     results = results_of(config, task, looked, unsighted)
     atomic_write_json(path, results)
     page = config.folder / PAGE_FILE
