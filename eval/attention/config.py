@@ -55,7 +55,8 @@ class AttendConfig:
     num_dialogues: int = 16
     """Most dialogues: the first ones, or with `samples` cases from all over the evaluation."""
     mask_last: bool = True
-    """Whether the last turn is answered anew without sight of the instruction, to see what falls."""
+    """Whether the last turn at which the instruction holds is answered anew without sight of it, to see
+    what falls."""
     bin_tokens: int = 8
     """Neighbouring tokens that share a bin of the map; more in long dialogues."""
     output_dir: Path | None = None

@@ -36,6 +36,7 @@ from gatt.records import atomic_write_json
 log = logging.getLogger(__name__)
 
 PAGE_FILE: Final = "attention.html"
+RELEASED: Final = "by hiding the instruction: it holds at none of the turns"
 
 
 @dataclass(frozen=True)
@@ -156,14 +157,22 @@ def _layouts(
 def answer_unsighted(
     task: Task, engine: TransformersEngine, looked: Sequence[Looked], seed: int
 ) -> list[Unsighted]:
-    """Return the last turn of every case answered anew under each mask, judged by rules."""
+    """Return the last turn of every case at which the instruction holds, answered anew under each mask.
+
+    Rules judge. A case with none of them, since the user has released the model, is counted.
+    """
     found = []
     judged = [one for one in looked if one.spoken.instruction.verifiers]
     with progress_bar("unsighted", len(judged), unit="dialogues") as bar:
         for one in judged:
-            case, turn = one.spoken.case, one.layout.targets[-1].turn
+            held = [t.turn for t in one.layout.targets if one.spoken.holds_at(t.turn)]
+            bar.advance(1)
+            if not held:
+                task.dropped[RELEASED] += 1
+                continue
+            case, turn = one.spoken.case, held[-1]
             replies = hidden_replies(
-                engine, one.layout, _adapter(one.spoken.arm),
+                engine, one.layout.up_to(turn), _adapter(one.spoken.arm),
                 task.config.sampling.max_new_tokens, f"{seed}/{case.id}",
             )  # fmt: skip
             statuses = [
@@ -176,7 +185,6 @@ def answer_unsighted(
             if replies:
                 pairs = tuple(zip(replies, statuses, strict=True))
                 found.append(Unsighted(one.spoken, turn, pairs))
-            bar.advance(1)
     return found
 
 
