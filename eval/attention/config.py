@@ -70,7 +70,8 @@ class AttendConfig:
     seed: int = 0
     """Of draws and of the bootstrap."""
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """The base model; a local one. With `samples`, model and dtype are those of the evaluation."""
+    """The base model; a local one. Left as it is, `model` is the one that the adapter was trained on. With
+    `samples`, model and dtype are those of the evaluation."""
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=32, temperature=0.0)
     )

@@ -28,7 +28,7 @@ from eval.rollout import Reply
 from gatt.adapter import base_model_of
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.errors import DataError, StoreError
-from gatt.generation.config import local_engine
+from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.transformers import TransformersEngine
 from gatt.progress import progress_bar
 from gatt.records import atomic_write_json
@@ -64,6 +64,8 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
         raise StoreError(
             f"{path}: exists already: give another output_dir, or overwrite=true to replace it"
         )
+    if engine is None:
+        config = _on_own_base(config)
     task = plan(config)
     if engine is None:
         # Said before the model is loaded, which takes a while.
@@ -186,6 +188,17 @@ def answer_unsighted(
                 pairs = tuple(zip(replies, statuses, strict=True))
                 found.append(Unsighted(one.spoken, turn, pairs))
     return found
+
+
+def _on_own_base(config: AttendConfig) -> AttendConfig:
+    """Return the configuration with the model that the adapter was trained on, where none is chosen.
+
+    An evaluation has its model.
+    """
+    if config.adapter is None or config.samples or config.engine.model != EngineConfig().model:
+        return config
+    own = base_model_of(config.adapter)
+    return replace(config, engine=replace(config.engine, model=own)) if own else config
 
 
 def _adapter(arm: str) -> str | None:

@@ -56,7 +56,7 @@ def plan(config: AttendConfig) -> Task:
     Raises:
         ConfigError: an evaluation without such an arm or history, or from a server.
         CatalogError: no such entry.
-        DataError: no dialogue, no evaluation, or no instruction.
+        DataError: no dialogue, no evaluation, no instruction, or none that stays.
     """
     return _of_evaluation(config, config.samples) if config.samples else _of_dialogues(config)
 
