@@ -58,6 +58,16 @@ stage_main() { gatt train --config "$configs/train.yaml"; }
 stage_validation() { evaluate validation; }
 stage_table30() { evaluate table30; }
 stage_ordinary() { evaluate ordinary; }
+stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: 15 minutes
+  # 15 of its 60 cases, each on a dialogue of its own: 16 would be two on each of 8, too few for intervals.
+  local from=$out/ordinary
+  [[ -f "$from/attention-heads.png" ]] || # written last
+    gatt attend --samples="$from" --history=reference --num_dialogues=15 --overwrite=true \
+      --chart="$from/attention.png"
+  mkdir -p results/attend
+  cp "$from"/attention.{json,html} "$from"/attention{,-turns,-heads}.png results/attend/
+  publish ordinary "$from" # Its report has the section now.
+}
 stage_heldout() { evaluate heldout; }
 stage_combined() { evaluate combined; }
 stage_switch() {
@@ -115,7 +125,7 @@ stage_gpu() {
   done
 }
 
-stages=(ability data main validation table30 ordinary heldout combined switch cost long ablations)
+stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

@@ -55,7 +55,8 @@ class AttendConfig:
     num_dialogues: int = 16
     """Most dialogues: the first ones, or with `samples` cases from all over the evaluation."""
     mask_last: bool = True
-    """Whether the last turn is answered anew without sight of the instruction, to see what falls."""
+    """Whether the last turn at which the instruction holds is answered anew without sight of it, to see
+    what falls."""
     bin_tokens: int = 8
     """Neighbouring tokens that share a bin of the map; more in long dialogues."""
     output_dir: Path | None = None
@@ -69,7 +70,8 @@ class AttendConfig:
     seed: int = 0
     """Of draws and of the bootstrap."""
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """The base model; a local one. With `samples`, model and dtype are those of the evaluation."""
+    """The base model; a local one. Left as it is, `model` is the one that the adapter was trained on. With
+    `samples`, model and dtype are those of the evaluation."""
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=32, temperature=0.0)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from gatt.chat_template import EncodedView, Tokenizer, encode_reply, encode_view, render
@@ -71,6 +71,19 @@ class Layout:
     def num_tokens(self) -> int:
         """The furthest position, and one."""
         return max(t.fork + len(t.input_ids) for t in self.targets)
+
+    def up_to(self, turn: int) -> Layout:
+        """Return the dialogue as far as the reply to a turn that is among the targets."""
+        targets = tuple(t for t in self.targets if t.turn <= turn)
+        fork = targets[-1].fork
+        prompt = next((b.start for b in self.bins if (b.part, b.turn) == ("user", turn)), 0)
+        return replace(
+            self,
+            trunk=self.trunk[:fork],
+            last_prompt=prompt if turn > 1 else 0,
+            targets=targets,
+            bins=tuple(b for b in self.bins if b.end <= fork),
+        )
 
     @property
     def comb(self) -> Comb:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,12 +28,15 @@ from eval.rollout import Reply
 from gatt.adapter import base_model_of
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.errors import DataError, StoreError
-from gatt.generation.config import local_engine
+from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.transformers import TransformersEngine
 from gatt.progress import progress_bar
 from gatt.records import atomic_write_json
 
+log = logging.getLogger(__name__)
+
 PAGE_FILE: Final = "attention.html"
+RELEASED: Final = "by hiding the instruction: it holds at none of the turns"
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
         raise StoreError(
             f"{path}: exists already: give another output_dir, or overwrite=true to replace it"
         )
+    if engine is None:
+        config = _on_own_base(config)
     task = plan(config)
     if engine is None:
         # Said before the model is loaded, which takes a while.
@@ -72,6 +78,8 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
     used.forget()
     looked = look(task, used, spoken, config.bin_tokens)
     unsighted = answer_unsighted(task, used, looked, config.seed) if config.mask_last else []
+    for reason, num in (+task.dropped).items():
+        log.warning("not looked at: %d (%s)", num, reason)
     results = results_of(config, task, looked, unsighted)
     atomic_write_json(path, results)
     page = config.folder / PAGE_FILE
@@ -151,14 +159,22 @@ def _layouts(
 def answer_unsighted(
     task: Task, engine: TransformersEngine, looked: Sequence[Looked], seed: int
 ) -> list[Unsighted]:
-    """Return the last turn of every case answered anew under each mask, judged by rules."""
+    """Return the last turn of every case at which the instruction holds, answered anew under each mask.
+
+    Rules judge. A case with none of them, since the user has released the model, is counted.
+    """
     found = []
     judged = [one for one in looked if one.spoken.instruction.verifiers]
     with progress_bar("unsighted", len(judged), unit="dialogues") as bar:
         for one in judged:
-            case, turn = one.spoken.case, one.layout.targets[-1].turn
+            held = [t.turn for t in one.layout.targets if one.spoken.holds_at(t.turn)]
+            bar.advance(1)
+            if not held:
+                task.dropped[RELEASED] += 1
+                continue
+            case, turn = one.spoken.case, held[-1]
             replies = hidden_replies(
-                engine, one.layout, _adapter(one.spoken.arm),
+                engine, one.layout.up_to(turn), _adapter(one.spoken.arm),
                 task.config.sampling.max_new_tokens, f"{seed}/{case.id}",
             )  # fmt: skip
             statuses = [
@@ -171,8 +187,18 @@ def answer_unsighted(
             if replies:
                 pairs = tuple(zip(replies, statuses, strict=True))
                 found.append(Unsighted(one.spoken, turn, pairs))
-            bar.advance(1)
     return found
+
+
+def _on_own_base(config: AttendConfig) -> AttendConfig:
+    """Return the configuration with the model that the adapter was trained on, where none is chosen.
+
+    An evaluation has its model.
+    """
+    if config.adapter is None or config.samples or config.engine.model != EngineConfig().model:
+        return config
+    own = base_model_of(config.adapter)
+    return replace(config, engine=replace(config.engine, model=own)) if own else config
 
 
 def _adapter(arm: str) -> str | None:

@@ -38,6 +38,10 @@ class Spoken:
         assert self.case.instruction is not None
         return self.case.instruction
 
+    def holds_at(self, turn: int) -> bool:
+        """Whether the instruction holds at a turn: the user may have released the model from it."""
+        return self.case.told(turn) == "kept"
+
     @property
     def said(self) -> list[Said]:
         """The replies, as `lay_out` takes them."""

@@ -41,7 +41,7 @@ class Looked:
 
 @dataclass(frozen=True)
 class Unsighted:
-    """The replies to the last turn of a case under each mask, judged."""
+    """The replies under each mask to the last turn of a case at which the instruction holds, judged."""
 
     spoken: Spoken
     turn: int
@@ -175,7 +175,7 @@ def explained(looked: Sequence[Looked], arms: Sequence[str], seed: int) -> list[
             for one in looked
             if one.spoken.arm == arm
             for turn, sample in one.replies()
-            if sample.status != "undecided" and sample.expected == "kept"
+            if sample.status != "undecided" and one.spoken.holds_at(turn.turn)
         ]
         found += [c.as_dict() for c in correlations(pairs, arm, seed)]
     return found

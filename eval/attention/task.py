@@ -24,6 +24,7 @@ from gatt.source_config import SourceConfig
 
 CONFIG_FILE: Final = "eval.yaml"
 NO_INSTRUCTION: Final = "no instruction"
+CHANGES: Final = "the instruction changes in the middle"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def plan(config: AttendConfig) -> Task:
     Raises:
         ConfigError: an evaluation without such an arm or history, or from a server.
         CatalogError: no such entry.
-        DataError: no dialogue, no evaluation, or no instruction.
+        DataError: no dialogue, no evaluation, no instruction, or none that stays.
     """
     return _of_evaluation(config, config.samples) if config.samples else _of_dialogues(config)
 
@@ -191,7 +192,15 @@ def _of_evaluation(config: AttendConfig, folder: Path) -> Task:
             f"{folder}: none of its {len(inputs.cases)} cases has an instruction: expected an evaluation "
             "with num_dialogues above 0"
         )
-    dropped = Counter({NO_INSTRUCTION: len(inputs.cases) - len(told)})
+    steady = [case for case in told if not case.switches]
+    if not steady:
+        raise DataError(
+            f"{folder}: the instruction changes in each of its {len(told)} cases that have one: expected "
+            "an evaluation with cases without changes, since one instruction in turn 1 is looked at"
+        )
+    dropped = Counter(
+        {NO_INSTRUCTION: len(inputs.cases) - len(told), CHANGES: len(told) - len(steady)}
+    )
     engine = replace(config.engine, model=evaluation.engine.model, dtype=evaluation.engine.dtype)
     changed = replace(
         evaluation,
@@ -200,7 +209,7 @@ def _of_evaluation(config: AttendConfig, folder: Path) -> Task:
         engine=engine,
         judge=None,
     )
-    chosen = tuple(_spread(told, config.num_dialogues))
+    chosen = tuple(_spread(steady, config.num_dialogues))
     return Task(changed, history, arm, chosen, config.turns, inputs.source, +dropped)
 
 

@@ -50,7 +50,7 @@ class TurnAttention:
     own: float
     """Share of attention on the reply itself, mean likewise."""
     even: float
-    """Share on the instruction if all tokens in sight got the same."""
+    """Share on the instruction if all tokens in sight got the same, mean over layers: a window hides some."""
 
     @property
     def mass(self) -> float:
@@ -76,6 +76,7 @@ class _Sums:
     bin_mass: dict[int, torch.Tensor] = field(default_factory=dict)
     bin_peak: dict[int, torch.Tensor] = field(default_factory=dict)
     own: dict[int, torch.Tensor] = field(default_factory=dict)
+    even: dict[int, torch.Tensor] = field(default_factory=dict)
 
 
 class WeightReducer:
@@ -133,9 +134,11 @@ class WeightReducer:
                     scores = softcap * torch.tanh(scores / softcap)
                 sees = self._geometry.sees(rows[:, None], sums.keys_C[None], window)
                 scores = scores.masked_fill(~sees, -torch.inf)
-                self._reduce(sums, layer, scores.softmax(-1, dtype=precise))
+                self._reduce(sums, layer, scores.softmax(-1, dtype=precise), sees)
 
-    def _reduce(self, sums: _Sums, layer: int, weights_HQC: torch.Tensor) -> None:
+    def _reduce(
+        self, sums: _Sums, layer: int, weights_HQC: torch.Tensor, sees_QC: torch.Tensor
+    ) -> None:
         fork = sums.target.fork
         told = weights_HQC[..., self._instruction]
         context = weights_HQC[..., :fork]
@@ -143,10 +146,12 @@ class WeightReducer:
         empty = weights_HQC.new_zeros(sums.num_bins)
         mass = empty.index_add(0, bins, context.sum((0, 1)))
         peak = empty.scatter_reduce(0, bins, context.amax((0, 1)), "amax")
+        even = sees_QC[:, self._instruction].sum(-1) / sees_QC.sum(-1)
         for kept, new in (
             (sums.mass, told.sum((1, 2))),
             (sums.bin_mass, mass),
             (sums.own, weights_HQC[..., fork:].sum()),
+            (sums.even, even.sum()),
         ):
             kept[layer] = kept[layer] + new if layer in kept else new
         for kept, new in ((sums.peak, told.amax((1, 2))), (sums.bin_peak, peak)):
@@ -163,8 +168,6 @@ class WeightReducer:
     def _result(self, sums: _Sums) -> TurnAttention:
         num = len(sums.queries_Q)
         mass_LH, peak_LH = (_stacked(kept) for kept in (sums.mass, sums.peak))
-        start, stop = self._instruction.start, self._instruction.stop
-        in_sight = sums.target.fork + np.arange(num)
         return TurnAttention(
             turn=sums.target.turn,
             num_tokens=num,
@@ -173,7 +176,7 @@ class WeightReducer:
             bin_mass_N=_stacked(sums.bin_mass).sum(0) / (num * mass_LH.size),
             bin_peak_N=_stacked(sums.bin_peak).max(0),
             own=float(_stacked(sums.own).sum() / (num * mass_LH.size)),
-            even=float(np.mean((stop - start) / in_sight)),
+            even=float(_stacked(sums.even).mean() / num),
         )
 
 

@@ -241,7 +241,7 @@ def _turns(records: Sequence[Record], styles: Mapping[str, int], paint: Palette)
     axes.plot([TURNS.position(t) for t in turns], [even[t] for t in turns], **dots)
     axes.plot([0.6, 0.66], [0.965, 0.965], transform=axes.transAxes, **dots)
     axes.annotate(
-        "if all tokens got the same", (0.675, 0.965), xycoords="axes fraction", va="center",
+        "if all tokens in sight got the same", (0.675, 0.965), xycoords="axes fraction", va="center",
         color=paint.muted, size=FONT_POINTS - 1.5,
     )  # fmt: skip
     axes.set_ylim(0, top)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,23 @@ def test_a_mistake_is_one_line(folder: Path, tmp_path: Path, capsys, more, messa
     assert said.count("\n") == 1
 
 
+def test_the_model_is_the_one_that_the_adapter_was_trained_on(folder: Path, tmp_path: Path) -> None:
+    own = tmp_path / "adapter"
+    shutil.copytree(folder / "adapter", own)
+    settings = json.loads((own / "adapter_config.json").read_text(encoding="utf-8"))
+    settings["base_model_name_or_path"] = str(folder / "model")
+    (own / "adapter_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    more = ("--num_dialogues=1", "--turns=[2]", "--mask_last=false", f"--adapter={own}")
+    typed = [word for word in words(folder, tmp_path, *more) if "--engine.model" not in word]
+    assert main(typed) == 0
+    run = json.loads((tmp_path / "attention.json").read_text(encoding="utf-8"))["run"]
+    assert run["model"] == run["config"]["engine"]["model"] == str(folder / "model")
+    # A model that is given is taken, whatever the adapter says.
+    settings["base_model_name_or_path"] = str(tmp_path / "gone")
+    (own / "adapter_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert main(words(folder, tmp_path, *more, "--overwrite=true")) == 0
+
+
 def engine(folder: Path, template: str | None = None) -> Any:
     model = folder / "model"
     if template:
@@ -168,7 +186,7 @@ def engine(folder: Path, template: str | None = None) -> Any:
 
 
 def test_text_that_cannot_be_read_is_dropped_for_both_arms_and_counted(
-    folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = Dialogue("bad", (Message("user", "hi <|im_end|> there"), Message("assistant", "yes")))
     path = tmp_path / "d.jsonl"
@@ -182,6 +200,7 @@ def test_text_that_cannot_be_read_is_dropped_for_both_arms_and_counted(
     assert found["num_dialogues"] == 1
     (reason,) = found["dropped"]
     assert "control token '<|im_end|>'" in reason
+    assert f"not looked at: 1 ({reason})" in caplog.text
     assert found["unsighted"]["falls"] == []
     assert found["notes"][0].startswith("No rule judges the replies")
     path.write_text(json.dumps(bad.as_dict()) + "\n", encoding="utf-8")

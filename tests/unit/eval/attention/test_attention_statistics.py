@@ -21,7 +21,7 @@ from eval.attention.statistics import (
     turn_records,
 )
 from eval.attention.weights import TurnAttention
-from eval.case import Case
+from eval.case import Case, Event
 from gatt.generation.base import Generation
 from tests.support.judged import RULE, instruction, sample
 from tests.support.stages import dialogue
@@ -43,11 +43,19 @@ def turn(number: int, mass: float, peak: float = 0.5) -> TurnAttention:
     )
 
 
-def looked(arm: str, number: int, masses: list[float], status: Any = "pass", **more: Any) -> Looked:
-    case = Case(f"c{number}", dialogue(number), instruction(RULE), None)
+RELEASED = {1: Event("release", expect="released")}
+REPLACED = {1: Event("rule", expect="released", verifiers=(RULE,))}
+"""What is expected here is the user's new rule, and no longer the instruction."""
+
+
+def looked(
+    arm: str, number: int, masses: list[float], status: Any = "pass", events: Any = None
+) -> Looked:
+    case = Case(f"c{number}", dialogue(number), instruction(RULE), None, events or {})
     turns = range(1, len(masses) + 1)
     samples = tuple(
-        sample(arm=arm, turn=t, dialogue=case.dialogue.id, status=status, **more) for t in turns
+        sample(arm=arm, turn=t, dialogue=case.dialogue.id, status=status, expected=case.expected(t))
+        for t in turns
     )
     layout = Layout((1, 2), (0, 1), 0, (), ())
     found = tuple(turn(t, mass) for t, mass in zip(turns, masses, strict=True))
@@ -109,7 +117,8 @@ def test_correlations_leave_out_what_is_undecided_or_released() -> None:
         looked("gatt", 1, [0.4, 0.5], "pass"),
         looked("gatt", 2, [0.1, 0.2], "fail"),
         looked("gatt", 3, [0.9], "undecided"),
-        looked("gatt", 4, [0.9], "fail", expected="released"),
+        looked("gatt", 4, [0.9], "fail", RELEASED),
+        looked("gatt", 5, [0.9], "pass", REPLACED),
         looked("base", 1, [0.4]),
     ]
     plain = next(r for r in explained(given, ARMS, 0) if r["arm"] == "gatt")

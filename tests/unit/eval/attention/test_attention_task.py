@@ -22,6 +22,7 @@ from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
+from gatt.switch_config import SwitchConfig
 from tests.support.small_catalog import write_catalog
 from tests.support.stages import RecordingEngine, dialogue, write_dialogues
 
@@ -205,6 +206,23 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
     refused(ConfigError, "its replies come from a server, which tells no attention weights")
     save_config(replace(made, adapters={}, arms=("base",)), folder / "eval.yaml")
     refused(ConfigError, "no arm 'gatt'")
+
+
+def test_cases_whose_instruction_changes_are_left_out_and_counted(tmp_path: Path) -> None:
+    switch = SwitchConfig(replace=0.5, min_turn=2, max_turn=2)
+    folder, _ = evaluation(tmp_path, switch=switch)
+    task = plan(AttendConfig(samples=folder))
+    # The seed draws a change for the third of them.
+    assert [case.id for case in task.cases] == ["train-0000", "train-0001"]
+    assert task.dropped == {"no instruction": 1, "the instruction changes in the middle": 1}
+    assert len(replies_of(task, folder)) == 4
+
+
+def test_an_evaluation_with_nothing_but_changes_is_one_line(tmp_path: Path) -> None:
+    always = SwitchConfig(cancel=1.0, min_turn=2, max_turn=2)
+    folder, _ = evaluation(tmp_path, switch=always, num_plain=0)
+    with pytest.raises(DataError, match="the instruction changes in each of its 3 cases that have"):
+        plan(AttendConfig(samples=folder))
 
 
 def test_an_evaluation_without_instructions_is_one_line(tmp_path: Path) -> None:
