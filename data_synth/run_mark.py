@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synth.config import SynthConfig
-from data_synth.filters import FILTERS_VERSION
+from data_synth.filters import FILTERS_VERSION, LEAKS_VERSION
 from data_synth.plan import Plan
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.config import config_dict, fingerprint
@@ -154,11 +154,10 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
     """
     engine, adapter = config.teacher.engine, config.teacher.adapter
     weights = engine.adapter_digest(adapter) if adapter else ""
-    return _decisive(config) | {
-        "verifiers": verifier_versions(),
-        "filters": FILTERS_VERSION,
-        "adapter_weights": weights,
-    }
+    rules: dict[str, Any] = {"verifiers": verifier_versions(), "filters": FILTERS_VERSION}
+    if config.switch is not None:
+        rules["leaks"] = LEAKS_VERSION
+    return _decisive(config) | rules | {"adapter_weights": weights}
 
 
 def _decisive(config: SynthConfig) -> dict[str, Any]:

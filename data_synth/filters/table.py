@@ -15,6 +15,8 @@ from gatt.verifiers.repetition import repeated_share
 
 FILTERS_VERSION = 2
 """Raised by one with every change that can change what is refused."""
+LEAKS_VERSION = 1
+"""The same for `leaks`: of runs whose instruction changes, the others go on."""
 
 NO_ROOM = "context_limit"
 """Reason where the teacher's context has no room for prompt and reply."""
@@ -79,9 +81,10 @@ REASONS: dict[str, str] = {
     "off_topic": "ignores the question: like neither the user's message nor the plain reply",
     "rejected": "a verifier rejected it",
     "undecided": "a verifier could not tell",
+    "leaks": "still follows the instruction that was replaced or taken back",
     "repeats_target": "nearly the same as another target of its sample",
 }
-"""Reason -> what it means, for the data set card; the last four are no filter of one draw alone."""
+"""Reason -> what it means, for the data set card; the last five are no filter of one draw alone."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:

@@ -73,6 +73,32 @@ def test_each_target_is_judged_by_what_is_in_force(config) -> None:
     assert min(seen["hobby.tennis", True], seen["hobby.gardening", False], seen["none", True]) > 0
 
 
+def test_a_target_that_follows_what_was_taken_back_is_refused(config) -> None:
+    """Fits the verifiers of no instruction, yet would teach to go on after a cancellation."""
+    said = ("Tennis and gardening.", "Our tennis coach likes gardening.", "Gardening, then tennis.")
+    engine = RecordingEngine(lambda request: said[int(request.key.split("/")[1]) - 1])
+    run_synth(replace(config, switch=SwitchConfig(replace=0.5, cancel=0.5)), lambda: engine)
+    changed = [s for s in samples(config) if s.switches]
+    assert {s.switches[0].kind for s in changed} == {"replace", "cancel"}
+    for sample in changed:
+        (switch,) = sample.switches
+        for target in sample.targets:
+            is_late = target.turn >= switch.turn
+            assert target.reason == ("leaks" if is_late else None)
+            assert set(target.refused) == ({"leaks"} if is_late else set())
+
+
+def test_what_the_dialogue_itself_says_is_no_leak(config) -> None:
+    """All own replies speak of both hobbies: a target that does so too follows the topic."""
+    path = Path(config.source.path or "")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'("role": "assistant", "content": ")', r"\1Tennis, gardening: ", text))
+    assert text != path.read_text(encoding="utf-8")
+    make(config)
+    reasons = {t.reason for s in samples(config) for t in s.targets}
+    assert "leaks" not in reasons
+
+
 def test_a_hint_is_that_of_the_instruction_in_force(config) -> None:
     engine = RecordingEngine(lambda request: "We stayed inside.")
     run_synth(replace(config, switch=SwitchConfig(replace=1.0)), lambda: engine)
@@ -111,7 +137,8 @@ def test_instructions_and_dialogues_are_those_of_the_run_without_changes(config,
     assert all(s.switches is None for s in theirs)
     assert all((s.switches == ()) for s in ours if s.instruction is None)
     # So that runs of before go on.
-    assert "switch" not in fingerprinted(plain)
+    assert not {"switch", "leaks"} & set(fingerprinted(plain))
+    assert {"switch", "leaks"} <= set(fingerprinted(config))
     assert b"switches" not in rows(plain)
 
 
