@@ -157,6 +157,11 @@ class EvalConfig:
         if self.batch_cases < 1:
             raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
 
+    @property
+    def baseline(self) -> str:
+        """The arm that all others are compared with: `base`, or the first where it is none of them."""
+        return BASE if BASE in self.arms else self.arms[0]
+
     def _check_length(self) -> None:
         if self.cases:
             if self.num_turns is not None or self.event_turns:
