@@ -187,3 +187,9 @@ class EvalConfig:
                 f"switch at turn {last} is past the last turn, {key} is {given}: lower it, or take "
                 "longer dialogues"
             )
+        asked = max((*self.turns, *self.probe_turns))
+        if self.switch and self.switch.min_turn > asked:
+            raise ConfigError(
+                f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last that turns and "
+                "probe_turns ask for: lower it, or ask for later turns"
+            )
