@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from data_synth.config import SynthConfig
-from data_synth.filters import FILTERS_VERSION, LEAKS_VERSION
+from data_synth.filters import FILTERS_VERSION
 from data_synth.plan import Plan
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
+from gatt.leaks import LEAKS_VERSION
 from gatt.records import RecordStore, differences, meta_path, read_meta
 from gatt.verifiers import verifier_versions
 

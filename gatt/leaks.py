@@ -9,6 +9,8 @@ from gatt.ordinary import is_ordinary
 from gatt.schedule import Switch, ended, in_force
 from gatt.verifiers import Status, check_all, overall
 
+LEAKS_VERSION = 1
+"""Raised by one with every change that can change a status; in the fingerprints of runs with changes."""
 Rules = Sequence[Sequence[VerifierSpec]]
 """Verifiers, entry by entry."""
 

@@ -1,6 +1,6 @@
 """What disqualifies a sampled reply, whatever its instruction: one small file a filter."""
 
 from data_synth.filters.draw import Draw
-from data_synth.filters.table import FILTERS, FILTERS_VERSION, LEAKS_VERSION, NO_ROOM, REASONS, refuse
+from data_synth.filters.table import FILTERS, FILTERS_VERSION, NO_ROOM, REASONS, refuse
 
-__all__ = ["FILTERS", "FILTERS_VERSION", "LEAKS_VERSION", "NO_ROOM", "REASONS", "Draw", "refuse"]
+__all__ = ["FILTERS", "FILTERS_VERSION", "NO_ROOM", "REASONS", "Draw", "refuse"]

@@ -15,8 +15,6 @@ from gatt.verifiers.repetition import repeated_share
 
 FILTERS_VERSION = 2
 """Raised by one with every change that can change what is refused."""
-LEAKS_VERSION = 1
-"""The same for `leaks`: of runs whose instruction changes, the others go on."""
 
 NO_ROOM = "context_limit"
 """Reason where the teacher's context has no room for prompt and reply."""
