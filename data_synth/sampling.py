@@ -20,8 +20,8 @@ from data_synth.plan import PlannedSample
 from gatt.dialogue import Dialogue, Message
 from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
 from gatt.instruction import Instruction
-from gatt.sample import GattSample, TargetKind, TurnTarget
 from gatt.leaks import ended_rules, leak_status
+from gatt.sample import GattSample, TargetKind, TurnTarget
 from gatt.schedule import texts_in_force
 from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
 from gatt.verifiers import check_all, overall

@@ -27,6 +27,7 @@ MOST_SHARE = 0.01
 MOST_REPLIES = 200
 """Own replies that are asked: each is checked against the whole catalogue."""
 
+
 @dataclass(frozen=True)
 class Triggers:
     """The entries that count for false triggers."""

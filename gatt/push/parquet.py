@@ -59,9 +59,7 @@ def _rows(samples: Path, private: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
         yield row | {"provenance": public_value(row["provenance"], *private)}
 
 
-def _write(
-    path: Path, rows: Iterator[dict[str, Any]], features: Features, samples: Path
-) -> None:
+def _write(path: Path, rows: Iterator[dict[str, Any]], features: Features, samples: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -318,7 +318,11 @@ def test_runs_and_cases_of_before_keep_their_fingerprints() -> None:
             "switch at turn 8 is past the last turn",
         ),
         (
-            {"switch": SwitchConfig(cancel=1.0, min_turn=5), "turns": (1, 3), "probe_turns": (2, 4)},
+            {
+                "switch": SwitchConfig(cancel=1.0, min_turn=5),
+                "turns": (1, 3),
+                "probe_turns": (2, 4),
+            },
             "switch.min_turn is 5, but turn 4 is the last that turns and probe_turns ask for: lower it",
         ),
         (
