@@ -68,9 +68,14 @@ def test_each_target_is_judged_by_what_is_in_force(config) -> None:
         for target in sample.targets:
             held = sample.instruction_at(target.turn)
             assert len(target.verdicts) == (held is not None)
-            seen[held.id if held else "none", target.reply is not None] += 1
-    assert seen["hobby.gardening", True] == seen["hobby.tennis", False] == 0
-    assert min(seen["hobby.tennis", True], seen["hobby.gardening", False], seen["none", True]) > 0
+            old = f"no more {sample.instruction.id}" if sample.instruction else "none"
+            seen[held.id if held else old, target.reply is not None] += 1
+    # What was tennis must not go on, what was gardening may turn to tennis.
+    passed = ("hobby.tennis", "no more hobby.gardening", "none")
+    refused = ("hobby.gardening", "no more hobby.tennis")
+    assert {key: seen[key, False] for key in passed} == dict.fromkeys(passed, 0)
+    assert {key: seen[key, True] for key in refused} == dict.fromkeys(refused, 0)
+    assert min(seen[key, key in passed] for key in (*passed, *refused)) > 0
 
 
 def test_a_target_that_follows_what_was_taken_back_is_refused(config) -> None:
