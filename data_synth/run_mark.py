@@ -14,6 +14,7 @@ from data_synth.plan import Plan
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
+from gatt.leaks import LEAKS_VERSION
 from gatt.records import RecordStore, differences, meta_path, read_meta
 from gatt.verifiers import verifier_versions
 
@@ -154,11 +155,10 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
     """
     engine, adapter = config.teacher.engine, config.teacher.adapter
     weights = engine.adapter_digest(adapter) if adapter else ""
-    return _decisive(config) | {
-        "verifiers": verifier_versions(),
-        "filters": FILTERS_VERSION,
-        "adapter_weights": weights,
-    }
+    rules: dict[str, Any] = {"verifiers": verifier_versions(), "filters": FILTERS_VERSION}
+    if config.switch is not None:
+        rules["leaks"] = LEAKS_VERSION
+    return _decisive(config) | rules | {"adapter_weights": weights}
 
 
 def _decisive(config: SynthConfig) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from eval.samples import Expected
 from gatt.dialogue import Dialogue
 from gatt.instruction import Instruction, Probe, VerifierSpec
-from gatt.schedule import Switch, check_switches, ended, in_force, last_switch
+from gatt.leaks import Rules, ended_rules
+from gatt.schedule import Switch, check_switches, ended, in_force, last_end, last_switch
 from gatt.verifiers.judge import JUDGE
 
 BLANK: Final = "…"
@@ -124,6 +125,15 @@ class Case:
     def ended_at(self, turn: int) -> Instruction | None:
         """Return what the last change up to a turn has replaced or taken back."""
         return ended(self.instruction, self.switches, turn)
+
+    def ended_rules(self, turn: int) -> Rules:
+        """Return the rules of that which a reply can still follow, see `gatt.leaks.ended_rules`."""
+        return ended_rules(self.instruction, self.switches, turn)
+
+    def since_end(self, turn: int) -> int | None:
+        """Return how many turns ago the last `replace` or `cancel` was, None without one."""
+        end = last_end(self.switches, turn)
+        return turn - end.turn if end else None
 
     def switch_at(self, turn: int) -> Switch | None:
         """Return the last change up to a turn."""

@@ -39,7 +39,7 @@ from gatt.verifiers.words import words
 
 COMPLETION = "completion"
 """Stands as the verifier's name."""
-VERSION = 1
+VERSION = 2
 """Raised by one with every change that can change a verdict."""
 LEAST = 0.15
 """Least similarity, from -1 to 1, that makes a reply an answer; see above for what it costs."""
@@ -63,8 +63,8 @@ def with_completion(
 ) -> list[Sample]:
     """Return the samples with `completion` set, in order; probes have none.
 
-    - `undecided`, whatever the reply: the instruction asks for another language
-      than English, the user's message or the dialogue's own reply is in another
+    - `undecided`, whatever the reply: the instruction in force asks for another
+      language than English, the user's message or the dialogue's own reply is in another
       one, there is no such reply, or no reply could be given. A rate of these
       would be made of the degenerate replies alone.
     - `fail`: empty, degenerate, the user's message word for word, or less similar
@@ -137,7 +137,7 @@ def _without_similarity(sample: Sample) -> Verdict | None:
         return None
     if not (sample.reference or "").strip():
         return _verdict("undecided", "the dialogue has no reply of its own at this turn")
-    if _asks_for_other_language(sample.instruction):
+    if sample.expected == "kept" and _asks_for_other_language(sample.instruction):
         return _verdict("undecided", "the instruction asks for another language than English")
     for name, text in (("user's message", sample.user), ("reference reply", sample.reference)):
         if not _may_be_english(text or ""):

@@ -157,6 +157,11 @@ class EvalConfig:
         if self.batch_cases < 1:
             raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
 
+    @property
+    def baseline(self) -> str:
+        """The arm that all others are compared with: `base`, or the first where it is none of them."""
+        return BASE if BASE in self.arms else self.arms[0]
+
     def _check_length(self) -> None:
         if self.cases:
             if self.num_turns is not None or self.event_turns:
@@ -181,4 +186,10 @@ class EvalConfig:
             raise ConfigError(
                 f"switch at turn {last} is past the last turn, {key} is {given}: lower it, or take "
                 "longer dialogues"
+            )
+        asked = max((*self.turns, *self.probe_turns))
+        if self.switch and self.switch.min_turn > asked:
+            raise ConfigError(
+                f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last that turns and "
+                "probe_turns ask for: lower it, or ask for later turns"
             )

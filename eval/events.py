@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from eval.case import Case, Event
 from eval.samples import CHOICES, Expected
-from eval.triggers import ORDINARY
 from gatt.config_source import read_mapping
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.instruction import Instruction, VerifierSpec
 from gatt.nearest import did_you_mean
-from gatt.verifiers import build, check_all, overall
+from gatt.ordinary import is_ordinary
+from gatt.verifiers import build
 
 EVENT_FILE: Final = Path(__file__).parent / "events.yaml"
 """The kinds that are shipped."""
@@ -101,7 +101,7 @@ def _schedule(
     fitting = [k for k in kinds if _fits(k, instruction)]
     steady = [k for k in fitting if k.expect == "kept"]
     last = [k for k in fitting if k.expect == "released"]
-    last = [last[shift % len(last)]] if last and not is_ordinary(instruction) else []
+    last = [last[shift % len(last)]] if last and not is_ordinary(instruction.verifiers) else []
     if not steady:
         return last
     return [steady[(shift + n) % len(steady)] for n in range(num - len(last))] + last
@@ -120,11 +120,6 @@ def _texts(kind: EventKind, instruction: Instruction) -> list[EventText]:
 def _draw(kind: EventKind, instruction: Instruction, rng: random.Random) -> Event:
     text = rng.choice(_texts(kind, instruction))
     return Event(kind.name, text.text, kind.expect, text.verifiers)
-
-
-def is_ordinary(instruction: Instruction) -> bool:
-    """Whether some ordinary reply follows the instruction unasked."""
-    return any(overall(check_all(instruction.verifiers, text)) == "pass" for text in ORDINARY)
 
 
 def _parse_kind(where: str, name: str, raw: object) -> EventKind:

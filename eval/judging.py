@@ -8,6 +8,7 @@ from eval.judge.status import expected_status
 from eval.rollout import Reply
 from eval.samples import History, Sample
 from gatt.instruction import Entry, Instruction, VerifierSpec
+from gatt.leaks import leak_status
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.degenerate import degenerate
 from gatt.verifiers.loose import check_loose
@@ -41,6 +42,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     is_switch = is_turn and switch is not None and switch.turn == reply.turn
     instruction = case.instruction_at(reply.turn) if is_turn else case.held_at(reply.turn)
     first = case.instruction.id if case.instruction else ""
+    leak, since_end = _leak(reply) if is_turn else None, case.since_end(reply.turn)
     return Sample(
         arm=arm,
         history=history,
@@ -62,19 +64,19 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         twin=case.twin,
         given=first if instruction and instruction.id != first else "",
         since_switch=reply.turn - switch.turn if switch else None,
-        leak=_leak(reply) if is_turn else None,
+        leak=leak,
+        since_end=since_end if leak else None,
+        ended=case.ended_at(reply.turn) if leak else None,
         announcement=switch.text if switch and is_switch else None,
     )
 
 
 def _leak(reply: Reply) -> Status | None:
-    """Return whether a reply follows what was replaced or taken back; None where nothing was."""
-    old = reply.case.ended_at(reply.turn)
-    if old is None:
-        return None
-    if not reply.generation.text and reply.generation.finish in _NO_REPLY:
+    """Return whether a reply follows what was replaced or taken back, see `gatt.leaks`."""
+    status = leak_status(reply.case.ended_rules(reply.turn), reply.generation.text)
+    if status and not reply.generation.text and reply.generation.finish in _NO_REPLY:
         return "undecided"
-    return overall(check_all(old.verifiers, reply.generation.text))
+    return status
 
 
 def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Status | None:

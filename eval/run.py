@@ -18,6 +18,7 @@ from gatt.catalog import Catalog
 from gatt.config import config_dict, fingerprint, save_config
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
+from gatt.leaks import LEAKS_VERSION
 from gatt.progress import progress_bar
 from gatt.records import RecordStore
 from gatt.verifiers import verifier_versions
@@ -112,6 +113,8 @@ def evaluate(
     if triggers:
         rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in pool]
         settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
+    if any(case.switches for case in cases):
+        settings["leaks"] = LEAKS_VERSION
     settings["cases"] = fingerprint({"cases": [c.as_dict() for c in cases]})
     weights = {
         n: config.engine.adapter_digest(at) or f"served as {at}"

@@ -77,7 +77,12 @@ class Sample:
     since_switch: int | None = None
     """Turns since the instruction last changed, 0 at that turn; None before, or where it never does."""
     leak: Status | None = None
-    """Whether the reply follows what was replaced or taken back; None where nothing was."""
+    """Whether the reply follows what was replaced or taken back; None where nothing was, or where it
+    holds again."""
+    since_end: int | None = None
+    """Turns since that change, 0 at its turn; None without `leak`."""
+    ended: Instruction | None = None
+    """What was replaced or taken back; None without `leak`."""
     announcement: str | None = None
     """The words that change the instruction at this turn."""
 
@@ -99,9 +104,10 @@ class Sample:
             raise DataError(
                 f"'leak' is {self.leak!r}: expected null or one of {', '.join(CHOICES['status'])}"
             )
-        since = self.since_switch
-        if since is not None and (not isinstance(since, int) or not 0 <= since < self.turn):
-            raise DataError(f"'since_switch' is {since!r}: expected null or turns since one before")
+        for key in ("since_switch", "since_end"):
+            since = getattr(self, key)
+            if since is not None and (not isinstance(since, int) or not 0 <= since < self.turn):
+                raise DataError(f"{key!r} is {since!r}: expected null or turns since one before")
         for key in ("reply", "reference", "event", "announcement"):
             value, expected = getattr(self, key), "a string" + " or null" * (key != "reply")
             if not isinstance(value, str) and (key == "reply" or value is not None):
@@ -132,7 +138,9 @@ class Sample:
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSONL object."""
         raw = {f.name: getattr(self, f.name) for f in fields(self)}
-        raw["instruction"] = self.instruction.as_dict() if self.instruction else None
+        for name in ("instruction", "ended"):
+            held = getattr(self, name)
+            raw[name] = held.as_dict() if held else None
         raw["verdicts"] = [v.as_dict() for v in self.verdicts]
         for name in ("completion", "judge"):
             verdict = getattr(self, name)
@@ -163,7 +171,8 @@ class Sample:
             return cls(
                 **{
                     **raw,
-                    "instruction": _parse_instruction(raw["instruction"]),
+                    "instruction": _parse_instruction(raw["instruction"], "'instruction'"),
+                    "ended": _parse_instruction(raw.get("ended"), "'ended'"),
                     "verdicts": _parse_verdicts(raw["verdicts"]),
                     "completion": _parse_optional(raw.get("completion"), "'completion'"),
                     "judge": _parse_optional(raw.get("judge"), "'judge'"),
@@ -194,17 +203,17 @@ def read_samples(path: Path) -> Iterator[Sample]:
         yield sample
 
 
-def _parse_instruction(raw: object) -> Instruction | None:
+def _parse_instruction(raw: object, name: str) -> Instruction | None:
     if raw is None:
         return None
     if not isinstance(raw, Mapping):
-        raise DataError(f"'instruction' is {type(raw).__name__}: expected an object or null")
+        raise DataError(f"{name} is {type(raw).__name__}: expected an object or null")
     try:
         return Instruction.from_dict(raw)
     except KeyError as error:
-        raise DataError(f"'instruction' has no {error}") from None
+        raise DataError(f"{name} has no {error}") from None
     except (CatalogError, TypeError) as error:
-        raise DataError(f"'instruction' is broken: {error}") from None
+        raise DataError(f"{name} is broken: {error}") from None
 
 
 def _parse_verdicts(raw: object) -> tuple[Verdict, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from eval.case import Case
 from eval.config import EvalConfig
-from eval.events import is_ordinary
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template
+from gatt.ordinary import is_ordinary
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, told_by_user
 from gatt.switch_config import SwitchDraw
 
@@ -48,7 +48,7 @@ def add_switches(config: EvalConfig, catalog: Catalog, cases: Sequence[Case]) ->
         drawn: Switch | None = None
         if case.instruction is not None:
             rng = random.Random(f"{config.seed}/switch/{case.id}")
-            is_told_apart = not is_ordinary(case.instruction)
+            is_told_apart = not is_ordinary(case.instruction.verifiers)
             kinds: tuple[SwitchKind, ...] = SWITCH_KINDS if is_told_apart else ("add",)
             drawn = draws[case.instruction.split].draw(case.instruction, case.num_turns, rng, kinds)
             if drawn is not None and drawn.instruction is not None:

@@ -18,6 +18,7 @@ from typing import Any
 from eval.case import Case
 from gatt.dialogue import Dialogue
 from gatt.instruction import Entry
+from gatt.ordinary import ORDINARY, is_ordinary
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.judge import JUDGE
 
@@ -25,30 +26,6 @@ MOST_SHARE = 0.01
 """Own replies that may satisfy an entry that counts: people do speak of hiking now and then."""
 MOST_REPLIES = 200
 """Own replies that are asked: each is checked against the whole catalogue."""
-
-ORDINARY: tuple[str, ...] = (
-    "That sounds good to me.",
-    "I think so too, but it depends on the day.",
-    "Yes, of course! How can I help you?",
-    "I am fine, thanks. How are you?",
-    "It was a quiet week. I stayed at home and slept a lot.",
-    "I don't know much about that, sorry.",
-    "i have no idea, maybe ask someone else",
-    "No problem at all. Let me know if you need anything else.",
-    "We have 2 of them at home, and they are both quite old.",
-    "Oh, I see. That must have been hard for you.",
-    "What do you mean by that?",
-    "Thank you so much! That is very kind of you.",
-    "The weather has been nice here. It rained on Monday, though. We hope for a dry weekend.",
-    "I would start early, take a break around noon, and finish the rest in the afternoon.",
-    "It takes about 20 minutes on foot from here.",
-    "There are a few things to think about. First, set a budget.\n"
-    "Then compare the offers.\nLast, sleep on it before you decide.",
-    "That is a long story, and I am not sure where to begin. We moved here when I was ten, because "
-    "my father had found a job nearby. At first I knew nobody at school, but after a few months it "
-    "got better, and today I would not want to live anywhere else in the world.",
-)
-"""What anybody might say: each kind of reply that occurs all the time, on no topic."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +64,7 @@ def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
     if any(v.kind == JUDGE for v in entry.verifiers):
         # No rule can tell; a judge asked whether each reply follows each entry would cost too much.
         return True
-    if any(_follows(entry, reply) for reply in ORDINARY):
+    if is_ordinary(entry.verifiers):
         return True
     return sum(_follows(entry, reply) for reply in replies) > MOST_SHARE * len(replies)
 

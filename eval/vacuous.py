@@ -15,7 +15,7 @@ from eval.judging import verdicts_of_turn
 from eval.metrics.curves import METRICS, OWN_REPLIES, VACUOUS, CurvePoint, curves
 from eval.samples import Sample
 from gatt.instruction import Entry
-from gatt.verifiers import check_all, overall
+from gatt.leaks import leak_status
 
 
 def vacuous_curves(
@@ -46,7 +46,6 @@ def vacuous_curves(
         reply = sample.reference or ""
         status, verdicts = verdicts_of_turn(reply, sample.instruction, pool)
         case = changed.get(sample.case)
-        old = case.ended_at(sample.turn) if case else None
         judged.append(
             replace(
                 sample,
@@ -58,7 +57,7 @@ def vacuous_curves(
                 loose=None,
                 completion=None,
                 judge=None,
-                leak=overall(check_all(old.verifiers, reply)) if old else None,
+                leak=leak_status(case.ended_rules(sample.turn), reply) if case else None,
             )
         )
     return curves(judged, {name: METRICS[metric] for metric, name in VACUOUS.items()})

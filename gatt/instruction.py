@@ -130,6 +130,16 @@ class Instruction:
         """The family for tables: the one family, or `combined`."""
         return self.families[0] if len(self.families) == 1 else "combined"
 
+    @property
+    def rules(self) -> tuple[tuple[VerifierSpec, ...], ...]:
+        """The verifiers of each entry, where they can be told apart; else all of them together.
+
+        They can where there is one for each entry, as nearly all of the catalogue have.
+        """
+        if 1 < len(self.entries) == len(self.verifiers):
+            return tuple((verifier,) for verifier in self.verifiers)
+        return (self.verifiers,)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the instruction as a sample or a suite holds it."""
         return {

@@ -135,10 +135,15 @@ def in_force(
     return switch.instruction if switch else first
 
 
+def last_end(switches: Sequence[Switch], turn: int) -> Switch | None:
+    """Return the last `replace` or `cancel` up to a turn, that turn included."""
+    return last_switch([s for s in switches if s.kind != "add"], turn)
+
+
 def ended(first: Instruction | None, switches: Sequence[Switch], turn: int) -> Instruction | None:
     """Return what the last `replace` or `cancel` up to a turn has ended; None without one."""
-    ends = [s for s in switches if s.turn <= turn and s.kind != "add"]
-    return in_force(first, switches, ends[-1].turn - 1) if ends else None
+    end = last_end(switches, turn)
+    return in_force(first, switches, end.turn - 1) if end else None
 
 
 def texts_in_force(

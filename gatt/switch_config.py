@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gatt.announcement import announce_end, announce_new
 from gatt.catalog import Catalog
-from gatt.errors import ConfigError, DataError
+from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.instruction import Entry, Instruction, combine, compose, draw_entries
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 
@@ -25,7 +25,7 @@ class SwitchConfig:
     """
 
     replace: float = 0.0
-    """Chance that another instruction takes its place."""
+    """Chance that another instruction takes its place, of as many entries or as many as go together."""
     add: float = 0.0
     """Chance that a further entry of the catalogue is added, one without conflict."""
     cancel: float = 0.0
@@ -128,15 +128,24 @@ class SwitchDraw:
             entries = [self.catalog.entry(name) for name in given.entries]
             text = announce_end(entries, "terse" if is_terse else "verbose", rng)
         elif kind == "replace":
-            # As many as it takes the place of: how many go together depends on the pool.
-            chosen = draw_entries(others, len(given.entries), self.catalog.conflicts, rng)
-            held = compose(chosen, rng, self.terse_probability)
+            held = compose(self._instead(given, others, rng), rng, self.terse_probability)
             text = announce_new(kind, held, rng)
         else:
             (entry,) = draw_entries(fitting, 1, self.catalog.conflicts, rng)
             new = compose([entry], rng, self.terse_probability)
             text, held = announce_new(kind, new, rng), combine(given, new)
         return Switch(turn, kind, place, text, held)
+
+    def _instead(
+        self, given: Instruction, others: Sequence[Entry], rng: random.Random
+    ) -> tuple[Entry, ...]:
+        """Return as many entries as an instruction has, or as many as go together in the pool."""
+        for size in range(len(given.entries), 1, -1):
+            try:
+                return draw_entries(others, size, self.catalog.conflicts, rng)
+            except CatalogError:
+                continue
+        return draw_entries(others, 1, self.catalog.conflicts, rng)
 
     def _fitting(self, given: Instruction) -> list[Entry]:
         """Return the entries that go together with all of an instruction's own."""

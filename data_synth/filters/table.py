@@ -79,9 +79,10 @@ REASONS: dict[str, str] = {
     "off_topic": "ignores the question: like neither the user's message nor the plain reply",
     "rejected": "a verifier rejected it",
     "undecided": "a verifier could not tell",
+    "leaks": "still follows the instruction that was replaced or taken back",
     "repeats_target": "nearly the same as another target of its sample",
 }
-"""Reason -> what it means, for the data set card; the last four are no filter of one draw alone."""
+"""Reason -> what it means, for the data set card; the last five are no filter of one draw alone."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:

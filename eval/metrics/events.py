@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from eval.events import TOPIC_JUMP
 from eval.metrics.curves import by_arm
 from eval.metrics.outcomes import ALL, Outcome, Rows, rate_of
 from eval.samples import Sample
+from gatt.schedule import SWITCH_KINDS
 
 TURNS_SINCE = (0, 1, 2, 4, 8)
 """Where the ranges of turns since the event begin: 0, 1, 2 and 3, 4 to 7, 8 and more."""
@@ -54,7 +56,8 @@ def events(samples: Iterable[Sample]) -> list[EventPoint]:
     """Return the rates of every event, over all turns at which it came.
 
     A reply counts for the last event of its case up to its turn; turns before the
-    first event count for none.
+    first event count for none. A topic jump behind a change of the instruction is
+    no event of its own: what is cancelled has to stay so whatever the topic.
     """
     found = []
     for (arm, history), members in by_arm(samples).items():
@@ -95,7 +98,8 @@ def _since_events(samples: Iterable[Sample]) -> Iterator[tuple[str, int, Sample]
     for case in cases.values():
         event, at = None, 0
         for sample in sorted(case, key=lambda s: s.turn):
-            if sample.event is not None:
+            is_late_jump = event in SWITCH_KINDS and sample.event == TOPIC_JUMP
+            if sample.event is not None and not is_late_jump:
                 event, at = sample.event, sample.turn
             if event is not None:
                 since = TURNS_SINCE[bisect_right(TURNS_SINCE, sample.turn - at) - 1]

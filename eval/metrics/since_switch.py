@@ -1,12 +1,14 @@
 """After a change of the instruction: is the new one followed, is the old one let go.
 
 Both count turns from the change on: their records have in `turn` how many turns
-ago it was, 0 for the reply to the message that announces it.
+ago it was, 0 for the reply to the message that announces it. For `leakage` it is
+the last change that ended something, for the other the last of any kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from eval.metrics.adherence import is_asked_to_adhere
 from eval.metrics.outcomes import Outcome
@@ -34,10 +36,17 @@ def leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
 
     Here a pass is the error. What its verifiers pass by chance shows in
     `vacuous_leakage`, the same of the dialogue's own replies, and in the rate of
-    an arm that never followed it.
+    an arm that never followed it. Counted under the instruction that has ended,
+    its family and split.
+
+    Of a combination one entry is enough; where its rules cannot be told apart (an
+    entry has several), only a reply that follows all of them counts. Entries that
+    hold again, or that ordinary replies follow, are left out.
     """
-    return (
-        Outcome(s, s.leak, s.since_switch)
-        for s in samples
-        if s.kind == "turn" and s.leak is not None and s.since_switch is not None
-    )
+    for sample in samples:
+        if sample.kind == "turn" and sample.leak is not None and sample.ended is not None:
+            old, (_, first, _) = sample.ended, sample.case
+            under = replace(
+                sample, instruction=old, family=old.family, split=old.split, given=first
+            )
+            yield Outcome(under, sample.leak, sample.since_end)

@@ -43,7 +43,8 @@ METRIC_NOTES: Mapping[str, str] = {
     "adherence_since_switch": "Share of replies that follow the instruction in force, by turns since it "
     "changed.",
     "leakage": "Share of replies that still satisfy the rules of the instruction that was replaced or "
-    "cancelled, by turns since; lower is better. Some do by chance.",
+    "cancelled, by turns since, under its family; lower is better. Some do by chance. Of a combination "
+    "one part is enough, where its rules can be told apart.",
     "adherence_loose": "The same replies read with leniency: a first or last line, or asterisks, "
     "do not count against them.",
 }

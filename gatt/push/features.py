@@ -10,29 +10,36 @@ if TYPE_CHECKING:
     from datasets import Features
 
 
-def sample_features() -> Features:
-    """Return the features of `gatt.sample.GattSample.as_dict`."""
+def sample_features(*, has_switches: bool = False) -> Features:
+    """Return the features of `gatt.sample.GattSample.as_dict`.
+
+    Args:
+        has_switches: whether the run changes instructions; samples of others have no such key.
+    """
     from datasets import Features, List, Value
 
     text, whole, number = Value("string"), Value("int64"), Value("float64")
     verifiers = List({"kind": text, "params": text})
+    instruction = {
+        "id": text,
+        "text": text,
+        "wording": text,
+        "entries": List(text),
+        "families": List(text),
+        "split": text,
+        "verifiers": verifiers,
+        "probes": List({"question": text, "verifiers": verifiers}),
+        "hint": text,
+        "utterances": List(text),
+        "prefills": List(text),
+    }
+    switch = {"turn": whole, "kind": text, "place": text, "text": text, "instruction": instruction}
     return Features(
         {
             "id": text,
             "dialogue": {"id": text, "messages": List({"role": text, "content": text})},
-            "instruction": {
-                "id": text,
-                "text": text,
-                "wording": text,
-                "entries": List(text),
-                "families": List(text),
-                "split": text,
-                "verifiers": verifiers,
-                "probes": List({"question": text, "verifiers": verifiers}),
-                "hint": text,
-                "utterances": List(text),
-                "prefills": List(text),
-            },
+            "instruction": instruction,
+            **({"switches": List(switch)} if has_switches else {}),
             "turns": List(
                 {
                     "turn": whole,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gatt.errors import DataError
 from gatt.public_text import public_value
 from gatt.push.features import sample_features
 from gatt.sample import read_samples
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 ROWS_A_FILE: Final = 50_000
 _ROWS_A_GROUP: Final = 1_000
@@ -34,13 +37,17 @@ def write_parquet(samples: Path, folder: Path, private: tuple[Path, ...] = ()) -
     Raises:
         DataError: broken samples, or one with a key or a type that the features do not declare.
     """
-    num_rows = sum(1 for _ in read_samples(samples))
+    num_rows, has_switches = 0, False
+    for sample in read_samples(samples):
+        num_rows += 1
+        has_switches = has_switches or sample.switches is not None
+    features = sample_features(has_switches=has_switches)
     num_files = -(-num_rows // ROWS_A_FILE)
     folder.mkdir(parents=True, exist_ok=True)
     rows, paths = _rows(samples, private), []
     for number in range(num_files):
         path = folder / f"train-{number:05d}-of-{num_files:05d}.parquet"
-        _write(path, islice(rows, ROWS_A_FILE), samples)
+        _write(path, islice(rows, ROWS_A_FILE), features, samples)
         paths.append(path)
     _compare(_rows(samples, private), _read(paths), samples)
     return num_rows
@@ -52,12 +59,12 @@ def _rows(samples: Path, private: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
         yield row | {"provenance": public_value(row["provenance"], *private)}
 
 
-def _write(path: Path, rows: Iterator[dict[str, Any]], samples: Path) -> None:
+def _write(path: Path, rows: Iterator[dict[str, Any]], features: Features, samples: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     # It carries the features, so that `datasets` finds them again.
-    schema = sample_features().arrow_schema
+    schema = features.arrow_schema
     with parquet.ParquetWriter(path, schema) as writer:
         while group := list(islice(rows, _ROWS_A_GROUP)):
             try:

@@ -68,9 +68,40 @@ def test_each_target_is_judged_by_what_is_in_force(config) -> None:
         for target in sample.targets:
             held = sample.instruction_at(target.turn)
             assert len(target.verdicts) == (held is not None)
-            seen[held.id if held else "none", target.reply is not None] += 1
-    assert seen["hobby.gardening", True] == seen["hobby.tennis", False] == 0
-    assert min(seen["hobby.tennis", True], seen["hobby.gardening", False], seen["none", True]) > 0
+            old = f"no more {sample.instruction.id}" if sample.instruction else "none"
+            seen[held.id if held else old, target.reply is not None] += 1
+    # What was tennis must not go on, what was gardening may turn to tennis.
+    passed = ("hobby.tennis", "no more hobby.gardening", "none")
+    refused = ("hobby.gardening", "no more hobby.tennis")
+    assert {key: seen[key, False] for key in passed} == dict.fromkeys(passed, 0)
+    assert {key: seen[key, True] for key in refused} == dict.fromkeys(refused, 0)
+    assert min(seen[key, key in passed] for key in (*passed, *refused)) > 0
+
+
+def test_a_target_that_follows_what_was_taken_back_is_refused(config) -> None:
+    """Fits the verifiers of no instruction, yet would teach to go on after a cancellation."""
+    said = ("Tennis and gardening.", "Our tennis coach likes gardening.", "Gardening, then tennis.")
+    engine = RecordingEngine(lambda request: said[int(request.key.split("/")[1]) - 1])
+    run_synth(replace(config, switch=SwitchConfig(replace=0.5, cancel=0.5)), lambda: engine)
+    changed = [s for s in samples(config) if s.switches]
+    assert {s.switches[0].kind for s in changed} == {"replace", "cancel"}
+    for sample in changed:
+        (switch,) = sample.switches
+        for target in sample.targets:
+            is_late = target.turn >= switch.turn
+            assert target.reason == ("leaks" if is_late else None)
+            assert set(target.refused) == ({"leaks"} if is_late else set())
+
+
+def test_what_the_dialogue_itself_says_is_no_leak(config) -> None:
+    """All own replies speak of both hobbies: a target that does so too follows the topic."""
+    path = Path(config.source.path or "")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'("role": "assistant", "content": ")', r"\1Tennis, gardening: ", text))
+    assert text != path.read_text(encoding="utf-8")
+    make(config)
+    reasons = {t.reason for s in samples(config) for t in s.targets}
+    assert "leaks" not in reasons
 
 
 def test_a_hint_is_that_of_the_instruction_in_force(config) -> None:
@@ -111,7 +142,8 @@ def test_instructions_and_dialogues_are_those_of_the_run_without_changes(config,
     assert all(s.switches is None for s in theirs)
     assert all((s.switches == ()) for s in ours if s.instruction is None)
     # So that runs of before go on.
-    assert "switch" not in fingerprinted(plain)
+    assert not {"switch", "leaks"} & set(fingerprinted(plain))
+    assert {"switch", "leaks"} <= set(fingerprinted(config))
     assert b"switches" not in rows(plain)
 
 

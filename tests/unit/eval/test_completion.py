@@ -127,6 +127,13 @@ def test_english_asked_for_is_measured() -> None:
     assert verdict(turn("I went shopping today.", instruction=english)).status == "fail"
 
 
+def test_a_language_that_was_taken_back_is_not_asked_for() -> None:
+    french = replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "fr"}),))
+    told = turn("I went shopping today.", instruction=french, expected="released")
+    assert verdict(told).status == "fail"
+    assert verdict(replace(told, reply="The weather is fine.")).status == "pass"
+
+
 def test_another_language_unasked_is_undecided() -> None:
     found = verdict(turn("Je suis très heureux de vous parler de mes vacances."))
     assert (found.status, found.evidence) == ("undecided", "the reply is not in English")

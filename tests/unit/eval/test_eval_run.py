@@ -223,6 +223,15 @@ def test_arms_and_histories_can_be_added_to_a_folder_and_left_out_again(config, 
     assert {name for _, _, name in engine.calls} == {None, "gatt"}
 
 
+def test_without_the_base_model_arms_are_compared_with_the_first(config) -> None:
+    own = replace(config, histories=("own",), num_plain=0, splits=("train",))
+    for arms, first in ((("gatt", "base+reminder"), "gatt"), (("gatt", "base"), "base")):
+        found = run(replace(own, arms=arms))[0].results["differences"]
+        assert {(d["arm"], d["baseline"]) for d in found} == {
+            (arm, first) for arm in arms if arm != first
+        }
+
+
 def test_no_arms_are_all_arms(config) -> None:
     assert replace(config, arms=()).arms == ("base", "base+reminder", "gatt")
     assert replace(config, arms=(), adapters={}).arms == ("base", "base+reminder")

@@ -23,7 +23,8 @@ def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
     assert list(sample().as_dict()) == [
         "arm", "history", "dialogue", "turn", "kind", "instruction", "family", "split", "user",
         "reply", "reference", "finish", "status", "verdicts", "loose", "event", "expected",
-        "completion", "twin", "judge", "given", "since_switch", "leak", "announcement",
+        "completion", "twin", "judge", "given", "since_switch", "leak", "since_end",
+        "ended", "announcement",
     ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from eval.judging import judge
 from eval.metrics.curves import PASS_IS_BAD, curves
 from eval.metrics.events import events
 from eval.metrics.paired import differences
+from eval.metrics.since_switch import leakage
 from eval.notes import notes
 from eval.report.markdown import markdown_tables
 from eval.report.sections import save_main_chart
@@ -31,7 +32,7 @@ from eval.switches import add_switches, told_where_shown
 from eval.vacuous import vacuous_curves
 from gatt.catalog import Catalog, load_catalog
 from gatt.config import load_config
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError, DataError, StoreError
 from gatt.generation.base import Generation
 from gatt.instruction import combine, compose
 from gatt.instruction_config import InstructionChoice
@@ -142,6 +143,42 @@ def test_what_was_added_must_hold_with_the_first() -> None:
     assert judged(one, 3, "Chess and tennis.").status == "pass"
     assert judged(one, 3, "Tennis!").leak is None
     assert judged(one, 3, "Tennis!").family == "hobby"
+
+
+def test_leakage_is_of_what_ended_last_and_is_not_back() -> None:
+    """Tennis until 2, nothing from 2, chess from 3, nothing from 4, chess again from 5."""
+    add = [Switch(t, "add", "user", "Also: You enjoy chess.", hobby("chess")) for t in (3, 5)]
+    one = case(cancel(2), add[0], cancel(4), add[1])
+    told = [judged(one, turn, "Tennis and chess!") for turn in range(1, 6)]
+    assert [(s.leak, s.since_end, s.since_switch) for s in told] == [
+        (None, None, None), ("pass", 0, 0), ("pass", 1, 0), ("pass", 0, 0), (None, None, 0),
+    ]  # fmt: skip
+    assert [s.ended.id if s.ended else None for s in told] == [
+        None, "hobby.tennis", "hobby.tennis", "hobby.chess", None,
+    ]  # fmt: skip
+    # Turn 3 stands one turn behind the cancellation, not at the addition.
+    assert [(o.sample.turn, o.turn) for o in leakage(told)] == [(2, 0), (3, 1), (4, 0)]
+
+
+def test_one_entry_of_a_combination_leaks_alone() -> None:
+    both = combine(TENNIS, hobby("go"))
+    one = replace(case(to("chess", 2)), instruction=both)
+    assert judged(one, 2, "Chess, and go.").leak == "pass"
+    assert judged(one, 2, "Chess.").leak == "fail"
+
+
+def test_leakage_is_filed_under_what_ended() -> None:
+    french = hobby("french", families=("language",), split="heldout_value", id="language.fr")
+    one = replace(case(to("chess", 2), num_turns=2), instruction=french)
+    told = [judged(one, turn, "french") for turn in (1, 2)]
+    (outcome,) = leakage(told)
+    assert outcome.sample.instruction == french
+    assert outcome.sample.key == told[1].key
+    found = [p for p in curves(told) if p.metric == "leakage"]
+    assert {(p.split, p.family) for p in found} == {
+        (split, family) for split in ("all", "heldout_value") for family in ("all", "language")
+    }
+    assert {p.num_passed for p in found} == {1}
 
 
 def samples_of(arm: str, told: list[str], switch: Switch, name: str = "c") -> list[Sample]:
@@ -281,6 +318,14 @@ def test_runs_and_cases_of_before_keep_their_fingerprints() -> None:
             "switch at turn 8 is past the last turn",
         ),
         (
+            {
+                "switch": SwitchConfig(cancel=1.0, min_turn=5),
+                "turns": (1, 3),
+                "probe_turns": (2, 4),
+            },
+            "switch.min_turn is 5, but turn 4 is the last that turns and probe_turns ask for: lower it",
+        ),
+        (
             {"switch": SwitchConfig(cancel=1.0), "event_turns": (2,), "histories": ("own",)},
             "switch with event_turns: expected one of them",
         ),
@@ -375,6 +420,9 @@ def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
     [
         ({"leak": "maybe"}, "'leak' is 'maybe': expected null or one of pass, fail, undecided"),
         ({"since_switch": 9}, "'since_switch' is 9: expected null or turns since one before"),
+        ({"since_end": -1}, "'since_end' is -1: expected null or turns since one before"),
+        ({"ended": 3}, "'ended' is int: expected an object or null"),
+        ({"ended": {}}, "'ended' has no 'id'"),
         ({"announcement": 3}, "'announcement' is int: expected a string or null"),
     ],
 )
@@ -384,7 +432,7 @@ def test_broken_samples_are_named(change, message) -> None:
         Sample.from_dict(raw | change)
 
 
-def test_a_run_from_configuration_to_report(tmp_path) -> None:
+def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     path = write_dialogues(tmp_path / "d.jsonl", 6, 6)
     given = [
         f"output_dir={tmp_path / 'out'}", "source.name=jsonl", f"source.path={path}",
@@ -416,4 +464,8 @@ def test_a_run_from_configuration_to_report(tmp_path) -> None:
     # A second call has nothing to ask: the changes are drawn alike.
     again = RecordingEngine(lambda request: "never asked")
     assert evaluate(settings, lambda: again).num_new == 0
+    # What was counted as a leak by other rules must not stand beside it.
+    monkeypatch.setattr("eval.run.LEAKS_VERSION", -1)
+    with pytest.raises(StoreError, match="leaks"):
+        evaluate(settings, lambda: again)
     assert notes(settings, [case()], None, [])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from eval.case import Case
-from eval.triggers import MOST_REPLIES, ORDINARY, find_triggers, own_replies
+from eval.triggers import MOST_REPLIES, find_triggers, own_replies
 from gatt.catalog import Catalog, load_catalog
 from gatt.instruction import Entry, VerifierSpec
+from gatt.ordinary import ORDINARY
 from tests.support.stages import dialogue
 
 FOLLOWED_BY_NEARLY_ALL = {

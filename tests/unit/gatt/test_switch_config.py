@@ -71,6 +71,15 @@ def test_a_replacement_has_as_many_entries_as_what_it_takes_the_place_of(catalog
         assert len(switch.instruction.entries) == 2
 
 
+def test_a_replacement_has_fewer_entries_where_no_more_go_together(catalog) -> None:
+    """Two hobbies exclude each other, and the pool holds nothing else."""
+    two = given(catalog, "hobby.tennis", "behaviour.dental.insurance")
+    for switch in draws(drawer(catalog, ("hobby",), replace=1.0), two, 5):
+        assert switch is not None
+        assert switch.instruction is not None
+        assert len(switch.instruction.entries) == 1
+
+
 def test_what_cannot_be_added_leaves_its_chance_to_the_others(catalog) -> None:
     """Nothing but forms goes with a language, and forms are held out of training."""
     french = given(catalog, "language.fr")

@@ -53,6 +53,16 @@ def test_the_last_event_counts_and_nothing_before_the_first() -> None:
     }
 
 
+def test_a_topic_jump_does_not_end_what_a_cancellation_began() -> None:
+    """Cancelled at turn 2, a seam at turn 4: turns 4 and 5 still show if it stays dead."""
+    made = at(at(case("pppff", expected="released"), 2, "cancel"), 4, "topic_jump")
+    points = found(made)
+    assert {since: (p.num_passed, p.num_decided) for (_, since), p in points.items()} == {
+        0: (1, 1), 1: (1, 1), 2: (0, 2),
+    }  # fmt: skip
+    assert {event for event, _ in points} == {"cancel"}
+
+
 def test_released_replies_count_by_what_was_expected_of_them() -> None:
     made = at(case("p", expected="released"), 1, "asks_to_drop")
     made += at(case("f", dialogue="d2"), 1, "asks_to_drop")

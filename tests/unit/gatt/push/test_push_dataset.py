@@ -22,6 +22,7 @@ from gatt.push.parquet import write_parquet
 from gatt.push.send import push
 from gatt.sample import GattSample, TurnTarget, read_samples
 from gatt.sources import SourceReport
+from tests.support.switched import cancel, switched, to
 from tests.support.tiny import instruction, sample, write_samples
 
 PROVENANCE: dict[str, Any] = {
@@ -95,6 +96,26 @@ def test_what_datasets_reads_is_what_the_jsonl_holds(made: Path, tmp_path: Path)
     found.to_json(tmp_path / "again.jsonl")
     again = list(read_samples(tmp_path / "again.jsonl"))
     assert again == list(read_samples(made / "samples.jsonl"))
+
+
+def test_changes_of_the_instruction_have_their_types(tmp_path: Path) -> None:
+    """One with a change, one whose instruction ends, and one without among them."""
+    made = [
+        replace(switched(changes), id=f"s-{number}", provenance=PROVENANCE)
+        for number, changes in enumerate(([to("chess")], [cancel(2, "system")], []))
+    ]
+    path = write_samples(tmp_path / "samples.jsonl", made)
+    assert write_parquet(path, tmp_path / "data") == 3
+    found = loaded(tmp_path / "data", tmp_path / "cache")
+    assert found.features == sample_features(has_switches=True)
+    assert found.features["switches"].feature["turn"] == Value("int64")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert list(found) == [json.loads(line) for line in lines]
+    found.to_json(tmp_path / "again.jsonl")
+    assert list(read_samples(tmp_path / "again.jsonl")) == made
+    # In files that somebody put together, rows of a run without changes stand beside these.
+    mixed = write_samples(tmp_path / "mixed.jsonl", [made[0], replace(samples()[2], id="s-4")])
+    assert write_parquet(mixed, tmp_path / "mixed") == 2
 
 
 def test_the_folder_is_that_of_a_repository(made: Path, tmp_path: Path) -> None:
