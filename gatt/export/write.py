@@ -16,7 +16,7 @@ from gatt.export.card import ModelFacts, export_card
 from gatt.export.config import ExportConfig
 from gatt.export.evaluation import Evaluation, read_evaluation, refuse_other_adapter
 from gatt.export.weights import load_base, merged
-from gatt.public_text import public_text
+from gatt.public_text import private_in, public_text
 from gatt.trained_on import FILE as MARKS
 from gatt.weights import adapter_digest
 from gatt.whole_folder import whole_folder
@@ -73,7 +73,9 @@ def export(config: ExportConfig) -> ExportResult:
             digest=digest,
         )
         card = export_card(facts, evaluation, _adapter_card(config.adapter))
-        (folder / CARD).write_text(public_text(card, Path.cwd(), Path.home()), encoding="utf-8")
+        private = private_in(evaluation.run) if evaluation else ()
+        card = public_text(card, Path.cwd(), Path.home(), *private)
+        (folder / CARD).write_text(card, encoding="utf-8")
         num_bytes = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
     return ExportResult(config.output_dir, facts.base, facts.dtype, num_bytes)
 

@@ -25,6 +25,7 @@ def lay_out_adapter(layout: Layout) -> None:
     base = base_model_of(folder) or ""
     digest = adapter_digest(folder)
     settings = read_json(folder / SETTINGS)
+    layout.learn(settings)
     if base:
         settings["base_model_name_or_path"] = hub_id(base) or public_name(base)
     layout.put(folder / WEIGHTS)
@@ -43,6 +44,7 @@ def lay_out_adapter(layout: Layout) -> None:
         body += f"\n\n## Base model\n\n{EMBEDDED_NOTE}"
     if config.results is not None:
         evaluation = read_evaluation(config.results, config.arm)
+        layout.learn(evaluation.run)
         refuse_other_adapter(config.results, evaluation.arm, digest)
         if found := eval_results(evaluation):
             data.model_name, data.eval_results = _name(layout), found
