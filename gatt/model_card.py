@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.dialogue import Dialogue
+from gatt.export.base_model import hub_id
 from gatt.provenance import versions
 from gatt.records import atomic_write_json
 from gatt.train_config import TrainConfig
@@ -80,12 +81,8 @@ def model_card(
         result: steps, loss, tokens.
         adapter: PEFT's settings of the adapter.
     """
-    # The hub takes ids only; a path there would make the card invalid.
-    base = (
-        [f"base_model: {config.model}"]
-        if config.model.count("/") == 1 and not config.model.startswith((".", "/", "~"))
-        else []
-    )
+    # The hub takes ids only; a path there would make the card invalid, or name a stranger's model.
+    base = [f"base_model: {found}"] if (found := hub_id(config.model)) else []
     head = ["---", "library_name: peft", *base, "tags: [ghost-attention, gatt, lora]", "---"]
     settings = {
         "placement": config.placement,

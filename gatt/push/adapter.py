@@ -36,7 +36,9 @@ def lay_out_adapter(layout: Layout) -> None:
     data, body = card.data, card.text.strip()
     data.library_name = "peft"
     data.pipeline_tag = "text-generation"
-    data.base_model = (hub_id(base) if base else None) or data.base_model
+    if base:
+        # A card of before may name a repository of the hub that a folder here is called like.
+        data.base_model = hub_id(base)
     data.license = config.license or data.license or (license_of(base) if base else None)
     if not body:
         body = f"# Ghost Attention adapter\n\nA LoRA adapter for `{public_name(base)}`."

@@ -102,6 +102,28 @@ def test_an_adapter_without_a_card_gets_one(trained: tuple[Path, Path], tmp_path
     assert "from a file of 4-bit weights (Q4_1)" in card.text
 
 
+def test_a_folder_that_is_called_like_a_repository_is_none(
+    trained: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    adapter = Path(shutil.copytree(trained[1], "adapter"))
+    path = adapter / "adapter_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8")) | {
+        "base_model_name_or_path": "models/llama"
+    }
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    card = "---\nbase_model: models/llama\n---\n\n# Mine\n"
+    (adapter / "README.md").write_text(card, encoding="utf-8")
+    push(PushConfig(what="adapter", folder=adapter, to=Path("hub")))
+    assert read_card(text_of(Path("hub"))).data.base_model == "models/llama"
+    Path("models/llama").mkdir(parents=True)
+    push(PushConfig(what="adapter", folder=adapter, to=Path("folder")))
+    assert read_card(text_of(Path("folder"))).data.base_model is None
+    assert json.loads(text_of(Path("folder"), "adapter_config.json"))[
+        "base_model_name_or_path"
+    ] == "llama"
+
+
 def test_an_evaluation_of_another_adapter(
     trained: tuple[Path, Path], evaluated: Path, tmp_path: Path
 ) -> None:
