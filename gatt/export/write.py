@@ -15,6 +15,7 @@ from gatt.export.base_model import hub_id, license_of, public_name
 from gatt.export.card import ModelFacts, export_card
 from gatt.export.config import ExportConfig
 from gatt.export.evaluation import Evaluation, read_evaluation, refuse_other_adapter
+from gatt.export.serving import adapter_rank
 from gatt.export.weights import load_base, merged
 from gatt.public_text import private_in, public_text
 from gatt.trained_on import FILE as MARKS
@@ -36,6 +37,8 @@ class ExportResult:
     base: str
     dtype: str
     num_bytes: int
+    rank: int
+    """Of the adapter, where it is largest."""
 
 
 def export(config: ExportConfig) -> ExportResult:
@@ -73,13 +76,14 @@ def export(config: ExportConfig) -> ExportResult:
             dtype=str(dtype).removeprefix("torch."),
             is_merged=config.merge,
             digest=digest,
+            rank=adapter_rank(config.adapter),
         )
         card = export_card(facts, evaluation, _adapter_card(config.adapter))
         private = private_in(evaluation.run) if evaluation else ()
         card = public_text(card, Path.cwd(), Path.home(), *private)
         (folder / CARD).write_text(card, encoding="utf-8")
         num_bytes = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
-    return ExportResult(config.output_dir, facts.base, facts.dtype, num_bytes)
+    return ExportResult(config.output_dir, facts.base, facts.dtype, num_bytes, facts.rank)
 
 
 def _evaluation(config: ExportConfig, digest: str) -> Evaluation | None:

@@ -219,7 +219,7 @@ def test_an_export_that_is_stopped_leaves_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gatt.export.write._for_older_readers", stop)
+    monkeypatch.setattr("gatt.export.write.for_older_readers", stop)
     with pytest.raises(KeyboardInterrupt):
         export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "served"))
     assert os.listdir(tmp_path) == []
