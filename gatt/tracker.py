@@ -109,7 +109,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             },
             seconds,
         )
-        tracked = {
+        tracked: dict[str, Any] = {
             "step": step,
             "suite": self._track.suite,
             "history": self._track.history,

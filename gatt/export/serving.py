@@ -17,7 +17,7 @@ _VLLM_RANKS: Final = (32, 64, 128, 256, 320, 512)
 def adapter_rank(folder: Path) -> int:
     """Return the largest rank in an adapter that PEFT has read."""
     settings: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    ranks = [settings.get("r") or 0, *(settings.get("rank_pattern") or {}).values()]
+    ranks: list[int] = [settings.get("r") or 0, *(settings.get("rank_pattern") or {}).values()]
     return max(ranks)
 
 

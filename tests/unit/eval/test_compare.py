@@ -180,6 +180,8 @@ def test_agreement_of_a_part_is_none(
     assert main(words) == 0
     assert main([*words, "--at-least", "0.5"]) == 1
     said = capsys.readouterr().out
-    assert f"1 replies were not compared ({min(len(right), 2) - ('What?' in str(right))} were)" in said
+    assert (
+        f"1 replies were not compared ({min(len(right), 2) - ('What?' in str(right))} were)" in said
+    )
     assert "fewer verdicts" not in said
     assert main(["eval", "compare", left, left, "--at-least", "1"]) == 0

@@ -279,7 +279,9 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
     third = train(make(output_dir=tmp_path / "c", **more)).adapter
     # One that knew a part would be believed to know all.
     assert read_marks(third) is None
-    said = [r.getMessage() for r in caplog.records if "does not say which dialogues" in r.getMessage()]
+    said = [
+        r.getMessage() for r in caplog.records if "does not say which dialogues" in r.getMessage()
+    ]
     assert len(said) == 1
 
 

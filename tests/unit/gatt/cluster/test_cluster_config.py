@@ -218,7 +218,9 @@ def test_workers_that_stand_elsewhere_find_the_teacher(
     config = SynthConfig(output_dir=Path("out"))
     engine = EngineConfig(model="models/llama")
     teacher = replace(config.teacher, engine=engine, adapter="adapter")
-    planned: Any = PlannedWork(replace(config, teacher=teacher), SimpleNamespace(), {}, lambda: iter(()))
+    planned: Any = PlannedWork(
+        replace(config, teacher=teacher), SimpleNamespace(), {}, lambda: iter(())
+    )
     rows = rows_made_on_cluster(
         planned, RayConfig(), made.append, lambda _: None, is_own_engine=False
     )

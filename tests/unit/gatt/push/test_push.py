@@ -119,9 +119,10 @@ def test_a_folder_that_is_called_like_a_repository_is_none(
     Path("models/llama").mkdir(parents=True)
     push(PushConfig(what="adapter", folder=adapter, to=Path("folder")))
     assert read_card(text_of(Path("folder"))).data.base_model is None
-    assert json.loads(text_of(Path("folder"), "adapter_config.json"))[
-        "base_model_name_or_path"
-    ] == "llama"
+    assert (
+        json.loads(text_of(Path("folder"), "adapter_config.json"))["base_model_name_or_path"]
+        == "llama"
+    )
 
 
 def test_an_evaluation_of_another_adapter(
