@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import tee
 from typing import Any
@@ -13,7 +13,12 @@ from data_synth.plan import Plan, PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.cluster.config import RayConfig
 from gatt.cluster.pool import work_on_cluster
-from gatt.cluster.same_model import model_digests, refuse_other_model
+from gatt.cluster.same_model import (
+    adapter_anywhere,
+    known_anywhere,
+    model_digests,
+    refuse_other_model,
+)
 from gatt.generation.base import Engine
 
 Rows = list[dict[str, Any]]
@@ -59,7 +64,7 @@ def rows_made_here(
 def rows_made_on_cluster(
     work: PlannedWork,
     cluster: RayConfig,
-    make: Callable[[], Engine],
+    make: Callable[[SynthConfig], Engine],
     advance: Callable[[int], None],
     *,
     is_own_engine: bool,
@@ -69,7 +74,7 @@ def rows_made_on_cluster(
     Args:
         work: the batches.
         cluster: who works on them.
-        make: makes the teacher in each worker; it is pickled.
+        make: makes the teacher of a configuration in each worker; it is pickled.
         advance: hears of turns as their batch arrives.
         is_own_engine: `make` is the caller's, and its model is not looked into.
 
@@ -78,12 +83,13 @@ def rows_made_on_cluster(
         GenerationError: what a worker said.
         ModelError: the teacher cannot be read here.
     """
-    teacher = work.config.teacher
-    digests = None if is_own_engine else model_digests(teacher.engine, _adapters(work.config))
+    config = _known_anywhere(work.config)
+    teacher = config.teacher
+    digests = None if is_own_engine else model_digests(teacher.engine, _adapters(config))
     at_work, arriving = tee(work.batches())
     made = work_on_cluster(
         cluster,
-        partial(_sampler, work.config, work.stamp, make, digests),
+        partial(_sampler, config, work.stamp, make, digests),
         map(work.samples, at_work),
         num_items=sum(1 for _ in work.batches()),
         has_local_model=teacher.engine.server is None and teacher.engine.device != "cpu",
@@ -96,19 +102,26 @@ def rows_made_on_cluster(
 def _sampler(
     config: SynthConfig,
     stamp: Mapping[str, Any],
-    make: Callable[[], Engine],
+    make: Callable[[SynthConfig], Engine],
     digests: Mapping[str, str] | None,
 ) -> Callable[[Sequence[PlannedSample]], Rows]:
     """Return, in a worker, what makes the rows of a batch."""
     if digests is not None:
         refuse_other_model(config.teacher.engine, _adapters(config), digests)
-    engine = make()
+    engine = make(config)
 
     def rows(batch: Sequence[PlannedSample]) -> Rows:
         samples = sample_batch(engine, batch, config.teacher, seed=config.seed, provenance=stamp)
         return [sample.as_dict() for sample in samples]
 
     return rows
+
+
+def _known_anywhere(config: SynthConfig) -> SynthConfig:
+    teacher = config.teacher
+    engine, adapter = teacher.engine, teacher.adapter
+    found = adapter and adapter_anywhere(engine, adapter)
+    return replace(config, teacher=replace(teacher, engine=known_anywhere(engine), adapter=found))
 
 
 def _adapters(config: SynthConfig) -> dict[str, str]:

@@ -212,7 +212,7 @@ def _maker(
     """Return what makes the rows of batches: the teacher of this process, or workers with one each."""
     if config.ray is None:
         return lambda work, advance: rows_made_here(work, teacher, advance)
-    cluster, make = config.ray, engine or partial(_teacher, config)
+    cluster, make = config.ray, _teacher if engine is None else partial(_own, engine)
     return lambda work, advance: rows_made_on_cluster(
         work, cluster, make, advance, is_own_engine=engine is not None
     )
@@ -224,6 +224,10 @@ def _counted(path: Path, num_new: int, limit: int | None) -> SynthResult:
     if found.num_long_turns:
         log.warning("%s: %s", path, no_room(found, limit))
     return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)
+
+
+def _own(engine: Callable[[], Engine], _: SynthConfig) -> Engine:
+    return engine()
 
 
 def _teacher(config: SynthConfig) -> Engine:

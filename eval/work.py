@@ -17,7 +17,12 @@ from eval.switches import told_where_shown
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.cluster.config import RayConfig
 from gatt.cluster.pool import work_on_cluster
-from gatt.cluster.same_model import model_digests, refuse_other_model
+from gatt.cluster.same_model import (
+    adapter_anywhere,
+    known_anywhere,
+    model_digests,
+    refuse_other_model,
+)
 from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.config import make_engine
 from gatt.instruction import Entry
@@ -104,6 +109,7 @@ def rows_made_on_cluster(
         ConfigError: no such cluster.
         GenerationError: what a worker said.
     """
+    config = _known_anywhere(config)
     digests = None if engine else model_digests(config.engine, used_adapters(config))
     for rows in work_on_cluster(
         cluster,
@@ -118,6 +124,12 @@ def rows_made_on_cluster(
 def used_adapters(config: EvalConfig) -> dict[str, Path]:
     """Return the adapters of the arms that are evaluated."""
     return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}
+
+
+def _known_anywhere(config: EvalConfig) -> EvalConfig:
+    engine = config.engine
+    adapters = {name: Path(adapter_anywhere(engine, at)) for name, at in config.adapters.items()}
+    return replace(config, engine=known_anywhere(engine), adapters=adapters)
 
 
 def _worker(

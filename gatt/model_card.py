@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.dialogue import Dialogue
+from gatt.export.base_model import hub_id
 from gatt.provenance import versions
 from gatt.records import atomic_write_json
 from gatt.train_config import TrainConfig
@@ -36,7 +37,7 @@ def write_adapter(
     config: TrainConfig,
     report: RowReport,
     result: Mapping[str, Any],
-    dialogues: Iterable[Dialogue] | TrainedOn,
+    dialogues: Iterable[Dialogue] | TrainedOn | None,
 ) -> None:
     """Make the folder of an adapter out of what the trainer saved; it appears whole.
 
@@ -49,7 +50,8 @@ def write_adapter(
         config: of the run.
         report: of its rows.
         result: steps, loss, tokens; of the best adapter of a run what was measured of it (`tracked`).
-        dialogues: of its samples, or their marks; evaluations refuse them.
+        dialogues: that it was trained on, or their marks; evaluations refuse them. None where they are
+            not all known: the folder then says of none.
     """
     for path in draft.iterdir():
         if path.name not in FILES:
@@ -58,7 +60,8 @@ def write_adapter(
     values = json.loads(settings.read_text(encoding="utf-8"))
     values["base_model_name_or_path"] = config.model
     settings.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    write_marks(draft, dialogues)
+    if dialogues is not None:
+        write_marks(draft, dialogues)
     if "tracked" in result:
         atomic_write_json(draft / TRACKED, result["tracked"])
     (draft / "README.md").write_text(model_card(config, report, result, values), encoding="utf-8")
@@ -80,12 +83,8 @@ def model_card(
         result: steps, loss, tokens.
         adapter: PEFT's settings of the adapter.
     """
-    # The hub takes ids only; a path there would make the card invalid.
-    base = (
-        [f"base_model: {config.model}"]
-        if config.model.count("/") == 1 and not config.model.startswith((".", "/", "~"))
-        else []
-    )
+    # The hub takes ids only; a path there would make the card invalid, or name a stranger's model.
+    base = [f"base_model: {found}"] if (found := hub_id(config.model)) else []
     head = ["---", "library_name: peft", *base, "tags: [ghost-attention, gatt, lora]", "---"]
     settings = {
         "placement": config.placement,

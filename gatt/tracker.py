@@ -30,6 +30,8 @@ from gatt.undisturbed import undisturbed
 
 ADAPTER: Final = "default"
 """PEFT's name of the adapter in training."""
+_MEASURED_ON: Final = ("suite", "history", "num_cases")
+"""Of a record: where two differ in one of these, or in their turns, their rates say nothing of each other."""
 
 log = logging.getLogger(__name__)
 
@@ -70,11 +72,13 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         self._best_folder = best
         self._keep = keep
         self._best: tuple[float, float] | None = None
+        self._earlier: Mapping[str, Any] | None = None
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         """Take up the best of an interrupted run."""
-        found = from_main(lambda: read_tracked(self._best_folder))
-        self._best = _rank(found["adherence"]) if found else None
+        # Which turns are measured shows with the first measurement.
+        self._earlier = from_main(lambda: read_tracked(self._best_folder))
+        self._best = None
 
     def on_step_end(self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any) -> None:
         """Measure if it is time."""
@@ -105,19 +109,36 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             },
             seconds,
         )
-        rank = _rank({str(turn): rate for turn, rate in rates.items()})
+        tracked: dict[str, Any] = {
+            "step": step,
+            "suite": self._track.suite,
+            "history": self._track.history,
+            "num_cases": self._evaluator.num_cases,
+            "turn": max(rates),
+            "adherence": {str(turn): rate for turn, rate in rates.items()},
+        }
+        self._take_up(tracked)
+        rank = _rank(tracked["adherence"])
         if self._track.keep_best and rank and (self._best is None or rank > self._best):
             self._best = rank
-            self._keep(
-                {
-                    "step": step,
-                    "suite": self._track.suite,
-                    "history": self._track.history,
-                    "num_cases": self._evaluator.num_cases,
-                    "turn": max(rates),
-                    "adherence": {str(turn): rate for turn, rate in rates.items()},
-                }
-            )
+            self._keep(tracked)
+
+    def _take_up(self, tracked: Mapping[str, Any]) -> None:
+        """Hold the best of an interrupted run against this measurement, if both measured the same."""
+        earlier, self._earlier = self._earlier, None
+        if earlier is None:
+            return
+        other = [name for name in _MEASURED_ON if earlier.get(name) != tracked[name]]
+        if list(earlier["adherence"]) != list(tracked["adherence"]):
+            other.append("turns")
+        if not other:
+            self._best = _rank(earlier["adherence"])
+        elif self._track.keep_best:
+            log.warning(
+                "%s: the best adapter so far (step %d) was measured under other settings (%s): it is "
+                "not held against those to come, and goes with the first of them",
+                self._best_folder, earlier["step"], ", ".join(other),
+            )  # fmt: skip
 
     def _counts(self, part: int, num_parts: int) -> Mapping[int, Counts]:
         model, tokenizer = self._trainer.model, self._trainer.processing_class

@@ -31,7 +31,7 @@ from gatt.train_evaluators import TrainEvaluator, make_train_evaluator
 from gatt.train_result import TrainResult, best_so_far, result_so_far, save_adapter
 from gatt.train_samples import read_all_samples
 from gatt.train_store import TrainStore, identity
-from gatt.trained_on import TrainedOn
+from gatt.trained_on import TrainedOn, read_marks
 
 if TYPE_CHECKING:
     from gatt.trainer import GattTrainer
@@ -46,6 +46,8 @@ class Prepared:
     trainer: GattTrainer
     report: RowReport
     store: TrainStore
+    trained_on: TrainedOn | None
+    """All dialogues that the adapter will have been trained on, None where some are not known."""
 
 
 def train(config: TrainConfig) -> TrainResult:
@@ -117,7 +119,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     Raises:
         ConfigError: several GPUs for one process, settings that the model or the device
             cannot take, or an adapter that does not fit.
-        DataError: broken samples, with file and line; dialogues to track that are trained on.
+        DataError: broken samples, with file and line; broken marks of the first adapter;
+            dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
         TrainingError: no sample is left with a token that carries loss.
         ModelError: model or first adapter cannot be loaded.
@@ -136,6 +139,15 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     inspect_template(load_tokenizer(config.model))
     samples = list(read_all_samples(config.samples))
     trained_on = TrainedOn.of(sample.dialogue for sample in samples)
+    earlier = TrainedOn.of(()) if config.init_adapter is None else read_marks(config.init_adapter)
+    if earlier is None:
+        log.warning(
+            "%s does not say which dialogues it was trained on: the adapter made of it will not say "
+            "either, and evaluations of both cannot refuse them",
+            config.init_adapter,
+        )
+    else:
+        trained_on |= earlier
     evaluator = make_train_evaluator(config, trained_on) if config.track else None
     # Packed rows, which eager never takes, bring an attention of their own.
     is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
@@ -179,15 +191,13 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         raise ConfigError(
             f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
         ) from None
-    prepared = Prepared(trainer, report, store)
+    prepared = Prepared(trainer, report, store, None if earlier is None else trained_on)
     if evaluator is not None:
-        _track(config, prepared, evaluator, trained_on)
+        _track(config, prepared, evaluator)
     return prepared
 
 
-def _track(
-    config: TrainConfig, prepared: Prepared, evaluator: TrainEvaluator, trained_on: TrainedOn
-) -> None:
+def _track(config: TrainConfig, prepared: Prepared, evaluator: TrainEvaluator) -> None:
     """Have the trainer measure its model while it trains, and keep the best adapter.
 
     Raises:
@@ -201,7 +211,7 @@ def _track(
         result = {"num_steps": tracked["step"], **result_so_far(trainer), "tracked": tracked}
 
         def write(draft: Path, target: Path) -> None:
-            write_adapter(draft, target, config, report, result, trained_on)
+            write_adapter(draft, target, config, report, result, prepared.trained_on)
 
         save_adapter(trainer, best, write)
 
@@ -258,8 +268,7 @@ def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
     }
 
     def write(draft: Path, target: Path) -> None:
-        dialogues = (sample.dialogue for sample in read_all_samples(config.samples))
-        write_adapter(draft, target, config, report, result, dialogues)
+        write_adapter(draft, target, config, report, result, prepared.trained_on)
         store.write("finished", **more, result=result)
 
     save_adapter(trainer, store.adapter, write)

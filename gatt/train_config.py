@@ -51,7 +51,8 @@ class TrainConfig:
     model: str = DEFAULT_MODEL
     """The chat model to adapt: the embedded default, a folder, or a hub id."""
     init_adapter: Path | None = None
-    """Go on from this adapter, whose own LoRA settings hold then, instead of a fresh one."""
+    """Go on from this adapter, whose own LoRA settings hold then, instead of a fresh one. Its dialogues
+    count as trained on."""
     lora: LoraSettings = field(default_factory=LoraSettings)
     """The adapter."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +17,8 @@ def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
     """Yield the samples of all files.
 
     Every run of `gatt synth` counts its samples from 0: an id that an earlier
-    file has too gets the number of its file, counted from 1 ("s000000.2").
+    file has too gets the number of its file, counted from 1 ("s000000.2"), or
+    the next number that makes an id that no sample before it has.
 
     Raises:
         DataError: broken samples, two with one id in a file, or one sample in two files.
@@ -40,6 +42,7 @@ def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
                 )
             of_file[sample.id] = by_content[content] = place
             if sample.id in places:
-                sample = replace(sample, id=f"{sample.id}.{file_number}")
+                free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
+                sample = replace(sample, id=next(name for name in free if name not in places))
             places[sample.id] = place
             yield sample

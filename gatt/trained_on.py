@@ -57,6 +57,10 @@ class TrainedOn:
             or not self.dialogues.isdisjoint(_beginnings(dialogue))
         )
 
+    def __or__(self, other: TrainedOn) -> TrainedOn:
+        """Return the marks of both."""
+        return TrainedOn(self.dialogues | other.dialogues, self.beginnings | other.beginnings)
+
 
 def _beginnings(dialogue: Dialogue) -> set[str]:
     return {

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at-least",
         type=float,
         metavar="SHARE",
-        help="exit with status 1 if fewer verdicts agree, such as 0.98",
+        help="exit with status 1 if fewer verdicts agree, such as 0.98, or not all were compared",
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write all of it as JSON too")
 
@@ -58,10 +58,22 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         atomic_write_json(args.output, found.as_dict())
         sys.stdout.write(f"{args.output}\n")
-    if args.at_least is not None and found.total.verdict_rate < args.at_least:
-        sys.stdout.write(f"fewer verdicts agree than {args.at_least:.1%}\n")
-        return EXIT_DISAGREES
-    return 0
+    if args.at_least is None:
+        return 0
+    problems = list(_problems(found, args.at_least))
+    sys.stdout.write("".join(f"{problem}\n" for problem in problems))
+    return EXIT_DISAGREES if problems else 0
+
+
+def _problems(found: Comparison, at_least: float) -> Iterator[str]:
+    """Yield why two evaluations do not agree as they should; what was not compared may not."""
+    if num := found.num_only_left + found.num_only_right + found.num_other_prompts:
+        yield (
+            f"{num} replies were not compared ({found.total.num} were): expected all replies in both "
+            "folders, to the same prompts; --arm takes the arms that belong together"
+        )
+    if found.total.verdict_rate < at_least:
+        yield f"fewer verdicts agree than {at_least:.1%}"
 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:

@@ -4,10 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from gatt.errors import ModelError
 from gatt.generation.config import EngineConfig
+
+
+def known_anywhere(engine: EngineConfig) -> EngineConfig:
+    """Return an engine whose model, if it is a folder, is named as workers in other folders find it too.
+
+    Those of a cluster that runs already stand where it was started.
+    """
+    from gatt.models import EMBEDDED
+
+    folder = Path(engine.model).expanduser()
+    if engine.server is not None or engine.model == EMBEDDED or not folder.is_dir():
+        return engine
+    return replace(engine, model=os.fspath(folder.absolute()))
+
+
+def adapter_anywhere(engine: EngineConfig, adapter: str | Path) -> str:
+    """Return the folder of an adapter in the same way; a name that it is served by stays."""
+    if engine.server is not None:
+        return os.fspath(adapter)
+    return os.fspath(Path(adapter).absolute())
 
 
 def model_digests(engine: EngineConfig, adapters: Mapping[str, str | Path]) -> dict[str, str]:

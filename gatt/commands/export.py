@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the folder and say how to serve it."""
     config = config_from_args(ExportConfig, args)
+    from gatt.export.serving import vllm_line
     from gatt.export.write import ADAPTER_FOLDER, export
 
     result = export(config)
@@ -38,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
     )
     serve = f"transformers serve {result.folder}"
     if not config.merge:
-        beside = result.folder / ADAPTER_FOLDER
-        serve = f"vllm serve {result.folder} --enable-lora --lora-modules gatt={beside}"
+        serve = vllm_line(str(result.folder), str(result.folder / ADAPTER_FOLDER), result.rank)
     size = f"{result.num_bytes / 1e6:,.0f} MB"
     sys.stdout.write(f"{result.folder}: {how}, {result.dtype}, {size}\nserve it: {serve}\n")
     return 0

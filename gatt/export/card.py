@@ -11,6 +11,7 @@ import yaml
 
 from gatt.export.base_model import EMBEDDED_NOTE
 from gatt.export.evaluation import METRICS, SPLITS, Evaluation, eval_results
+from gatt.export.serving import vllm_line
 from gatt.models import EMBEDDED
 from gatt.provenance import versions
 
@@ -40,6 +41,8 @@ class ModelFacts:
     is_merged: bool
     digest: str
     """Of the adapter."""
+    rank: int
+    """Of the adapter, where it is largest."""
 
 
 def read_card(text: str) -> ModelCard:
@@ -133,7 +136,7 @@ def _use(facts: ModelFacts) -> str:
     serve = ["transformers serve FOLDER", "vllm serve FOLDER"]
     if not facts.is_merged:
         load.append('model.load_adapter("FOLDER/adapter")')
-        serve = ["vllm serve FOLDER --enable-lora --lora-modules gatt=FOLDER/adapter"]
+        serve = [vllm_line("FOLDER", "FOLDER/adapter", facts.rank)]
     return (
         "Put the instruction into the system message, once (or in front of the first user message), and "
         "go on with the dialogue.\n\n```python\nfrom transformers import AutoModelForCausalLM, "

@@ -15,12 +15,13 @@ from gatt.models import LoadedModel, load_model, resolve
 _TIED: Final = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out")
 
 
-def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
+def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedModel, torch.dtype]:
     """Return the base model, in a dtype that loses nothing, and the dtype that is to be written.
 
     Args:
         model: name, folder or hub id.
         dtype: `auto` is the one that its configuration names, float32 where it names none.
+        is_to_be_merged: whether there is a sum to be rounded; else the memory for it is spared.
 
     Raises:
         ModelError: it cannot be loaded, or its weights are quantised.
@@ -38,8 +39,11 @@ def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
         )
     stored = getattr(config, "dtype", None) or torch.float32
     target = stored if dtype == "auto" else getattr(torch, dtype)
-    # Rounding comes last: a half has no room for a small update of a large weight.
     exact = torch.promote_types(stored, target)
+    if is_to_be_merged:
+        # Rounding comes last: PEFT rounds the update to the dtype of the weight before it adds it, and a
+        # half has no room for a small update of a large weight.
+        exact = torch.promote_types(exact, torch.float32)
     return load_model(model, dtype=str(exact).removeprefix("torch.")), target
 
 

@@ -15,8 +15,9 @@ from gatt.export.base_model import hub_id, license_of, public_name
 from gatt.export.card import ModelFacts, export_card
 from gatt.export.config import ExportConfig
 from gatt.export.evaluation import Evaluation, read_evaluation, refuse_other_adapter
+from gatt.export.serving import adapter_rank
 from gatt.export.weights import load_base, merged
-from gatt.public_text import public_text
+from gatt.public_text import private_in, public_text
 from gatt.trained_on import FILE as MARKS
 from gatt.weights import adapter_digest
 from gatt.whole_folder import whole_folder
@@ -24,6 +25,8 @@ from gatt.whole_folder import whole_folder
 ADAPTER_FOLDER: Final = "adapter"
 CARD: Final = "README.md"
 _SHARD: Final = "5GB"
+_ROPE_KEYS: Final = {"rope_theta", "partial_rotary_factor"}
+"""Of `rope_parameters`, what stood beside `rope_scaling` before."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class ExportResult:
     base: str
     dtype: str
     num_bytes: int
+    rank: int
+    """Of the adapter, where it is largest."""
 
 
 def export(config: ExportConfig) -> ExportResult:
@@ -52,7 +57,7 @@ def export(config: ExportConfig) -> ExportResult:
     digest = adapter_digest(config.adapter)
     evaluation = _evaluation(config, digest)
     with whole_folder(config.output_dir) as folder:
-        loaded, dtype = load_base(base, config.dtype)
+        loaded, dtype = load_base(base, config.dtype, is_to_be_merged=config.merge)
         stops = stop_token_ids(loaded.tokenizer)
         if config.merge:
             model = merged(loaded, config.adapter)
@@ -71,11 +76,14 @@ def export(config: ExportConfig) -> ExportResult:
             dtype=str(dtype).removeprefix("torch."),
             is_merged=config.merge,
             digest=digest,
+            rank=adapter_rank(config.adapter),
         )
         card = export_card(facts, evaluation, _adapter_card(config.adapter))
-        (folder / CARD).write_text(public_text(card, Path.cwd(), Path.home()), encoding="utf-8")
+        private = private_in(evaluation.run) if evaluation else ()
+        card = public_text(card, Path.cwd(), Path.home(), *private)
+        (folder / CARD).write_text(card, encoding="utf-8")
         num_bytes = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
-    return ExportResult(config.output_dir, facts.base, facts.dtype, num_bytes)
+    return ExportResult(config.output_dir, facts.base, facts.dtype, num_bytes, facts.rank)
 
 
 def _evaluation(config: ExportConfig, digest: str) -> Evaluation | None:
@@ -91,7 +99,7 @@ def _save(model: Any, tokenizer: Any, stops: frozenset[int], folder: Path) -> No
     model.save_pretrained(folder, max_shard_size=_SHARD)
     tokenizer.save_pretrained(folder)
     _end_turns(folder / "generation_config.json", stops, tokenizer.pad_token_id)
-    _for_older_readers(folder)
+    for_older_readers(folder)
 
 
 def _end_turns(path: Path, stops: frozenset[int], pad_token_id: int) -> None:
@@ -112,20 +120,24 @@ def _end_turns(path: Path, stops: frozenset[int], pad_token_id: int) -> None:
     _write_json(path, settings)
 
 
-def _for_older_readers(folder: Path) -> None:
+def for_older_readers(folder: Path) -> None:
     """Say twice what transformers 5 writes in a new way, for servers that bring transformers 4.
 
-    Those would go on with their own default of the rotary base, and know no
-    tokenizer class of that name.
+    Those would go on with their own defaults of the rotary base and of the part of a
+    head that it turns, load the weights in float32, and know no tokenizer class of
+    that name.
     """
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     rope = config.get("rope_parameters")
     if isinstance(rope, dict) and isinstance(rope.get("rope_theta"), int | float):
-        config.setdefault("rope_theta", rope["rope_theta"])
+        for key in _ROPE_KEYS & rope.keys():
+            config.setdefault(key, rope[key])
         if rope.get("rope_type", "default") != "default":
-            scaling = {key: value for key, value in rope.items() if key != "rope_theta"}
+            scaling = {key: value for key, value in rope.items() if key not in _ROPE_KEYS}
             config.setdefault("rope_scaling", scaling)
+    if isinstance(config.get("dtype"), str):
+        config.setdefault("torch_dtype", config["dtype"])
     _write_json(path, config)
     path = folder / "tokenizer_config.json"
     settings = json.loads(path.read_text(encoding="utf-8"))

@@ -25,6 +25,7 @@ def lay_out_adapter(layout: Layout) -> None:
     base = base_model_of(folder) or ""
     digest = adapter_digest(folder)
     settings = read_json(folder / SETTINGS)
+    layout.learn(settings)
     if base:
         settings["base_model_name_or_path"] = hub_id(base) or public_name(base)
     layout.put(folder / WEIGHTS)
@@ -35,7 +36,9 @@ def lay_out_adapter(layout: Layout) -> None:
     data, body = card.data, card.text.strip()
     data.library_name = "peft"
     data.pipeline_tag = "text-generation"
-    data.base_model = (hub_id(base) if base else None) or data.base_model
+    if base:
+        # A card of before may name a repository of the hub that a folder here is called like.
+        data.base_model = hub_id(base)
     data.license = config.license or data.license or (license_of(base) if base else None)
     if not body:
         body = f"# Ghost Attention adapter\n\nA LoRA adapter for `{public_name(base)}`."
@@ -43,6 +46,7 @@ def lay_out_adapter(layout: Layout) -> None:
         body += f"\n\n## Base model\n\n{EMBEDDED_NOTE}"
     if config.results is not None:
         evaluation = read_evaluation(config.results, config.arm)
+        layout.learn(evaluation.run)
         refuse_other_adapter(config.results, evaluation.arm, digest)
         if found := eval_results(evaluation):
             data.model_name, data.eval_results = _name(layout), found

@@ -32,10 +32,11 @@ def lay_out_dataset(layout: Layout) -> None:
         DataError: no samples there, broken ones, or ones of another version.
     """
     samples = layout.source(_SAMPLES, "that `gatt synth` made")
+    if (path := meta_path(samples)).is_file():
+        layout.learn(meta := read_json(path))
+        layout.write_json(path.name, meta)
     num_rows = write_parquet(samples, layout.target / "data", layout.private())
     source = ""
-    if (path := meta_path(samples)).is_file():
-        layout.write_json(path.name, read_json(path))
     if (path := samples.with_name(_SOURCE)).is_file():
         found = read_json(path)
         source = Path(str(found.get("source", ""))).name if isinstance(found, dict) else ""

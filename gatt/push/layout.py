@@ -11,7 +11,7 @@ from typing import Any, Final
 from gatt.errors import DataError
 from gatt.export.card import read_card
 from gatt.generation.servers.secrets import key_in
-from gatt.public_text import public_text, public_value
+from gatt.public_text import Private, private_in, public_text, public_value
 from gatt.push.config import PushConfig
 
 CARD: Final = "README.md"
@@ -27,6 +27,8 @@ class Layout:
     """Whether large files may be linked: the folder goes once they are uploaded."""
     left_out: list[str] = field(default_factory=list)
     """Files of the pushed folder that are of no kind that is shared; whoever lays out adds them."""
+    learnt: list[Private] = field(default_factory=list)
+    """Paths and servers of the run that made the folder; `learn` adds them."""
 
     def source(self, name: str, hint: str) -> Path:
         """Return a file of the pushed folder.
@@ -85,9 +87,13 @@ class Layout:
         """Return a text without local paths."""
         return public_text(text, *self.private())
 
-    def private(self) -> tuple[Path, ...]:
-        """Return folders of this machine that stand in no list of usual ones."""
-        return (Path.cwd(), Path.home(), self.config.folder.resolve())
+    def learn(self, value: Any) -> None:
+        """Cut the paths and servers of a configuration out of all that is written from now on."""
+        self.learnt.extend(private_in(value))
+
+    def private(self) -> tuple[Private, ...]:
+        """Return folders and servers that stand in no list of usual ones."""
+        return (Path.cwd(), Path.home(), self.config.folder.resolve(), *self.learnt)
 
     def card(self) -> Any:
         """Return the card in the pushed folder, an empty one where there is none."""

@@ -31,6 +31,7 @@ def lay_out_model(layout: Layout) -> None:
             raise DataError(f"{path}: expected weights in safetensors only: take it away")
     if not any(path.suffix == ".safetensors" and path.parent == folder for path in paths):
         raise DataError(f"{folder}: no weights (*.safetensors): expected a folder {_HINT}")
+    layout.learn(read_json(folder / "config.json"))
     for path in paths:
         name = path.relative_to(folder).as_posix()
         if path.name in _SETTINGS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gatt.errors import DataError
-from gatt.public_text import public_value
+from gatt.public_text import Private, public_value
 from gatt.push.features import sample_features
 from gatt.sample import read_samples
 
@@ -20,7 +20,7 @@ _ROWS_A_GROUP: Final = 1_000
 """Rows in memory together."""
 
 
-def write_parquet(samples: Path, folder: Path, private: tuple[Path, ...] = ()) -> int:
+def write_parquet(samples: Path, folder: Path, private: tuple[Private, ...] = ()) -> int:
     """Write samples as `train-00000-of-0000N.parquet` and read them back to compare.
 
     Rows are those of the JSONL file, in order; only where files lie on this
@@ -29,7 +29,7 @@ def write_parquet(samples: Path, folder: Path, private: tuple[Path, ...] = ()) -
     Args:
         samples: the file of `gatt synth`.
         folder: where the parquet files go.
-        private: folders whose names are cut out of the provenance too.
+        private: folders and servers that are cut out of the provenance too.
 
     Returns:
         The number of rows.
@@ -53,7 +53,7 @@ def write_parquet(samples: Path, folder: Path, private: tuple[Path, ...] = ()) -
     return num_rows
 
 
-def _rows(samples: Path, private: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
+def _rows(samples: Path, private: tuple[Private, ...]) -> Iterator[dict[str, Any]]:
     for sample in read_samples(samples):
         row = sample.as_dict()
         yield row | {"provenance": public_value(row["provenance"], *private)}

@@ -28,6 +28,7 @@ def lay_out_report(layout: Layout) -> None:
     run = results.get("run") if isinstance(results, dict) else None
     if not isinstance(run, dict):
         raise DataError(f"{layout.config.folder / RESULTS_FILE}: no 'run': expected a file {_HINT}")
+    layout.learn(run)
     # Scripts and the packed replies hold no path, but may hold what looks like one.
     parts = _CODE.split(page)
     layout.write_text(_PAGE, "".join(p if n % 2 else layout.public(p) for n, p in enumerate(parts)))

@@ -160,3 +160,28 @@ def test_what_is_left_out_is_said(
     monkeypatch.chdir(tmp_path)
     assert main(["eval", "compare", "a", "b"]) == 0
     assert "not compared: 1 only in b, 1 asked something else\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        [sample(turn=1)],
+        [sample(turn=1), sample(turn=2, user="What?")],
+        [sample(turn=1), sample(turn=2), sample(turn=4)],
+    ],
+    ids=["only left", "other prompts", "only right"],
+)
+def test_agreement_of_a_part_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], right: list[Sample]
+) -> None:
+    left = str(write(tmp_path / "a", [sample(turn=1), sample(turn=2)]))
+    other = str(write(tmp_path / "b", right))
+    words = ["eval", "compare", left, other]
+    assert main(words) == 0
+    assert main([*words, "--at-least", "0.5"]) == 1
+    said = capsys.readouterr().out
+    assert (
+        f"1 replies were not compared ({min(len(right), 2) - ('What?' in str(right))} were)" in said
+    )
+    assert "fewer verdicts" not in said
+    assert main(["eval", "compare", left, left, "--at-least", "1"]) == 0

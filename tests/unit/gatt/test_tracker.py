@@ -178,6 +178,53 @@ def test_an_interrupted_run_keeps_its_best_and_measures_what_is_left(
     assert train(again).best_adherence == 0.1
 
 
+def test_a_best_that_was_measured_otherwise_is_not_held_against_the_later_ones(
+    tmp_path: Path,
+    model: Path,
+    suite: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    track = TrackConfig(suite=str(suite), every_steps=1, turns=(1, 3))
+    settings = {"save_steps": 1}
+    told(monkeypatch, 9, None)
+    with pytest.raises(GenerationError, match="the engine is gone"):
+        train(tracked_config(tmp_path, model, suite, track=track, **settings))
+    told(monkeypatch, 4, 6, None)
+    other = TrackConfig(suite=str(suite), every_steps=1, turns=(1, 3), history="own")
+    with pytest.raises(GenerationError, match="the engine is gone"):
+        train(tracked_config(tmp_path, model, suite, track=other, **settings))
+    assert "(step 1) was measured under other settings (history): it is not held" in caplog.text
+    found = read_tracked(tmp_path / "out" / "best_adapter")
+    assert (found["step"], found["adherence"]["3"], found["history"]) == (3, 0.6, "own")
+    told(monkeypatch, 5).num_cases = 8
+    result = train(tracked_config(tmp_path, model, suite, track=other, **settings))
+    assert "(step 3) was measured under other settings (num_cases): it" in caplog.text
+    assert (result.best_step, result.best_adherence) == (4, 0.5)
+
+
+def test_other_turns_are_another_measure(
+    tmp_path: Path, suite: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    track = TrackConfig(suite=str(suite))
+    measured = {"step": 2, "suite": str(suite), "history": "reference", "num_cases": 10}
+    record = {**measured, "turn": 5, "adherence": {"1": 1.0, "5": 0.9}}
+    (tmp_path / "tracked.json").write_text(json.dumps(record), encoding="utf-8")
+    trainer: Any = SimpleNamespace(
+        is_fsdp_enabled=False,
+        accelerator=SimpleNamespace(state=None),
+        log_beside=lambda *_: None,
+    )
+    kept: list[Mapping[str, Any]] = []
+    tracker = AdherenceTracker(trainer, Told(iter(())), track, tmp_path, kept.append)
+    counts = {1: Counts(10, 0), 3: Counts(2, 8)}
+    tracker._counts = lambda *_: counts  # type: ignore[method-assign]
+    tracker.on_train_begin()
+    tracker.measure(4)
+    assert [record["step"] for record in kept] == [4]
+    assert "under other settings (turns)" in caplog.text
+
+
 def test_weights_that_no_process_holds_whole_are_refused(
     tmp_path: Path, model: Path, suite: Path
 ) -> None:

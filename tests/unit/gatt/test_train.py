@@ -30,6 +30,7 @@ from gatt.models import LoadedModel, load_model
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
 from gatt.train_store import TrainStore, digest, is_complete
+from gatt.trained_on import read_marks
 from gatt.trainer import GattTrainer, training_arguments
 from tests.support.tiny import (
     REWRITING,
@@ -261,6 +262,27 @@ def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:
     trained = weights[name.replace(".weight", ".default.weight")]
     assert trained.requires_grad
     assert torch.equal(trained, saved[name])
+
+
+def test_dialogues_of_the_first_adapter_count_as_trained_on(
+    make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = train(make()).adapter
+    other = write_samples(tmp_path / "other.jsonl", [sample(7, 2)])
+    more = {"init_adapter": first, "samples": (other,)}
+    second = train(make(output_dir=tmp_path / "b", **more)).adapter
+    found = read_marks(second)
+    assert found is not None
+    assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
+    assert not caplog.records
+    (first / "trained_on.json").unlink()
+    third = train(make(output_dir=tmp_path / "c", **more)).adapter
+    # One that knew a part would be believed to know all.
+    assert read_marks(third) is None
+    said = [
+        r.getMessage() for r in caplog.records if "does not say which dialogues" in r.getMessage()
+    ]
+    assert len(said) == 1
 
 
 def test_an_adapter_that_is_none(make: Any, tmp_path: Path) -> None:

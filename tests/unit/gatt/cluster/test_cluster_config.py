@@ -12,17 +12,25 @@ from typing import Any
 import pytest
 
 from data_synth import run_mark
+from data_synth.batches import PlannedWork, rows_made_on_cluster
 from data_synth.config import SynthConfig
 from data_synth.workers import run_workers
+from eval import work
 from eval.config import EvalConfig
 from eval.run import fingerprinted
 from gatt.cluster.config import RayConfig
 from gatt.cluster.connection import connected, room_for
 from gatt.cluster.holder import Holder
-from gatt.cluster.same_model import model_digests, refuse_other_model
+from gatt.cluster.same_model import (
+    adapter_anywhere,
+    known_anywhere,
+    model_digests,
+    refuse_other_model,
+)
 from gatt.config import load_config
 from gatt.errors import ConfigError, DataError, GenerationError, ModelError
 from gatt.generation.config import EngineConfig
+from gatt.generation.servers.config import ServerConfig
 from gatt.provenance import versions
 from tests.support.stages import write_model
 
@@ -162,3 +170,70 @@ def test_another_model_of_the_same_name_is_refused(tmp_path: Path) -> None:
     (adapter / "adapter_model.safetensors").write_bytes(b"others")
     with pytest.raises(ModelError, match=rf"^{adapter}: other weights \(\w+\) than where the run"):
         refuse_other_model(engine, {"gatt": adapter}, found)
+
+
+def write_both(folder: Path) -> None:
+    (folder / "models").mkdir()
+    write_model(folder / "models" / "llama")
+    (folder / "adapter").mkdir()
+    (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"weights")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A cluster of one worker, which stands in another folder than the run."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    write_both(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(_: RayConfig, make: Any, items: Any, **__: Any) -> Any:
+        monkeypatch.chdir(tmp_path / "there")
+        worker = make()
+        monkeypatch.chdir(tmp_path / "here")
+        return [worker(item) for item in items]
+
+    return run
+
+
+def test_workers_that_stand_elsewhere_find_what_is_evaluated(
+    elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("eval.work.work_on_cluster", elsewhere)
+    monkeypatch.setattr("eval.work.make_engine", lambda *words: made.append(words))
+    engine, adapters = EngineConfig(model="models/llama"), {"gatt": Path("adapter")}
+    config = EvalConfig(output_dir=Path("out"), engine=engine, adapters=adapters)
+    assert list(work.rows_made_on_cluster([], None, config, (), RayConfig())) == []
+    ((found, folders),) = made
+    assert found.model == str(Path("models/llama").absolute())
+    assert folders == {"gatt": Path("adapter").absolute()}
+
+
+def test_workers_that_stand_elsewhere_find_the_teacher(
+    elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[SynthConfig] = []
+    monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
+    config = SynthConfig(output_dir=Path("out"))
+    engine = EngineConfig(model="models/llama")
+    teacher = replace(config.teacher, engine=engine, adapter="adapter")
+    planned: Any = PlannedWork(
+        replace(config, teacher=teacher), SimpleNamespace(), {}, lambda: iter(())
+    )
+    rows = rows_made_on_cluster(
+        planned, RayConfig(), made.append, lambda _: None, is_own_engine=False
+    )
+    assert list(rows) == []
+    (found,) = made
+    assert found.teacher.engine.model == str(Path("models/llama").absolute())
+    assert found.teacher.adapter == str(Path("adapter").absolute())
+
+
+def test_what_is_no_folder_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_both(tmp_path)
+    hub, embedded = EngineConfig(model="org/name"), EngineConfig()
+    served = EngineConfig(model="models/llama", server=ServerConfig(urls=("http://host/v1",)))
+    assert [known_anywhere(engine) for engine in (hub, embedded, served)] == [hub, embedded, served]
+    assert adapter_anywhere(served, "adapter") == "adapter"

@@ -12,14 +12,14 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, PhiConfig
 
 from gatt.cli import main
 from gatt.errors import ConfigError, DataError, ModelError, StoreError, TemplateError
 from gatt.export.base_model import hub_id, license_of, public_name
 from gatt.export.card import read_card
 from gatt.export.config import ExportConfig
-from gatt.export.write import export
+from gatt.export.write import export, for_older_readers
 from gatt.models import load_adapter, load_model
 from tests.support.tiny import save_tiny_model
 from tests.support.trained import record, save_adapter, save_trained, write_results
@@ -97,6 +97,23 @@ def test_readers_of_before_find_the_rotary_base_and_the_tokenizer(tmp_path: Path
     torch.testing.assert_close(logits(again), adapted(trained), atol=1e-5, rtol=1e-5)
 
 
+def test_readers_of_before_find_dtype_and_the_turned_part_of_a_head(
+    trained: tuple[Path, Path], tmp_path: Path
+) -> None:
+    # Phi turns a part of each head.
+    PhiConfig(partial_rotary_factor=0.4, dtype=torch.bfloat16).save_pretrained(tmp_path)
+    shutil.copy(trained[0] / "tokenizer_config.json", tmp_path)
+    before = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert before.keys().isdisjoint({"torch_dtype", "partial_rotary_factor"})
+    for_older_readers(tmp_path)
+    found = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert (found["torch_dtype"], found["dtype"]) == ("bfloat16", "bfloat16")
+    assert found["partial_rotary_factor"] == 0.4
+    assert "rope_scaling" not in found
+    again = PhiConfig.from_pretrained(tmp_path)
+    assert (again.rope_parameters, again.dtype) == (before["rope_parameters"], torch.bfloat16)
+
+
 @pytest.mark.parametrize(("dtype", "expected"), [("bfloat16", "BF16"), ("float16", "F16")])
 def test_the_sum_is_rounded_once(
     trained: tuple[Path, Path], served: Path, tmp_path: Path, dtype: Any, expected: str
@@ -122,6 +139,8 @@ def test_a_half_base_gets_its_update_in_full(tmp_path: Path) -> None:
     name = "model.layers.0.self_attn.q_proj.weight"
     assert (auto[name].dtype, wide[name].dtype) == (torch.bfloat16, torch.float32)
     assert not torch.equal(wide[name], wide[name].to(torch.bfloat16).float())
+    # Not the update before the sum as well.
+    assert torch.equal(auto[name], wide[name].to(torch.bfloat16))
 
 
 def test_the_adapter_can_stay_apart(trained: tuple[Path, Path], tmp_path: Path) -> None:
@@ -200,7 +219,7 @@ def test_an_export_that_is_stopped_leaves_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gatt.export.write._for_older_readers", stop)
+    monkeypatch.setattr("gatt.export.write.for_older_readers", stop)
     with pytest.raises(KeyboardInterrupt):
         export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "served"))
     assert os.listdir(tmp_path) == []

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import yaml
 
 from gatt.export.card import ModelFacts, export_card, read_card
 from gatt.export.evaluation import read_evaluation
+from gatt.export.serving import adapter_rank
 from tests.support.trained import CARD, record, write_results
 
 FACTS = ModelFacts(
     name="mine", base="org/base", base_id="org/base", license="mit", dtype="bfloat16",
-    is_merged=True, digest="feed",
+    is_merged=True, digest="feed", rank=8,
 )  # fmt: skip
 
 
@@ -64,6 +67,24 @@ def test_without_evaluation_licence_and_adapter_card() -> None:
     assert "--lora-modules gatt=FOLDER/adapter" in text
     assert "- It follows whoever writes turn 1: it is no safety measure." in text
     assert "## Method" not in text
+
+
+@pytest.mark.parametrize(
+    ("settings", "rank", "more"),
+    [
+        ({"r": 16}, 16, ""),
+        ({"r": 17}, 17, " --max-lora-rank 32"),
+        ({"r": 8, "rank_pattern": {"q_proj": 64}}, 64, " --max-lora-rank 64"),
+        ({"r": 300, "rank_pattern": {}}, 300, " --max-lora-rank 320"),
+    ],
+)
+def test_vllm_is_told_of_a_large_rank(
+    tmp_path: Path, settings: dict[str, object], rank: int, more: str
+) -> None:
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert adapter_rank(tmp_path) == rank
+    text = export_card(replace(FACTS, is_merged=False, rank=rank), None, "")
+    assert f"vllm serve FOLDER --enable-lora --lora-modules gatt=FOLDER/adapter{more}\n" in text
 
 
 def test_weights_of_the_embedded_model_are_told_from_those_of_the_hub() -> None:

@@ -39,11 +39,16 @@ def evaluated(tmp_path: Path) -> Path:
         "name": "demo",
         "model": "org/base",
         "command": ["gatt", "eval", "--adapters.gatt=/home/me/runs/adapter"],
-        "config": {"adapters": {"gatt": "/home/me/runs/adapter"}, "suite": None},
+        "config": {
+            "adapters": {"gatt": "/home/me/runs/adapter"},
+            "suite": None,
+            "engine": {"server": {"urls": ["http://gpu01.hpc.uni-x.de:8000/v1"]}},
+        },
     }
     folder = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)], **run)
     page = (
         "<html><style>a { b: url(/data/x/y) }</style><pre>gatt eval --out=/home/me/runs/x</pre>"
+        "<p>/cluster/a/m at http://gpu01.hpc.uni-x.de:8000/v1</p>"
         "<script>let a = b.replace(/data/g, '/home/me/z');</script></html>"
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
@@ -95,6 +100,29 @@ def test_an_adapter_without_a_card_gets_one(trained: tuple[Path, Path], tmp_path
     assert card.data.license == "apache-2.0"
     assert "A LoRA adapter for `smollm2-135m-instruct`." in card.text
     assert "from a file of 4-bit weights (Q4_1)" in card.text
+
+
+def test_a_folder_that_is_called_like_a_repository_is_none(
+    trained: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    adapter = Path(shutil.copytree(trained[1], "adapter"))
+    path = adapter / "adapter_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8")) | {
+        "base_model_name_or_path": "models/llama"
+    }
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    card = "---\nbase_model: models/llama\n---\n\n# Mine\n"
+    (adapter / "README.md").write_text(card, encoding="utf-8")
+    push(PushConfig(what="adapter", folder=adapter, to=Path("hub")))
+    assert read_card(text_of(Path("hub"))).data.base_model == "models/llama"
+    Path("models/llama").mkdir(parents=True)
+    push(PushConfig(what="adapter", folder=adapter, to=Path("folder")))
+    assert read_card(text_of(Path("folder"))).data.base_model is None
+    assert (
+        json.loads(text_of(Path("folder"), "adapter_config.json"))["base_model_name_or_path"]
+        == "llama"
+    )
 
 
 def test_an_evaluation_of_another_adapter(
@@ -154,12 +182,14 @@ def test_a_report_is_a_page_with_the_numbers_behind_it(evaluated: Path, tmp_path
     assert (result.repo_type, result.num_files) == ("space", 3)
     page = text_of(out, "report.html")
     assert "<pre>gatt eval --out=x</pre>" in page
+    assert "<p>m at http://server/v1</p>" in page
     # Code stays as it is.
     assert "url(/data/x/y)" in page
     assert "b.replace(/data/g, '/home/me/z')" in page
     results = json.loads(text_of(out, "results.json"))
     assert results["run"]["config"]["adapters"] == {"gatt": "adapter"}
     assert results["run"]["command"][2] == "--adapters.gatt=adapter"
+    assert results["run"]["config"]["engine"]["server"]["urls"] == ["http://server/v1"]
     assert results["curves"] == [record(), record(turn=20, rate=0.25)]
     data = read_card(text_of(out)).data
     assert (data.sdk, data.app_file) == ("static", "report.html")

@@ -1,0 +1,34 @@
+"""What the card of a finished adapter says of its base model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gatt.model_card import model_card
+from gatt.train_config import TrainConfig
+from gatt.train_data import RowReport
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("org/name", "base_model: org/name"),
+        ("smollm2-135m-instruct", "base_model: HuggingFaceTB/SmolLM2-135M-Instruct"),
+        ("models/llama", None),
+        ("./name", None),
+        ("a/b c", None),
+    ],
+)
+def test_a_base_is_named_only_if_the_hub_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, said: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models/llama").mkdir(parents=True)
+    config = TrainConfig(model=model, samples=(Path("s.jsonl"),), output_dir=Path("out"))
+    result = {"num_steps": 1, "num_supervised_tokens": 2, "train_loss": None}
+    head = model_card(config, RowReport("comb"), result, {}).split("---\n")[1]
+    assert [line for line in head.splitlines() if line.startswith("base_model")] == (
+        [said] if said else []
+    )
