@@ -134,7 +134,7 @@ def test_a_wrong_key_in_a_guide_would_be_seen(
 @pytest.mark.parametrize(
     ("guide", "catalog", "families"),
     [
-        ("dental_clinic", "instructions", ("clinic", "elsewhere", "other_bot")),
+        ("dental_clinic", "instructions", ("clinic", "leisure", "other_bot", "services")),
         ("own_data", "my_catalog", ("support",)),
     ],
 )
