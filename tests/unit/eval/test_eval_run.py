@@ -45,6 +45,7 @@ def config(tmp_path: Path) -> EvalConfig:
         turns=(1, 2, 4),
         probe_turns=(2,),
         histories=("reference", "own"),
+        task_completion=False,  # Seconds a run: on where it is looked at.
         batch_cases=2,
     )
 
@@ -61,7 +62,7 @@ def run(config: EvalConfig, **settings: int) -> tuple[EvalResult, RecordingEngin
 
 
 def test_a_run_leaves_results_samples_and_report(config) -> None:
-    result, engine = run(config)
+    result, engine = run(replace(config, task_completion=True))
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
     assert results["schema"] == SCHEMA
@@ -103,8 +104,9 @@ def test_totals_count_what_the_samples_say(config) -> None:
         assert point["rate"] == pytest.approx(statuses.count("pass") / decided)
 
 
-@pytest.mark.parametrize("call", [1, 3, 15, 30])
-def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) -> None:
+@pytest.mark.parametrize(("call", "completion"), [(1, False), (3, False), (15, True), (30, False)])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call, completion) -> None:
+    config = replace(config, task_completion=completion)
     whole, engine = run(replace(config, output_dir=tmp_path / "whole"))
     assert len(engine.calls) > 30
     with pytest.raises(KeyboardInterrupt):
