@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 PAGE_FILE: Final = "attention.html"
 RELEASED: Final = "by hiding the instruction: it holds at none of the turns"
+BEHIND_CONTEXT: Final = "replies behind the end of the model's context"
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ def _layouts(
         if layout is None:
             task.dropped["no reply with text within the model's context"] += 1
             return []
-        task.dropped["replies behind the end of the model's context"] += layout.num_left_out
+        never_said = sum(s.finish == "context_limit" and not s.reply.strip() for s in one.samples)
+        task.dropped[BEHIND_CONTEXT] += layout.num_left_out + never_said
         layouts.append(layout)
     if len(layouts) < len(task.arms):
         return []

@@ -209,6 +209,22 @@ def test_text_that_cannot_be_read_is_dropped_for_both_arms_and_counted(
         attend(alone, engine(folder))
 
 
+def test_turns_behind_the_end_of_the_context_are_counted(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_dialogues(tmp_path / "long.jsonl", num=1, num_turns=40)
+    config = AttendConfig(
+        adapter=folder / "adapter", dialogue=str(tmp_path / "long.jsonl"), instruction="Be brief.",
+        output_dir=tmp_path / "out",
+    )  # fmt: skip
+    found = attend(config, engine(folder)).results
+    (num,) = found["dropped"].values()
+    num_looked = sum(turn["arm"] == "gatt" for turn in found["turns"])
+    assert 1 < num_looked < 40
+    assert num == 2 * (40 - num_looked)
+    assert f"not looked at: {num} (replies behind the end of the model's context)" in caplog.text
+
+
 def test_a_template_without_system_role_has_it_in_the_first_message(
     folder: Path, tmp_path: Path
 ) -> None:
