@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -18,7 +18,12 @@ from gatt.instruction import Entry, compose
 from gatt.nearest import did_you_mean
 
 
-def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogue]) -> list[Case]:
+def make_cases(
+    config: EvalConfig,
+    catalog: Catalog,
+    dialogues: Sequence[Dialogue],
+    trained: Collection[str] | None = None,
+) -> list[Case]:
     """Return the cases of a configuration: per split, then the plain ones.
 
     Families take turns, so that each has its share of every split; within a
@@ -26,6 +31,12 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
     which the chosen families and values have no entry is an error unless no
     value was chosen by name. Dialogues are taken in turn, and none gets the
     same instruction twice: the metrics could not tell such cases apart.
+
+    Args:
+        config: of the evaluation.
+        catalog: the instructions.
+        dialogues: of its source.
+        trained: ids of the only entries of the split `train` that may be drawn; None for all.
 
     Raises:
         CatalogError: unknown family or value, or no entry in any split.
@@ -43,6 +54,13 @@ def make_cases(config: EvalConfig, catalog: Catalog, dialogues: Sequence[Dialogu
             config.instructions.select(catalog, ())
             empty.append(split)
             continue
+        if split == "train" and trained is not None:
+            pool = tuple(entry for entry in pool if entry.id in trained)
+            if not pool:
+                raise CatalogError(
+                    "only_trained: the adapters were trained on no entry of split 'train' with the chosen "
+                    "families and values: choose others"
+                )
         rng = random.Random(f"{config.seed}/{split}")
         for index, entries in enumerate(_draws(config, catalog, pool, rng)):
             instruction = compose(entries, rng, config.instructions.terse_probability)

@@ -67,6 +67,9 @@ class EvalConfig:
     """Which instructions are put on them."""
     splits: tuple[Split, ...] = ("train", "heldout_value", "heldout_family")
     """Splits of instructions, each with `num_dialogues` cases of its own."""
+    only_trained: bool = False
+    """Of the split `train` only entries that every adapter was trained on, as its `trained_on.json` says:
+    training may have drawn a part of the split."""
     num_dialogues: int = 16
     """Cases per split: a dialogue and an instruction."""
     num_plain: int = 0

@@ -11,8 +11,10 @@ from eval.case_file import read_cases
 from eval.cases import add_events, make_cases
 from eval.config import EvalConfig
 from eval.long_dialogues import join_dialogues, parts_of
+from eval.overlap import trained_entries
 from eval.rollout import last_turn
 from eval.switches import add_switches
+from eval.work import used_adapters
 from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
@@ -49,7 +51,8 @@ def load_inputs(
 
     Raises:
         CatalogError: no instruction can be drawn.
-        ConfigError: a source that cannot be had, or an unknown kind of event.
+        ConfigError: a source that cannot be had, an unknown kind of event, or an adapter that does not
+            say what it was trained on where only that is asked for.
         DataError: no dialogue or too few, a broken case file, or one that cannot be
             read with the configured histories.
     """
@@ -59,7 +62,8 @@ def load_inputs(
     joined = join_dialogues(dialogues, config.num_turns) if config.num_turns else {}
     if joined:
         dialogues = [long.dialogue for long in joined.values()]
-    cases = add_events(config, make_cases(config, catalog, dialogues), joined)
+    trained = trained_entries(used_adapters(config)) if config.only_trained else None
+    cases = add_events(config, make_cases(config, catalog, dialogues, trained), joined)
     cases = add_switches(config, catalog, cases)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = tuple(part for d in used.values() for part in parts_of(d, joined))

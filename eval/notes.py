@@ -11,6 +11,8 @@ from eval.config import REMINDER, EvalConfig
 from eval.metrics.curves import ALL, CurvePoint
 from eval.rollout import judged_turns
 from eval.triggers import Triggers
+from eval.work import used_adapters
+from gatt.trained_on import read_marks
 
 MUCH_REPEATED: Final = 0.5
 """The share of repeated replies from which on a note says so."""
@@ -77,12 +79,33 @@ def notes(
             f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
             "them are evaluated here was not checked."
         )
+    found += _half_seen(config, cases)
     if config.cases:
         return found
     if config.part != "eval":
         found.append(
             "Dialogues were not limited to the evaluation part: training may have seen them."
         )
+    return found
+
+
+def _half_seen(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
+    """Return the arms whose training drew a part of the seen instructions only."""
+    told = [c.instruction for c in cases if c.instruction and c.instruction.split == "train"]
+    if config.cases or config.engine.server is not None:
+        return []
+    found = []
+    for arm, folder in used_adapters(config).items():
+        marks = read_marks(folder)
+        if marks is None or marks.entries is None:
+            continue
+        num = sum(marks.entries.issuperset(one.entries) for one in told)
+        if num < len(told):
+            found.append(
+                f"{arm} was trained on the instructions of {num} of {len(told)} cases of seen ones: the "
+                "others are of the catalogue's training split, and its data did not draw them "
+                "(only_trained leaves them out)."
+            )
     return found
 
 

@@ -1,4 +1,4 @@
-"""No dialogue of an evaluation was trained on: refused where an adapter's folder says so."""
+"""What adapters were trained on: no dialogue of an evaluation, and which of its instructions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gatt.dialogue import Dialogue
-from gatt.errors import DataError
+from gatt.errors import ConfigError, DataError
 from gatt.trained_on import read_marks
 
 
@@ -38,3 +38,21 @@ def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) 
                 "part: eval or another source"
             )
     return tuple(unknown)
+
+
+def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
+    """Return the ids of the catalogue entries that every adapter was trained on.
+
+    Raises:
+        ConfigError: no adapter, or one whose folder does not say.
+    """
+    found = {arm: read_marks(folder) for arm, folder in adapters.items()}
+    silent = [arm for arm, marks in found.items() if marks is None or marks.entries is None]
+    if silent or not found:
+        raise ConfigError(
+            f"only_trained: {f'the adapter of {silent[0]!r}' if silent else 'an evaluation without adapter'} "
+            "does not say which catalogue entries it was trained on: expected 'entries' in its "
+            "trained_on.json, which `gatt train` writes; or set only_trained: false"
+        )
+    known = [marks.entries for marks in found.values() if marks and marks.entries is not None]
+    return frozenset.intersection(*known)

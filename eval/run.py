@@ -29,7 +29,7 @@ NOT_DECISIVE: Final = (
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds", "switch",
+    "event_turns", "event_kinds", "switch", "only_trained",
 )  # fmt: skip
 """What makes cases of a source; a case file has them."""
 
@@ -191,5 +191,7 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     if config.switch is None:
         # Runs of before there were changes go on.
         settings.pop("switch", None)
+    if not config.only_trained:
+        settings.pop("only_trained", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

@@ -138,8 +138,10 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         )
     inspect_template(load_tokenizer(config.model))
     samples = list(read_all_samples(config.samples))
-    trained_on = TrainedOn.of(sample.dialogue for sample in samples)
-    earlier = TrainedOn.of(()) if config.init_adapter is None else read_marks(config.init_adapter)
+    trained_on = TrainedOn.of_samples(samples)
+    earlier = (
+        TrainedOn.of((), ()) if config.init_adapter is None else read_marks(config.init_adapter)
+    )
     if earlier is None:
         log.warning(
             "%s does not say which dialogues it was trained on: the adapter made of it will not say "

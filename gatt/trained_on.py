@@ -1,7 +1,8 @@
-"""Which dialogues an adapter was trained on: kept beside it, so that no evaluation repeats them.
+"""Which dialogues and instructions an adapter was trained on: kept beside it for evaluations.
 
 A dialogue is known by its first user messages, since training and evaluation may
-cut the same one after different turns.
+cut the same one after different turns. No evaluation repeats them; which instructions are seen
+ones, the catalogue's splits alone do not say: training may have drawn a part of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.records import atomic_write_json
+from gatt.sample import GattSample
 
 FILE = "trained_on.json"
 NUM_TURNS = 4
@@ -37,16 +39,32 @@ class TrainedOn:
     """Marks of its dialogues."""
     beginnings: frozenset[str]
     """Marks of their first messages, `MIN_TURNS` and more but not all that `dialogues` know."""
+    entries: frozenset[str] | None = None
+    """Ids of the catalogue entries in its instructions; None where that is not known."""
 
     @classmethod
-    def of(cls, dialogues: Iterable[Dialogue]) -> TrainedOn:
-        """Return what is kept of training dialogues."""
+    def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
+        """Return what is kept of training dialogues and the entries of their instructions."""
         marks: set[str] = set()
         beginnings: set[str] = set()
         for dialogue in dialogues:
             marks.add(dialogue_mark(dialogue))
             beginnings |= _beginnings(dialogue)
-        return cls(frozenset(marks), frozenset(beginnings))
+        kept = None if entries is None else frozenset(entries)
+        return cls(frozenset(marks), frozenset(beginnings), kept)
+
+    @classmethod
+    def of_samples(cls, samples: Iterable[GattSample]) -> TrainedOn:
+        """Return what is kept of training samples, instructions that come later included."""
+        found = list(samples)
+        told = (
+            instruction
+            for sample in found
+            for instruction in (sample.instruction, *(s.instruction for s in sample.switches or ()))
+            if instruction
+        )
+        entries = {entry for instruction in told for entry in instruction.entries}
+        return cls.of((sample.dialogue for sample in found), entries)
 
     def __contains__(self, dialogue: Dialogue) -> bool:
         """Whether a dialogue is one of them, or either is the other cut short."""
@@ -58,8 +76,13 @@ class TrainedOn:
         )
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
-        """Return the marks of both."""
-        return TrainedOn(self.dialogues | other.dialogues, self.beginnings | other.beginnings)
+        """Return the marks of both, and the entries where both say them."""
+        unknown = self.entries is None or other.entries is None
+        return TrainedOn(
+            self.dialogues | other.dialogues,
+            self.beginnings | other.beginnings,
+            None if unknown else (self.entries or frozenset()) | (other.entries or frozenset()),
+        )
 
 
 def _beginnings(dialogue: Dialogue) -> set[str]:
@@ -80,6 +103,8 @@ def write_marks(folder: Path, dialogues: Iterable[Dialogue] | TrainedOn) -> None
     """
     found = dialogues if isinstance(dialogues, TrainedOn) else TrainedOn.of(dialogues)
     marks = {"dialogues": sorted(found.dialogues), "beginnings": sorted(found.beginnings)}
+    if found.entries is not None:
+        marks["entries"] = sorted(found.entries)
     atomic_write_json(folder / FILE, {"num_turns": NUM_TURNS, **marks})
 
 
@@ -97,7 +122,12 @@ def read_marks(folder: Path) -> TrainedOn | None:
         if found["num_turns"] != NUM_TURNS:
             return None
         marks, beginnings = found["dialogues"], found.get("beginnings", [])
-        return TrainedOn(frozenset(map(str, marks)), frozenset(map(str, beginnings)))
+        entries = found.get("entries")
+        return TrainedOn(
+            frozenset(map(str, marks)),
+            frozenset(map(str, beginnings)),
+            None if entries is None else frozenset(map(str, entries)),
+        )
     except (ValueError, KeyError, TypeError):
         raise DataError(
             f"{path}: broken: expected 'num_turns' and 'dialogues', as training writes them; delete it "

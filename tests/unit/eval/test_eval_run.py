@@ -15,13 +15,14 @@ from eval.report.selection import SCHEMA
 from eval.run import EvalResult, evaluate
 from eval.samples import read_samples
 from gatt.cli import main
-from gatt.errors import DataError, ModelError, StoreError
+from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.generation.transformers import EngineCounters
+from gatt.instruction import Instruction
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
-from gatt.trained_on import write_marks
+from gatt.trained_on import TrainedOn, write_marks
 from tests.support.stages import RecordingEngine, dialogue, write_dialogues, write_model
 
 CURVE_KEYS = {field.name for field in fields(CurvePoint)}
@@ -156,6 +157,35 @@ def test_dialogues_that_an_adapter_was_trained_on_are_refused_and_counted(config
 def test_an_adapter_that_does_not_say_what_it_was_trained_on_is_noted(config) -> None:
     (note,) = [n for n in run(config)[0].results["notes"] if "training dialogues" in n]
     assert note.startswith("gatt: ")
+
+
+def test_seen_instructions_that_training_did_not_draw_are_told_and_can_be_left_out(config) -> None:
+    wanted = replace(config, only_trained=True)
+    with pytest.raises(
+        ConfigError, match=r"only_trained: the adapter of 'gatt' does not say which"
+    ):
+        run(wanted)
+    with pytest.raises(ConfigError, match="an evaluation without adapter does not say"):
+        run(replace(wanted, arms=("base",)))
+    write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], ["hobby.none"]))
+    with pytest.raises(CatalogError, match="trained on no entry of split 'train' with the chosen"):
+        run(wanted)
+    assert not config.output_dir.exists()
+    told = "gatt was trained on the instructions of 0 of 3 cases of seen ones"
+    assert [n for n in run(config)[0].results["notes"] if n.startswith(told)]
+    drawn = {s.entries[0] for s in seen(config)}
+    kept = min(drawn)
+    write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], [kept]))
+    wanted = replace(wanted, output_dir=config.output_dir.with_name("trained"))
+    assert not [n for n in run(wanted)[0].results["notes"] if "was trained on the instr" in n]
+    assert len(drawn) > 1
+    assert {s.entries[0] for s in seen(wanted)} == {kept}
+
+
+def seen(config: EvalConfig) -> list[Instruction]:
+    samples = read_samples(config.output_dir / "samples.jsonl")
+    told = (s.instruction for s in samples if s.instruction)
+    return [instruction for instruction in told if instruction.split == "train"]
 
 
 def test_what_all_calls_computed_is_added_up(config) -> None:

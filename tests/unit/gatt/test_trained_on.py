@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from gatt.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.trained_on import FILE, TrainedOn, dialogue_mark, read_marks, write_marks
 from tests.support.stages import dialogue
+from tests.support.switched import switched, to
+from tests.support.tiny import sample
 
 
 def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_length() -> None:
@@ -22,6 +25,18 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     found = read_marks(tmp_path)
     assert found == TrainedOn.of([dialogue(1), dialogue(2)])
     assert found.dialogues == {dialogue_mark(dialogue(n)) for n in (1, 2)}
+
+
+def test_the_entries_of_all_instructions_are_kept(tmp_path: Path) -> None:
+    plain = replace(sample(1, 3), instruction=None)
+    found = TrainedOn.of_samples([plain, switched([to("golf")])])
+    assert found.entries == {"hobby.tennis", "hobby.golf"}
+    write_marks(tmp_path, found)
+    assert read_marks(tmp_path) == found
+    assert (found | TrainedOn.of([], ["figure.x"])).entries == {*found.entries, "figure.x"}
+    # What one of two does not know, both do not know.
+    assert (found | TrainedOn.of([])).entries is None
+    assert (TrainedOn.of([]) | found).entries is None
 
 
 @pytest.mark.parametrize("trained", [3, 4, 9])
@@ -45,6 +60,7 @@ def test_a_file_from_before_beginnings_were_kept_is_read(tmp_path: Path) -> None
     found = read_marks(tmp_path)
     assert found
     assert dialogue(1, 9) in found
+    assert found.entries is None
 
 
 def test_a_folder_that_does_not_say_is_unknown(tmp_path: Path) -> None:
