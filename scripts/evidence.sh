@@ -96,6 +96,7 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated to 140
 }
 stage_ablations() {
   ablation accumulate_4 --gradient_accumulation_steps=4
+  ablation epochs_2 --num_train_epochs=2
   ablation all_turns --supervise=all_turns --history=reference
   ablation context_only --supervise=context_only --history=reference
   ablation every_turn --placement=every_turn
