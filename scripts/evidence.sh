@@ -55,7 +55,7 @@ stage_data() {
     --instructions.families='[language, figure, hobby, persona, behaviour]'
 }
 stage_main() { gatt train --config "$configs/train.yaml"; }
-stage_validation() { evaluate validation; }
+stage_validation() { evaluate validation --arms='[base, gatt]'; }
 stage_table30() { evaluate table30; }
 stage_ordinary() { evaluate ordinary; }
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: 15 minutes
