@@ -77,11 +77,11 @@ class TrainedOn:
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
         """Return the marks of both, and the entries where both say them."""
-        unknown = self.entries is None or other.entries is None
+        mine, others = self.entries, other.entries
         return TrainedOn(
             self.dialogues | other.dialogues,
             self.beginnings | other.beginnings,
-            None if unknown else (self.entries or frozenset()) | (other.entries or frozenset()),
+            None if mine is None or others is None else mine | others,
         )
 
 
