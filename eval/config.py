@@ -173,6 +173,10 @@ class EvalConfig:
                 )
             if self.switch:
                 raise ConfigError("cases with switch: expected the changes in the file of cases")
+            if self.only_trained:
+                raise ConfigError(
+                    "cases with only_trained: expected the cases chosen in their file"
+                )
             return
         if self.switch and self.event_turns:
             raise ConfigError(

@@ -167,6 +167,8 @@ def test_seen_instructions_that_training_did_not_draw_are_told_and_can_be_left_o
         run(wanted)
     with pytest.raises(ConfigError, match="an evaluation without adapter does not say"):
         run(replace(wanted, arms=("base",)))
+    with pytest.raises(ConfigError, match="cases with only_trained: expected the cases chosen in"):
+        replace(wanted, cases=Path("c.jsonl"))
     write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], ["hobby.none"]))
     with pytest.raises(CatalogError, match="trained on no entry of split 'train' with the chosen"):
         run(wanted)
