@@ -45,7 +45,7 @@ stage_data() {
   synth data/hobby --instructions.families='[hobby]'
   synth data/language --instructions.families='[language]'
   # A behaviour's sentence is added to a reply that lacks it.
-  synth data/behaviour --instructions.families='[behaviour]' --num_samples=24 --teacher.hint_attempts=0
+  synth data/behaviour --instructions.families='[behaviour]' --num_samples=60 --teacher.hint_attempts=0
   synth data/persona --instructions.families='[persona]' --num_samples=24
   synth data/plain --plain_fraction=1 --num_samples=24
   synth data/combined --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
