@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
 #   scripts/evidence.sh [STAGE…]       all but `gpu` without a name; `scripts/evidence.sh list` names them
-# Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done
-# (but for the perplexity, minutes, which is measured anew).
+# Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done (but
+# for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, which is committed, so
+# they need no data and no training; `restore` takes the samples of results/data in place of `data`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -20,10 +21,10 @@ evaluate() { # evaluate NAME [KEY=VALUE…]: configs/evidence/eval_NAME.yaml, to
   gatt eval --config "$configs/eval_$name.yaml" "$@"
   publish "$name" "$out/$name"
 }
-ablation() { # ablation NAME [KEY=VALUE…]: the main recipe with keys set anew, judged on the validation part
+ablation() { # ablation NAME [KEY=VALUE…]: one pass of the main recipe with keys set anew, on the validation part
   local name=$1
   shift
-  gatt train --config "$configs/train.yaml" --output_dir="$out/ablations/$name" "$@"
+  gatt train --config "$configs/train.yaml" --output_dir="$out/ablations/$name" --num_train_epochs=1 "$@"
   gatt eval --config "$configs/eval_validation.yaml" --output_dir="$out/ablations/$name/validation" \
     --adapters.gatt="$out/ablations/$name/adapter"
   mkdir -p "results/ablations/$name"
@@ -53,8 +54,35 @@ stage_data() {
   # Clear questions, among them such that get to know the other side, which strangers rarely ask.
   synth data/questions --source.name=questions --source.num=32 --plain_fraction=0.15 \
     --instructions.families='[language, figure, hobby, persona, behaviour]'
+  local name
+  mkdir -p results/data
+  for name in figure hobby language behaviour persona plain combined questions; do
+    gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.jsonl.gz"
+  done
 }
-stage_main() { gatt train --config "$configs/train.yaml"; }
+stage_restore() { # the samples of results/data in place of `data`: hours of sampling saved
+  local kept name
+  for kept in results/data/*.jsonl.gz; do
+    name=$(basename "$kept" .jsonl.gz)
+    mkdir -p "$out/data/$name"
+    [[ -f "$out/data/$name/samples.jsonl" ]] || gunzip -c "$kept" >"$out/data/$name/samples.jsonl"
+  done
+}
+keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
+  mkdir -p "$2"
+  cp "$1"/* "$2/"
+  "${PYTHON:-python3}" - "$2/adapter_model.safetensors" <<'EOF'
+import sys
+import torch
+from safetensors.torch import load_file, save_file
+weights = {name: value.to(torch.bfloat16) for name, value in load_file(sys.argv[1]).items()}
+save_file(weights, sys.argv[1], metadata={"format": "pt"})
+EOF
+}
+stage_main() { # the adapter of all evaluations: results/adapter, to be committed before they are run
+  gatt train --config "$configs/train.yaml"
+  keep "$out/main/adapter" results/adapter
+}
 stage_validation() { evaluate validation --arms='[base, gatt]'; }
 stage_table30() { evaluate table30; }
 stage_ordinary() { evaluate ordinary; }
@@ -90,25 +118,28 @@ stage_cost() { # no instruction at all: false triggers, task completion, perplex
 }
 stage_long() { # trained at 8, 16 and 20 turns, evaluated to 140
   for turns in 8 16; do
-    gatt train --config "$configs/train.yaml" --output_dir="$out/ablations/turns_$turns" --max_turns="$turns"
+    gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
   done
   evaluate long
 }
 stage_ablations() {
+  ablation epochs_1 # What the others are compared with.
   ablation accumulate_4 --gradient_accumulation_steps=4
-  ablation epochs_2 --num_train_epochs=2
+  ablation rate_5e-4 --learning_rate=5.0e-4
   ablation all_turns --supervise=all_turns --history=reference
   ablation context_only --supervise=context_only --history=reference
   ablation every_turn --placement=every_turn
   ablation reference --history=reference
   ablation sampled --history=sampled
-  ablation turns_8 --max_turns=8
-  ablation turns_16 --max_turns=16
+  # No dialogue without an instruction.
+  local every kept="$out/ablations/samples"
+  mkdir -p "$kept"
+  grep -hv '"instruction": null' "$out"/data/*/samples.jsonl >"$kept/no_plain.jsonl"
+  ablation no_plain --samples="[$kept/no_plain.jsonl]"
   # How many: every fourth, every second of the same samples.
-  local every
   for every in 4 2; do
-    cat "$out"/data/*/samples.jsonl | awk "NR % $every == 1" >"$out/one_in_$every.jsonl"
-    ablation "one_in_$every" --samples="[$out/one_in_$every.jsonl]"
+    cat "$out"/data/*/samples.jsonl | awk "NR % $every == 1" >"$kept/one_in_$every.jsonl"
+    ablation "one_in_$every" --samples="[$kept/one_in_$every.jsonl]"
   done
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -47,6 +48,19 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
     stages = follow(root, "list")[0].split()
     assert stages.index("attend") == stages.index("ordinary") + 1
+
+
+def test_kept_samples_stand_in_for_those_that_are_missing(root: Path) -> None:
+    kept, made = root / "results" / "data", root / "runs" / "evidence" / "data"
+    kept.mkdir(parents=True)
+    for name in ("hobby", "figure"):
+        (kept / f"{name}.jsonl.gz").write_bytes(gzip.compress(b"kept\n"))
+    (made / "figure").mkdir(parents=True)
+    (made / "figure" / "samples.jsonl").write_text("new\n", encoding="utf-8")
+    _, commands = follow(root, "restore")
+    assert commands == []
+    found = {path.parent.name: path.read_text(encoding="utf-8") for path in made.glob("*/*.jsonl")}
+    assert found == {"hobby": "kept\n", "figure": "new\n"}
 
 
 def test_attention_is_looked_at_once_and_published(root: Path) -> None:
