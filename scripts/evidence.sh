@@ -2,8 +2,9 @@
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
 #   scripts/evidence.sh [STAGE…]       all but `gpu` without a name; `scripts/evidence.sh list` names them
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done (but
-# for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, which is committed, so
-# they need no data and no training; `restore` takes the samples of results/data in place of `data`.
+# for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, which is committed: they
+# need no data and no training, but for `switch` and `long`, which train adapters of their own. `restore` takes the
+# samples of results/data, after which `data` has nothing left to do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -47,9 +48,10 @@ stage_data() {
   synth data/language --instructions.families='[language]'
   # A behaviour's sentence is added to a reply that lacks it.
   synth data/behaviour --instructions.families='[behaviour]' --num_samples=60 --teacher.hint_attempts=0
-  synth data/persona --instructions.families='[persona]' --num_samples=24
-  synth data/plain --plain_fraction=1 --num_samples=24
-  synth data/combined --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
+  synth data/persona --source.seed=3 --instructions.families='[persona]' --num_samples=24
+  # 15 % of all, with those of `questions`; human chats that no other set has.
+  synth data/plain --plain_fraction=1 --num_samples=36 --source.seed=1
+  synth data/combined --source.seed=2 --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
     --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0
   # Clear questions, among them such that get to know the other side, which strangers rarely ask.
   synth data/questions --source.name=questions --source.num=32 --plain_fraction=0.15 \
@@ -58,14 +60,23 @@ stage_data() {
   mkdir -p results/data
   for name in figure hobby language behaviour persona plain combined questions; do
     gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.jsonl.gz"
+    cp "$out/data/$name/samples.jsonl.meta.json" "results/data/$name.meta.json"
   done
 }
-stage_restore() { # the samples of results/data in place of `data`: hours of sampling saved
-  local kept name
+stage_restore() { # the samples of results/data, so that `data` has nothing left to do
+  local kept made
   for kept in results/data/*.jsonl.gz; do
-    name=$(basename "$kept" .jsonl.gz)
-    mkdir -p "$out/data/$name"
-    [[ -f "$out/data/$name/samples.jsonl" ]] || gunzip -c "$kept" >"$out/data/$name/samples.jsonl"
+    made=$out/data/$(basename "$kept" .jsonl.gz)
+    [[ -f "$kept" ]] || { echo "results/data: no samples are kept there: run the stage \`data\`" >&2; exit 1; }
+    if [[ -e "$made/samples.jsonl" ]]; then
+      gunzip -c "$kept" | cmp -s - "$made/samples.jsonl" && continue
+      echo "$made/samples.jsonl: other samples than $kept: move them away to restore those" >&2
+      exit 1
+    fi
+    mkdir -p "$made"
+    cp "${kept%.jsonl.gz}.meta.json" "$made/samples.jsonl.meta.json"
+    gunzip -c "$kept" >"$made/restored"
+    mv "$made/restored" "$made/samples.jsonl"
   done
 }
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
