@@ -14,7 +14,7 @@ from eval.long_dialogues import LongDialogue
 from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
 from gatt.errors import CatalogError, ConfigError, DataError
-from gatt.instruction import Entry, compose
+from gatt.instruction import Entry, Split, compose
 from gatt.nearest import did_you_mean
 
 
@@ -49,18 +49,12 @@ def make_cases(
     used: set[tuple[str, str]] = set()
     for split in config.splits:
         try:
-            pool = config.instructions.select(catalog, (split,))
+            pool = entries_of(config, catalog, split)
         except CatalogError:
             config.instructions.select(catalog, ())
             empty.append(split)
             continue
-        if split == "train" and trained is not None:
-            pool = tuple(entry for entry in pool if entry.id in trained)
-            if not pool:
-                raise CatalogError(
-                    "only_trained: the adapters were trained on no entry of split 'train' with the chosen "
-                    "families and values: choose others"
-                )
+        pool = entries_of(config, catalog, split, trained)
         rng = random.Random(f"{config.seed}/{split}")
         for index, entries in enumerate(_draws(config, catalog, pool, rng)):
             instruction = compose(entries, rng, config.instructions.terse_probability)
@@ -91,6 +85,26 @@ def make_cases(
         Case(f"plain-{n:04d}", d, None, None) for n, d in enumerate(dialogues[: config.num_plain])
     ]
     return cases
+
+
+def entries_of(
+    config: EvalConfig, catalog: Catalog, split: Split, trained: Collection[str] | None = None
+) -> tuple[Entry, ...]:
+    """Return the entries of a split that may be drawn; of `train` only those that were trained on.
+
+    Raises:
+        CatalogError: none.
+    """
+    pool = config.instructions.select(catalog, (split,))
+    if split != "train" or trained is None:
+        return pool
+    pool = tuple(entry for entry in pool if entry.id in trained)
+    if not pool:
+        raise CatalogError(
+            "only_trained: the adapters were trained on no entry of split 'train' with the chosen "
+            "families and values: choose others"
+        )
+    return pool
 
 
 def add_events(

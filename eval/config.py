@@ -69,7 +69,7 @@ class EvalConfig:
     """Splits of instructions, each with `num_dialogues` cases of its own."""
     only_trained: bool = False
     """Of the split `train` only entries that every adapter was trained on, as its `trained_on.json` says:
-    training may have drawn a part of the split."""
+    training may have drawn a part of the split. An arm that comes later must not change which those are."""
     num_dialogues: int = 16
     """Cases per split: a dialogue and an instruction."""
     num_plain: int = 0
@@ -178,6 +178,16 @@ class EvalConfig:
                     "cases with only_trained: expected the cases chosen in their file"
                 )
             return
+        if self.only_trained and ("train" not in self.splits or not self.num_dialogues):
+            raise ConfigError(
+                "only_trained without cases of split 'train': expected 'train' in splits and num_dialogues "
+                "above 0, or only_trained: false"
+            )
+        if self.only_trained and self.engine.server is not None:
+            raise ConfigError(
+                "only_trained with engine.server: expected a local adapter, a served one does not say what "
+                "it was trained on"
+            )
         if self.switch and self.event_turns:
             raise ConfigError(
                 "switch with event_turns: expected one of them, an event may ask to drop what has changed"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from eval.case import Case
 from eval.case_file import read_cases
-from eval.cases import add_events, make_cases
+from eval.cases import add_events, entries_of, make_cases
 from eval.config import EvalConfig
 from eval.long_dialogues import join_dialogues, parts_of
 from eval.overlap import trained_entries
@@ -58,16 +59,30 @@ def load_inputs(
     """
     if config.cases:
         return _of_file(config)
+    # Before the model may have to answer questions.
+    trained = trained_entries(used_adapters(config)) if config.only_trained else None
     dialogues, report = _dialogues(config, engine, model_weights)
     joined = join_dialogues(dialogues, config.num_turns) if config.num_turns else {}
     if joined:
         dialogues = [long.dialogue for long in joined.values()]
-    trained = trained_entries(used_adapters(config)) if config.only_trained else None
     cases = add_events(config, make_cases(config, catalog, dialogues, trained), joined)
-    cases = add_switches(config, catalog, cases)
+    cases = add_switches(config, catalog, cases, trained)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = tuple(part for d in used.values() for part in parts_of(d, joined))
-    return Inputs(tuple(cases), tuple(dialogues), parts, report.as_dict())
+    account = report.as_dict()
+    if trained is not None:
+        account["entries"] = _num_trained(config, catalog, trained)
+    return Inputs(tuple(cases), tuple(dialogues), parts, account)
+
+
+def _num_trained(
+    config: EvalConfig, catalog: Catalog, trained: Collection[str]
+) -> dict[str, dict[str, int]]:
+    """Return for each family how many entries of the training split may be drawn, of how many."""
+    pool = entries_of(config, catalog, "train")
+    num = Counter(entry.family for entry in pool)
+    drawn = Counter(entry.family for entry in pool if entry.id in trained)
+    return {family: {"trained": drawn[family], "all": num[family]} for family in num}
 
 
 def _of_file(config: EvalConfig) -> Inputs:

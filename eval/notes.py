@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from eval.case import Case
 from eval.config import REMINDER, EvalConfig
@@ -82,7 +82,11 @@ def notes(
     found += _half_seen(config, cases)
     if config.cases:
         return found
-    if config.part != "eval":
+    if config.part == "validation":
+        found.append(
+            "Dialogues are of the validation part: the recipe may have been chosen by them."
+        )
+    elif config.part != "eval":
         found.append(
             "Dialogues were not limited to the evaluation part: training may have seen them."
         )
@@ -91,7 +95,12 @@ def notes(
 
 def _half_seen(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
     """Return the arms whose training drew a part of the seen instructions only."""
-    told = [c.instruction for c in cases if c.instruction and c.instruction.split == "train"]
+    told = [
+        instruction
+        for case in cases
+        for instruction in (case.instruction, *(s.instruction for s in case.switches))
+        if instruction and instruction.split == "train"
+    ]
     if config.cases or config.engine.server is not None:
         return []
     found = []
@@ -102,11 +111,26 @@ def _half_seen(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
         num = sum(marks.entries.issuperset(one.entries) for one in told)
         if num < len(told):
             found.append(
-                f"{arm} was trained on the instructions of {num} of {len(told)} cases of seen ones: the "
+                f"{arm} was trained on {num} of the {len(told)} seen instructions of the cases: the "
                 "others are of the catalogue's training split, and its data did not draw them "
                 "(only_trained leaves them out)."
             )
     return found
+
+
+def note_of_entries(source: Mapping[str, Any]) -> list[str]:
+    """Return what `only_trained` left of each family, from the account of the source; none without it."""
+    entries: Mapping[str, Mapping[str, int]] = source.get("entries", {})
+    if not entries:
+        return []
+    counted = ", ".join(
+        f"{family} {num['trained']} of {num['all']}{'' if num['trained'] else ' (no case)'}"
+        for family, num in sorted(entries.items())
+    )
+    return [
+        "Seen instructions are drawn from the catalogue entries that every adapter was trained on: "
+        f"{counted}."
+    ]
 
 
 def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:

@@ -52,7 +52,8 @@ def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
         raise ConfigError(
             f"only_trained: {f'the adapter of {silent[0]!r}' if silent else 'an evaluation without adapter'} "
             "does not say which catalogue entries it was trained on: expected 'entries' in its "
-            "trained_on.json, which `gatt train` writes; or set only_trained: false"
+            "trained_on.json, which `gatt train` writes unless it went on from an adapter without; or set "
+            "only_trained: false"
         )
     known = [marks.entries for marks in found.values() if marks and marks.entries is not None]
     return frozenset.intersection(*known)

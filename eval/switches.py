@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 from eval.case import Case
+from eval.cases import entries_of
 from eval.config import EvalConfig
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template
@@ -19,12 +20,23 @@ from gatt.switch_config import SwitchDraw
 log = logging.getLogger(__name__)
 
 
-def add_switches(config: EvalConfig, catalog: Catalog, cases: Sequence[Case]) -> list[Case]:
+def add_switches(
+    config: EvalConfig,
+    catalog: Catalog,
+    cases: Sequence[Case],
+    trained: Collection[str] | None = None,
+) -> list[Case]:
     """Return the cases with the changes of the configuration; plain ones stay as they are.
 
     What comes is drawn from the split of what was. Where ordinary replies follow
     an instruction unasked ("use no digits"), it is neither replaced nor taken
     back: leaving it alone could not be told from following it.
+
+    Args:
+        config: of the evaluation.
+        catalog: the instructions.
+        cases: of `eval.cases.make_cases`.
+        trained: ids of the only entries of the split `train` that may be drawn; None for all.
 
     Raises:
         CatalogError: no new instruction can be put together.
@@ -38,7 +50,7 @@ def add_switches(config: EvalConfig, catalog: Catalog, cases: Sequence[Case]) ->
         split: SwitchDraw(
             switch,
             catalog,
-            config.instructions.select(catalog, (split,)),
+            entries_of(config, catalog, split, trained),
             config.instructions.terse_probability,
         )
         for split in dict.fromkeys(c.instruction.split for c in cases if c.instruction)

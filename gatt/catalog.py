@@ -175,16 +175,26 @@ def read_yaml(path: Path) -> dict[str, Any]:
         CatalogError: unreadable, broken, or not a mapping.
     """
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_SafeLoader)
+        text = path.read_text(encoding="utf-8")
+        raw = yaml.load(text, Loader=_SafeLoader)
     except OSError as error:
         raise CatalogError(f"cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise CatalogError(f"no UTF-8 text at byte {error.start}: expected YAML") from None
     except yaml.YAMLError as error:
-        raise CatalogError(f"broken YAML: {' '.join(str(error).split())}") from None
+        raise CatalogError(f"broken YAML: {' '.join(_in_full(text, error).split())}") from None
     if not isinstance(raw, dict):
         raise CatalogError(f"found {type(raw).__name__}: expected a mapping")
     return raw
+
+
+def _in_full(text: str, error: yaml.YAMLError) -> str:
+    """Return what is wrong as PyYAML itself says it: libyaml leaves out what was found."""
+    try:
+        yaml.load(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as fuller:
+        return str(fuller)
+    return str(error)
 
 
 def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,19 +138,13 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         )
     inspect_template(load_tokenizer(config.model))
     samples = list(read_all_samples(config.samples))
-    trained_on = TrainedOn.of_samples(samples)
-    earlier = (
-        TrainedOn.of((), ()) if config.init_adapter is None else read_marks(config.init_adapter)
+    trained_on = TrainedOn.of(sample.dialogue for sample in samples)
+    earlier = _trained_before(config)
+    evaluator = (
+        make_train_evaluator(config, trained_on | earlier if earlier else trained_on)
+        if config.track
+        else None
     )
-    if earlier is None:
-        log.warning(
-            "%s does not say which dialogues it was trained on: the adapter made of it will not say "
-            "either, and evaluations of both cannot refuse them",
-            config.init_adapter,
-        )
-    else:
-        trained_on |= earlier
-    evaluator = make_train_evaluator(config, trained_on) if config.track else None
     # Packed rows, which eager never takes, bring an attention of their own.
     is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
     loaded = load_model(
@@ -193,10 +187,35 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         raise ConfigError(
             f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
         ) from None
-    prepared = Prepared(trainer, report, store, None if earlier is None else trained_on)
+    here = replace(trained_on, entries=frozenset(report.entries))
+    prepared = Prepared(trainer, report, store, earlier and here | earlier)
     if evaluator is not None:
         _track(config, prepared, evaluator)
     return prepared
+
+
+def _trained_before(config: TrainConfig) -> TrainedOn | None:
+    """Return what the first adapter was trained on: nothing without one, None where it does not say.
+
+    Raises:
+        DataError: its marks are broken.
+    """
+    if config.init_adapter is None:
+        return TrainedOn.of((), ())
+    found = read_marks(config.init_adapter)
+    if found is None:
+        log.warning(
+            "%s does not say which dialogues it was trained on: the adapter made of it will not say "
+            "either, and evaluations of both cannot refuse them",
+            config.init_adapter,
+        )
+    elif found.entries is None:
+        log.warning(
+            "%s does not say which catalogue entries it was trained on: the adapter made of it will not "
+            "say either, and only_trained cannot be set for them",
+            config.init_adapter,
+        )
+    return found
 
 
 def _track(config: TrainConfig, prepared: Prepared, evaluator: TrainEvaluator) -> None:

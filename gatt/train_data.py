@@ -49,6 +49,8 @@ class RowReport:
     """Samples used, by family of their instruction; `plain` without one."""
     switches: Counter[str] = field(default_factory=Counter)
     """Changes of the instruction in the samples used, by kind."""
+    entries: Counter[str] = field(default_factory=Counter)
+    """Samples used, by catalogue entry in force at one of their targets."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Samples and single targets that were left out, by reason."""
 
@@ -150,6 +152,7 @@ def build_rows(
     kinds: Counter[str] = Counter()
     families: Counter[str] = Counter()
     switches: Counter[str] = Counter()
+    entries: Counter[str] = Counter()
     num_moved = 0
     dropped = _Dropped()
     shortened: list[str] = []
@@ -178,6 +181,7 @@ def build_rows(
             shortened.append(sample.id)
         families[sample.family] += 1
         switches.update(s.kind for s in sample.switches or ())
+        entries.update(entries_in_force(sample))
         kinds.update(t.kind for t in sample.targets if t.kind is not None)
     if not report["num_used"]:
         raise TrainingError(
@@ -203,6 +207,7 @@ def build_rows(
         kinds=kinds,
         families=families,
         switches=switches,
+        entries=entries,
         dropped=dropped.counts,
     )
     dropped.say()
@@ -225,6 +230,12 @@ def build_rows(
 def cut(sample: GattSample, config: TrainConfig) -> GattSample:
     """Return the turns of a sample that are trained on."""
     return sample if config.max_turns is None else sample.first_turns(config.max_turns)
+
+
+def entries_in_force(sample: GattSample) -> set[str]:
+    """Return the ids of the catalogue entries under which a sample has targets."""
+    told = (sample.instruction_at(target.turn) for target in sample.targets if target.reply)
+    return {entry for instruction in told if instruction for entry in instruction.entries}
 
 
 def with_usable_switches(sample: GattSample, facts: TemplateFacts) -> GattSample:

@@ -16,7 +16,6 @@ from pathlib import Path
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.records import atomic_write_json
-from gatt.sample import GattSample
 
 FILE = "trained_on.json"
 NUM_TURNS = 4
@@ -40,11 +39,11 @@ class TrainedOn:
     beginnings: frozenset[str]
     """Marks of their first messages, `MIN_TURNS` and more but not all that `dialogues` know."""
     entries: frozenset[str] | None = None
-    """Ids of the catalogue entries in its instructions; None where that is not known."""
+    """Ids of the catalogue entries that it has targets of; None where that is not known."""
 
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
-        """Return what is kept of training dialogues and the entries of their instructions."""
+        """Return what is kept of training dialogues and the entries that were trained on."""
         marks: set[str] = set()
         beginnings: set[str] = set()
         for dialogue in dialogues:
@@ -52,19 +51,6 @@ class TrainedOn:
             beginnings |= _beginnings(dialogue)
         kept = None if entries is None else frozenset(entries)
         return cls(frozenset(marks), frozenset(beginnings), kept)
-
-    @classmethod
-    def of_samples(cls, samples: Iterable[GattSample]) -> TrainedOn:
-        """Return what is kept of training samples, instructions that come later included."""
-        found = list(samples)
-        told = (
-            instruction
-            for sample in found
-            for instruction in (sample.instruction, *(s.instruction for s in sample.switches or ()))
-            if instruction
-        )
-        entries = {entry for instruction in told for entry in instruction.entries}
-        return cls.of((sample.dialogue for sample in found), entries)
 
     def __contains__(self, dialogue: Dialogue) -> bool:
         """Whether a dialogue is one of them, or either is the other cut short."""
@@ -121,15 +107,21 @@ def read_marks(folder: Path) -> TrainedOn | None:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["num_turns"] != NUM_TURNS:
             return None
-        marks, beginnings = found["dialogues"], found.get("beginnings", [])
         entries = found.get("entries")
         return TrainedOn(
-            frozenset(map(str, marks)),
-            frozenset(map(str, beginnings)),
-            None if entries is None else frozenset(map(str, entries)),
+            _texts(found["dialogues"]),
+            _texts(found.get("beginnings", [])),
+            None if entries is None else _texts(entries),
         )
     except (ValueError, KeyError, TypeError):
         raise DataError(
-            f"{path}: broken: expected 'num_turns' and 'dialogues', as training writes them; delete it "
-            "to evaluate without knowing what the adapter was trained on"
+            f"{path}: broken: expected 'num_turns', and lists of text in 'dialogues', 'beginnings' and "
+            "'entries', as training writes them; delete it to evaluate without knowing what the adapter "
+            "was trained on"
         ) from None
+
+
+def _texts(raw: object) -> frozenset[str]:
+    if not isinstance(raw, list) or not all(isinstance(text, str) for text in raw):
+        raise TypeError
+    return frozenset(raw)

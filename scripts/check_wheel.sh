@@ -4,15 +4,16 @@
 #   PYTHON=python3.13 TORCH_FLAGS="--index-url URL" scripts/check_wheel.sh
 # GATT_CACHE may name a folder where the embedded model was converted before.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-python=${PYTHON:-python3}
-constraints=$PWD/constraints.txt
 if [ $# -gt 0 ]; then
-  mkdir -p "$1" && work=$(cd "$1" && pwd)
+  mkdir -p "$1" && work=$(realpath "$1")
 else
   work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 fi
-export GATT_CACHE=${GATT_CACHE:-$work/cache} PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+cache=$(realpath -m "${GATT_CACHE:-$work/cache}")
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+constraints=$PWD/constraints.txt
+export GATT_CACHE=$cache PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 unset PYTHONPATH
 pip=("$work/venv/bin/python" -m pip)
 say() { printf '== %s\n' "$*"; }

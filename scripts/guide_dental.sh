@@ -3,8 +3,8 @@
 # empty folder; prints the seconds of each and the counts at turn 20. Only the installation is passed over: `gatt`,
 # `transformers` and `curl` are those of the PATH.
 #   scripts/guide_dental.sh FOLDER
-# Exit status 1: the served bot of the clinic asked in fewer than 28 of 30 dialogues, or that of the bank in more
-# than 3.
+# Exit status 1: the served bot of the clinic asked in fewer than 28 of 30 dialogues, or that of the bank left
+# insurance alone in fewer than 27 (a reply that no rule could decide did not).
 set -euo pipefail
 if [[ $# -ne 1 || -e ${1:-} && -n $(ls -A "${1:-}") ]]; then
   echo "usage: scripts/guide_dental.sh FOLDER (new or empty)" >&2
@@ -77,7 +77,7 @@ def counts(folder: str) -> tuple[int, int, int]:
 
 for folder in ("eval/clinic", "eval/served_clinic", "eval/served_other"):
     print(folder, "at turn 20: %d passed, %d failed, %d undecided" % counts(folder))
-asked, brought_up = counts("eval/served_clinic")[0], counts("eval/served_other")[1]
-print(f"the clinic's bot asked in {asked} of 30; the bank's brought it up in {brought_up} of 30")
-sys.exit(asked < 28 or brought_up > 3)
+asked, left_alone = counts("eval/served_clinic")[0], counts("eval/served_other")[0]
+print(f"the clinic's bot asked in {asked} of 30; the bank's left it alone in {left_alone} of 30")
+sys.exit(asked < 28 or left_alone < 27)
 PYTHON

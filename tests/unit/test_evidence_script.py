@@ -50,17 +50,37 @@ def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None
     assert stages.index("attend") == stages.index("ordinary") + 1
 
 
-def test_kept_samples_stand_in_for_those_that_are_missing(root: Path) -> None:
+def test_kept_samples_are_restored_whole_or_not_at_all(root: Path) -> None:
     kept, made = root / "results" / "data", root / "runs" / "evidence" / "data"
+    for _ in range(2):
+        with pytest.raises(subprocess.CalledProcessError) as none:
+            follow(root, "restore")
+        assert none.value.stderr == (
+            "results/data: no samples are kept there: run the stage `data`\n"
+        )
     kept.mkdir(parents=True)
-    for name in ("hobby", "figure"):
-        (kept / f"{name}.jsonl.gz").write_bytes(gzip.compress(b"kept\n"))
-    (made / "figure").mkdir(parents=True)
-    (made / "figure" / "samples.jsonl").write_text("new\n", encoding="utf-8")
-    _, commands = follow(root, "restore")
-    assert commands == []
-    found = {path.parent.name: path.read_text(encoding="utf-8") for path in made.glob("*/*.jsonl")}
-    assert found == {"hobby": "kept\n", "figure": "new\n"}
+    rows = "".join(f"{n}\n" for n in range(20_000)).encode()
+    whole = gzip.compress(rows)
+    for name in ("figure", "hobby"):
+        (kept / f"{name}.meta.json").write_text(name, encoding="utf-8")
+    (kept / "figure.jsonl.gz").write_bytes(whole[:-9000])
+    (kept / "hobby.jsonl.gz").write_bytes(whole)
+    for _ in range(2):
+        with pytest.raises(subprocess.CalledProcessError):
+            follow(root, "restore")
+    (kept / "figure.jsonl.gz").write_bytes(whole)
+    for _ in range(2):
+        assert follow(root, "restore") == ("== restore ==\n", [])
+    for name in ("figure", "hobby"):
+        assert (made / name / "samples.jsonl").read_bytes() == rows
+        assert (made / name / "samples.jsonl.meta.json").read_text(encoding="utf-8") == name
+    (made / "hobby" / "samples.jsonl").write_bytes(rows[:-6])
+    with pytest.raises(subprocess.CalledProcessError) as other:
+        follow(root, "restore")
+    assert "hobby/samples.jsonl: other samples than results/data/hobby.jsonl.gz" in (
+        other.value.stderr
+    )
+    assert (made / "hobby" / "samples.jsonl").read_bytes() == rows[:-6]
 
 
 def test_attention_is_looked_at_once_and_published(root: Path) -> None:

@@ -22,11 +22,11 @@ printf '\\n' >>"$RECORD"
 """
 
 
-def write_results(folder: Path, **passed: int) -> None:
+def write_results(folder: Path, undecided: int = 0, **passed: int) -> None:
     for name, num in passed.items():
         record = {
             "arm": "gatt", "metric": "adherence", "history": "own", "split": "all", "family": "all",
-            "turn": 20, "num_passed": num, "num_decided": 30, "num_undecided": 0,
+            "turn": 20, "num_passed": num, "num_decided": 30 - undecided, "num_undecided": undecided,
         }  # fmt: skip
         others = [record | {"turn": 1}, record | {"family": "clinic"}, record | {"split": "train"}]
         path = folder / "eval" / name / "results.json"
@@ -64,7 +64,7 @@ def recorded(tmp_path: Path) -> list[list[str]]:
 def test_it_runs_the_commands_of_the_guide_in_order(tmp_path: Path) -> None:
     done, folder = follow(tmp_path, clinic=30, served_clinic=28, served_other=27)
     assert done.returncode == 0, done.stderr
-    assert "the clinic's bot asked in 28 of 30; the bank's brought it up in 3 of 30" in done.stdout
+    assert "the clinic's bot asked in 28 of 30; the bank's left it alone in 27 of 30" in done.stdout
     assert "eval/clinic at turn 20: 30 passed, 0 failed, 0 undecided" in done.stdout
     shell = [b for b in blocks(GUIDE) if b.language == "bash" and b.title != "installation"]
     expected = [
@@ -87,9 +87,13 @@ def test_it_hands_every_word_on(tmp_path: Path) -> None:
     assert [words for words in recorded(tmp_path) if words[0] == "gatt"] == wanted
 
 
-@pytest.mark.parametrize("passed", [(27, 30), (28, 26)])
-def test_it_fails_where_the_bar_is_missed(tmp_path: Path, passed: tuple[int, int]) -> None:
-    done, _ = follow(tmp_path, clinic=30, served_clinic=passed[0], served_other=passed[1])
+@pytest.mark.parametrize(("passed", "undecided"), [((27, 30), 0), ((28, 26), 0), ((28, 26), 4)])
+def test_it_fails_where_the_bar_is_missed(
+    tmp_path: Path, passed: tuple[int, int], undecided: int
+) -> None:
+    done, _ = follow(
+        tmp_path, undecided=undecided, clinic=20, served_clinic=passed[0], served_other=passed[1]
+    )
     assert done.returncode == 1
     assert f"asked in {passed[0]} of 30" in done.stdout
 

@@ -18,6 +18,7 @@ from gatt.cli import main
 from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
+from gatt.generation.servers.config import ServerConfig
 from gatt.generation.transformers import EngineCounters
 from gatt.instruction import Instruction
 from gatt.instruction_config import InstructionChoice
@@ -169,17 +170,26 @@ def test_seen_instructions_that_training_did_not_draw_are_told_and_can_be_left_o
         run(replace(wanted, arms=("base",)))
     with pytest.raises(ConfigError, match="cases with only_trained: expected the cases chosen in"):
         replace(wanted, cases=Path("c.jsonl"))
+    with pytest.raises(ConfigError, match="only_trained without cases of split 'train'"):
+        replace(wanted, splits=("heldout_value",))
+    served = replace(config.engine, server=ServerConfig(urls=("http://127.0.0.1:1/v1",)))
+    with pytest.raises(ConfigError, match="a served one does not say what it was trained on"):
+        replace(wanted, engine=served)
     write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], ["hobby.none"]))
     with pytest.raises(CatalogError, match="trained on no entry of split 'train' with the chosen"):
         run(wanted)
     assert not config.output_dir.exists()
-    told = "gatt was trained on the instructions of 0 of 3 cases of seen ones"
+    told = "gatt was trained on 0 of the 3 seen instructions of the cases"
     assert [n for n in run(config)[0].results["notes"] if n.startswith(told)]
     drawn = {s.entries[0] for s in seen(config)}
     kept = min(drawn)
     write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], [kept]))
     wanted = replace(wanted, output_dir=config.output_dir.with_name("trained"))
-    assert not [n for n in run(wanted)[0].results["notes"] if "was trained on the instr" in n]
+    result = run(wanted)[0].results
+    assert not [n for n in result["notes"] if "seen instructions of the cases" in n]
+    assert result["run"]["source"]["entries"]["hobby"]["trained"] == 1
+    [note] = [n for n in result["notes"] if n.startswith("Seen instructions are drawn")]
+    assert f"hobby 1 of {result['run']['source']['entries']['hobby']['all']}" in note
     assert len(drawn) > 1
     assert {s.entries[0] for s in seen(wanted)} == {kept}
 

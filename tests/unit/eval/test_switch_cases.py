@@ -58,6 +58,10 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
     asked = [s.instruction for c in first for s in c.switches if s.instruction]
     assert all(i.probes == catalog.entry(i.entries[-1]).probes[:1] for i in asked)
     assert add_switches(config(), catalog, cases) == cases
+    known = {"hobby.golf", "hobby.chess"}
+    drawn = add_switches(settings, catalog, cases, known)
+    came = {i.entries[-1] for c in drawn for s in c.switches if (i := s.instruction)}
+    assert came == known
 
 
 def test_what_ordinary_replies_follow_is_not_taken_back(catalog) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ from gatt.models import LoadedModel, load_model
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
 from gatt.train_store import TrainStore, digest, is_complete
-from gatt.trained_on import read_marks
+from gatt.trained_on import TrainedOn, read_marks, write_marks
 from gatt.trainer import GattTrainer, training_arguments
+from tests.support.switched import switched, to
 from tests.support.tiny import (
     REWRITING,
     sample,
@@ -274,6 +276,8 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
     found = read_marks(second)
     assert found is not None
     assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
+    mine = {entry for n in (0, 1, 2) for entry in sample(n, 2).instruction.entries}
+    assert found.entries == {*mine, *sample(7, 2).instruction.entries}
     assert not caplog.records
     (first / "trained_on.json").unlink()
     third = train(make(output_dir=tmp_path / "c", **more)).adapter
@@ -283,6 +287,25 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
         r.getMessage() for r in caplog.records if "does not say which dialogues" in r.getMessage()
     ]
     assert len(said) == 1
+    # As it was written before there were entries.
+    write_marks(first, TrainedOn.of([sample(0, 2).dialogue]))
+    fourth = read_marks(train(make(output_dir=tmp_path / "d", **more)).adapter)
+    assert fourth is not None
+    assert fourth.entries is None
+    assert sample(7, 2).dialogue in fourth
+    assert "does not say which catalogue entries it was trained on" in caplog.text
+
+
+def test_entries_without_a_target_are_not_trained_on(make: Any, tmp_path: Path) -> None:
+    changes = switched((to("golf", 2), to("chess", 3)), 4)
+    silent = tuple(
+        replace(t, reply=None, kind=None, reason="rejected") if t.turn == 1 else t
+        for t in changes.targets
+    )
+    path = write_samples(tmp_path / "changing.jsonl", [replace(changes, targets=silent)])
+    found = read_marks(train(make(samples=(path,), max_turns=2)).adapter)
+    assert found is not None
+    assert found.entries == {"hobby.golf"}
 
 
 def test_an_adapter_that_is_none(make: Any, tmp_path: Path) -> None:

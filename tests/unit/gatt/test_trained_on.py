@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ from gatt.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.trained_on import FILE, TrainedOn, dialogue_mark, read_marks, write_marks
 from tests.support.stages import dialogue
-from tests.support.switched import switched, to
-from tests.support.tiny import sample
 
 
 def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_length() -> None:
@@ -27,10 +24,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found.dialogues == {dialogue_mark(dialogue(n)) for n in (1, 2)}
 
 
-def test_the_entries_of_all_instructions_are_kept(tmp_path: Path) -> None:
-    plain = replace(sample(1, 3), instruction=None)
-    found = TrainedOn.of_samples([plain, switched([to("golf")])])
-    assert found.entries == {"hobby.tennis", "hobby.golf"}
+def test_entries_are_kept_and_known_of_all_or_of_none(tmp_path: Path) -> None:
+    found = TrainedOn.of([dialogue(1)], ["hobby.tennis", "hobby.golf"])
     write_marks(tmp_path, found)
     assert read_marks(tmp_path) == found
     assert (found | TrainedOn.of([], ["figure.x"])).entries == {*found.entries, "figure.x"}
