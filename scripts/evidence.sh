@@ -11,25 +11,26 @@ gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
 configs=configs/evidence
 out=runs/evidence
 
-publish() { # publish NAME FOLDER: the results of an evaluation, as they are committed
+publish() { # publish NAME FOLDER [METRIC]: the results of an evaluation, as they are committed
   mkdir -p "results/$1"
-  gatt report "$2" --chart "results/$1/curve.png"
   cp "$2/results.json" "$2/report.html" "results/$1/"
+  gatt report "$2" --metric "${3:-adherence}" --chart "results/$1/curve.png"
 }
-evaluate() { # evaluate NAME [KEY=VALUE…]: configs/evidence/eval_NAME.yaml, to results/NAME
+evaluate() { # evaluate NAME METRIC CONFIG [KEY=VALUE…]: configs/evidence/eval_CONFIG.yaml, to results/NAME
+  local name=$1 metric=$2 config=$3
+  shift 3
+  gatt eval --config "$configs/eval_$config.yaml" --output_dir="$out/$name" "$@"
+  publish "$name" "$out/$name" "$metric"
+}
+ablation() { # ablation NAME [KEY=VALUE…]: one pass of the main recipe with keys set anew
   local name=$1
   shift
-  gatt eval --config "$configs/eval_$name.yaml" "$@"
-  publish "$name" "$out/$name"
-}
-ablation() { # ablation NAME [KEY=VALUE…]: one pass of the main recipe with keys set anew, on the validation part
-  local name=$1
-  shift
-  gatt train --config "$configs/train.yaml" --output_dir="$out/ablations/$name" --num_train_epochs=1 "$@"
-  gatt eval --config "$configs/eval_validation.yaml" --output_dir="$out/ablations/$name/validation" \
-    --adapters.gatt="$out/ablations/$name/adapter"
-  mkdir -p "results/ablations/$name"
-  cp "$out/ablations/$name/validation/results.json" "results/ablations/$name/"
+  local at=$out/ablations/$name kept=results/ablations/$name
+  gatt train --config "$configs/train.yaml" --output_dir="$at" --num_train_epochs=1 "$@"
+  gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$at/validation" --adapters.gatt="$at/adapter"
+  mkdir -p "$kept"
+  cp "$at/validation/results.json" "$kept/"
+  gzip -9 -n -c "$at/validation/samples.jsonl" >"$kept/samples.jsonl.gz"
 }
 
 synth() { # synth NAME [KEY=VALUE…]: samples to runs/evidence/NAME
@@ -94,11 +95,17 @@ stage_main() { # the adapter of all evaluations: results/adapter, to be committe
   gatt train --config "$configs/train.yaml"
   keep "$out/main/adapter" results/adapter
 }
-stage_validation() { evaluate validation --arms='[base, gatt]'; }
-stage_table30() { evaluate table30; }
-stage_ordinary() { evaluate ordinary; }
+stage_validation() { evaluate validation adherence validation --arms='[base, gatt]'; }
+stage_table30() { evaluate table30 probe_recall table30; }
+stage_ordinary() {
+  evaluate ordinary adherence ordinary
+  evaluate ordinary_own adherence ordinary --histories='[own]' --num_dialogues=30
+  # The instruction at the start of the first message, where training had it in half of the samples.
+  evaluate ordinary_first_user adherence ordinary --placement=first_user --splits='[train]'
+  evaluate ordinary_dental adherence dental
+}
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: 15 minutes
-  # 15 of its 60 cases, each on a dialogue of its own: 16 would be two on each of 8, too few for intervals.
+  # 15 of its cases, each on a dialogue of its own: 16 would be two on each of 8, too few for intervals.
   local from=$out/ordinary
   [[ -f "$from/attention-heads.png" ]] || # written last
     gatt attend --samples="$from" --history=reference --num_dialogues=15 --overwrite=true \
@@ -107,50 +114,66 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
   cp "$from"/attention.{json,html} "$from"/attention{,-turns,-heads}.png results/attend/
   publish ordinary "$from" # Its report has the section now.
 }
-stage_heldout() { evaluate heldout; }
-stage_combined() { evaluate combined; }
+stage_heldout() { # 20 turns of its own, and 40 of a human history
+  evaluate heldout adherence heldout
+  evaluate heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
+    --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
+}
+stage_combined() {
+  evaluate combined_2 adherence combined
+  evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
+}
 stage_switch() {
+  local kind metric
   gatt synth --config "$configs/synth_switch.yaml"
   gatt train --config "$configs/train_switch.yaml"
-  evaluate switch
-  local metric
-  for metric in adherence_since_switch leakage; do
-    gatt report "$out/switch" --metric "$metric" --chart "results/switch/$metric.png"
+  for kind in replace cancel add; do
+    evaluate "switch_$kind" adherence switch --switch.replace=0 "--switch.$kind=1"
+    for metric in adherence_since_switch leakage; do
+      [[ $kind == replace ]] || continue
+      gatt report "$out/switch_$kind" --metric "$metric" --chart "results/switch_$kind/$metric.png"
+    done
   done
   # What it costs where nothing changes.
-  gatt eval --config "$configs/eval_validation.yaml" --output_dir="$out/switch_unchanged" \
-    --adapters.switch="$out/switch_main/adapter" --arms='[gatt, switch]'
-  publish switch_unchanged "$out/switch_unchanged"
+  evaluate switch_unchanged adherence ordinary --adapters.switch="$out/switch_main/adapter" --arms='[gatt, switch]'
 }
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
-  evaluate cost
+  evaluate cost false_trigger cost
   gatt perplexity --config "$configs/perplexity.yaml"
   cp "$out/perplexity.json" results/cost/
 }
-stage_long() { # trained at 8, 16 and 20 turns, evaluated to 140
+stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
   for turns in 8 16; do
     gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
   done
-  evaluate long
+  evaluate long adherence long
 }
 stage_ablations() {
+  local every name steps
+  steps=$(cat "$out"/data/*/samples.jsonl | wc -l)
+  # A part of the samples, file by file as their ids are told apart, in as many steps.
+  mkdir -p "$out/ablations/parts"
+  for name in figure hobby language behaviour persona combined questions plain; do
+    grep -v '"instruction": null' "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-told.jsonl" || true
+    for every in 4 2; do
+      awk "NR % $every == 1" "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-$every.jsonl"
+    done
+  done
+  rm "$out/ablations/parts/plain-told.jsonl"
+  part() { # part NAME: the files of a part, as --samples takes them
+    local IFS=, files=("$out"/ablations/parts/*-"$1".jsonl)
+    echo "[${files[*]}]"
+  }
   ablation epochs_1 # What the others are compared with.
-  ablation accumulate_4 --gradient_accumulation_steps=4
-  ablation rate_5e-4 --learning_rate=5.0e-4
   ablation all_turns --supervise=all_turns --history=reference
   ablation context_only --supervise=context_only --history=reference
   ablation every_turn --placement=every_turn
   ablation reference --history=reference
   ablation sampled --history=sampled
-  # No dialogue without an instruction.
-  local every kept="$out/ablations/samples"
-  mkdir -p "$kept"
-  grep -hv '"instruction": null' "$out"/data/*/samples.jsonl >"$kept/no_plain.jsonl"
-  ablation no_plain --samples="[$kept/no_plain.jsonl]"
-  # How many: every fourth, every second of the same samples.
+  ablation system --placement=system
+  ablation told --samples="$(part told)" --max_steps="$steps" # No dialogue without an instruction.
   for every in 4 2; do
-    cat "$out"/data/*/samples.jsonl | awk "NR % $every == 1" >"$kept/one_in_$every.jsonl"
-    ablation "one_in_$every" --samples="[$kept/one_in_$every.jsonl]"
+    ablation "one_in_$every" --samples="$(part "$every")" --max_steps="$steps"
   done
 }
 

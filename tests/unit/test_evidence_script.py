@@ -6,18 +6,27 @@ import gzip
 import os
 import shutil
 import subprocess
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eval.attention.config import AttendConfig
 from gatt.config import load_config
+from gatt.train_config import TrainConfig
+from gatt.train_samples import read_all_samples
 from tests.support.doc_pages import ROOT
+from tests.support.tiny import sample, write_samples
 
 STAND_IN = """#!/usr/bin/env bash
 echo "${@:3}" >>"$RECORD"
+for word in "$@"; do
+  [[ $3 == eval && $word == --output_dir=* ]] || continue
+  mkdir -p "${word#*=}"
+  touch "${word#*=}"/{results.json,report.html,samples.jsonl}
+done
 [[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png,-heads.png}
-[[ $3 != report ]] || touch runs/evidence/ordinary/{results.json,report.html}
 """
 
 
@@ -26,7 +35,10 @@ def root(tmp_path: Path) -> Path:
     """Return a copy of the script with a finished evaluation where it looks for it."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "evidence.sh", tmp_path / "scripts")
-    (tmp_path / "runs" / "evidence" / "ordinary").mkdir(parents=True)
+    ordinary = tmp_path / "runs" / "evidence" / "ordinary"
+    ordinary.mkdir(parents=True)
+    for name in ("results.json", "report.html"):
+        (ordinary / name).touch()
     stand_in = tmp_path / "python"
     stand_in.write_text(STAND_IN, encoding="utf-8")
     stand_in.chmod(0o755)
@@ -43,6 +55,52 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
     )  # fmt: skip
     lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     return done.stdout, [line.split() for line in lines]
+
+
+def test_ablations_train_on_parts_that_can_be_read(root: Path) -> None:
+    made = root / "runs" / "evidence" / "data"
+    names = [
+        "figure",
+        "hobby",
+        "language",
+        "behaviour",
+        "persona",
+        "plain",
+        "combined",
+        "questions",
+    ]
+    for name in names:
+        (made / name).mkdir(parents=True)
+        # As every run of `gatt synth` counts them.
+        rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(8)]
+        rows = [replace(row, dialogue=replace(row.dialogue, id=name)) for row in rows]
+        told = name != "plain"
+        last = replace(rows[-1], instruction=None) if name == "questions" else rows[-1]
+        rows = [row if told else replace(row, instruction=None) for row in [*rows[:-1], last]]
+        write_samples(made / name / "samples.jsonl", rows)
+    _, commands = follow(root, "ablations")
+    configs = {}
+    for command in (words for words in commands if words[0] == "train"):
+        keys = [word for word in command if word.startswith("--") and word != "--config"]
+        given = [] if any(key.startswith("--samples=") for key in keys) else ["--samples=[x]"]
+        config = load_config(TrainConfig, None, [*given, *keys])
+        configs[config.output_dir.name] = config
+    numbers = {
+        name: sorted(
+            Counter(
+                s.dialogue.id for s in read_all_samples([root / p for p in config.samples])
+            ).items()
+        )
+        for name, config in configs.items()
+        if config.samples != (Path("x"),)
+    }
+    assert numbers == {
+        "told": sorted((n, 7 if n == "questions" else 8) for n in names if n != "plain"),
+        "one_in_4": sorted((n, 2) for n in names),
+        "one_in_2": sorted((n, 4) for n in names),
+    }
+    assert {configs[name].max_steps for name in numbers} == {64}
+    assert (root / "results" / "ablations" / "told" / "samples.jsonl.gz").is_file()
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
