@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which curve, such as survival, in the page's main history and split (%(default)s)",
     )
     parser.add_argument(
-        "--no-transcripts", action="store_true", help="leave the replies out of the page"
+        "--no-transcripts",
+        action="store_true",
+        help="leave the replies out of the page: a run needs its results.json alone, and runs are not "
+        "compared pair by pair",
     )
 
 
@@ -50,12 +53,14 @@ def run(args: argparse.Namespace) -> int:
     """Write the page, and the tables where they are asked for."""
     from eval.report.markdown import markdown_tables
     from eval.report.render import render_report
-    from eval.report.runs import joined, read_runs, samples_of
+    from eval.report.runs import differences_between, joined, read_runs, samples_of
     from eval.report.sections import save_main_chart
     from gatt.records import atomic_write_text
 
     runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
-    results = joined(runs)
+    results = dict(joined(runs))
+    if len(runs) > 1 and not args.no_transcripts:
+        results["differences"] = [*results["differences"], *differences_between(runs)]
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / "report.html"
     render_report(results, () if args.no_transcripts else samples_of(runs), output)
     sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eval.metrics.paired import differences
 from eval.report.attention import read_attention
 from eval.report.lists import KEYS
 from eval.report.selection import RUN_MARK, SCHEMA
@@ -123,6 +125,24 @@ def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
                 yield replace(sample, arm=_arm_of_run(run.name, sample.arm))
             else:
                 yield sample
+
+
+def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Return the paired differences of each arm from the arm of that name in the first run.
+
+    Pairs are the replies of the same dialogue, instruction and turn: runs of other cases have none.
+
+    Raises:
+        DataError: see `read_samples`.
+    """
+    by_arm: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples_of(runs) if len(runs) > 1 else ():
+        by_arm[sample.arm.rpartition(RUN_MARK)[2]].append(sample)
+    return [
+        difference.as_dict()
+        for arm, samples in by_arm.items()
+        for difference in differences(samples, _arm_of_run(runs[0].name, arm))
+    ]
 
 
 def _arm_of_run(run: str, arm: str) -> str:

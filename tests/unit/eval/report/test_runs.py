@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eval.report.runs import joined, read_runs, samples_of
+from eval.report.runs import differences_between, joined, read_runs, samples_of
 from eval.report.selection import Curves
 from gatt.errors import DataError
 from tests.support.fake_lists import fake_lists
@@ -93,3 +93,26 @@ def test_two_runs_of_one_name_are_refused_with_the_way_out(tmp_path: Path) -> No
 def test_a_folder_whose_name_has_an_equals_sign_is_a_folder(tmp_path: Path) -> None:
     folder = made(tmp_path / "lr=1")
     assert [r.name for r in read_runs([str(folder)])] == ["lr=1"]
+
+
+def test_runs_of_the_same_cases_are_compared_pair_by_pair(tmp_path: Path) -> None:
+    cases = [f"d{n}" for n in range(6)]
+    told = {"one": ["fail"] * 6, "a · b": ["pass"] * 5 + ["fail"], "other": ["pass"] * 6}
+    for name, verdicts in told.items():
+        replies = [
+            sample(status=verdict, arm=arm, dialogue=f"x{case}" if name == "other" else case)
+            for case, verdict in zip(cases, verdicts, strict=True)
+            for arm in ("base", "gatt")
+        ]
+        folder = tmp_path / name.partition(" ")[0]
+        kept = [r for r in replies if name == "one" or r.arm == "gatt"]
+        write_run(folder, kept, fake_results(kept))
+    runs = read_runs([f"{name}={tmp_path / name.partition(' ')[0]}" for name in told])
+    found = [
+        d for d in differences_between(runs) if d["metric"] == "adherence" and d["split"] == "all"
+    ]
+    # The base model stands in one run alone, and the third has other dialogues.
+    assert [(d["arm"], d["baseline"]) for d in found] == [("a · b · gatt", "one · gatt")]
+    assert found[0]["difference"] == pytest.approx(5 / 6)
+    assert found[0]["num_pairs"] == 6
+    assert differences_between(runs[:1]) == []
