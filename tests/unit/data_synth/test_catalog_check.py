@@ -98,11 +98,14 @@ def test_a_broken_head_is_reported_once(tmp_path):
 
 
 def test_broken_yaml_missing_entries_and_double_ids_are_reported(tmp_path):
-    (tmp_path / "broken.yaml").write_text("entries: [", encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text("entries:\n  - a: [", encoding="utf-8")
     (tmp_path / "latin.yaml").write_bytes(b"about: \xe9")
     write(tmp_path)
     found = problems(tmp_path)
-    assert any(line.startswith("broken.yaml file: broken YAML") for line in found)
+    [broken] = [line for line in found if line.startswith("broken.yaml file: broken YAML")]
+    # What was found and where, which libyaml alone does not say.
+    assert "but found '<stream end>'" in broken
+    assert "line 2, column 9" in broken
     assert any(line.startswith("latin.yaml file: no UTF-8 text at byte 7") for line in found)
     assert any("no 'entries': expected a list" in line for line in found)
     (tmp_path / "broken.yaml").unlink()
