@@ -127,6 +127,10 @@ stage_switch() {
   local kind metric
   gatt synth --config "$configs/synth_switch.yaml"
   gatt train --config "$configs/train_switch.yaml"
+  # The control: as many more chats and steps, without a change.
+  gatt synth --config "$configs/synth_switch.yaml" --output_dir="$out/steady_chats" --switch=null
+  gatt train --config "$configs/train_switch.yaml" --output_dir="$out/steady_main" \
+    --samples="[$out/steady_chats/samples.jsonl]"
   for kind in replace cancel add; do
     evaluate "switch_$kind" adherence switch --switch.replace=0 "--switch.$kind=1"
     for metric in adherence_since_switch leakage; do
@@ -135,7 +139,8 @@ stage_switch() {
     done
   done
   # What it costs where nothing changes.
-  evaluate switch_unchanged adherence ordinary --adapters.switch="$out/switch_main/adapter" --arms='[gatt, switch]'
+  evaluate switch_unchanged adherence ordinary --arms='[gatt, steady, switch]' \
+    --adapters.switch="$out/switch_main/adapter" --adapters.steady="$out/steady_main/adapter"
 }
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
   evaluate cost false_trigger cost
