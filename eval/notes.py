@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from eval.case import Case
 from eval.config import REMINDER, EvalConfig
 from eval.metrics.curves import ALL, CurvePoint
 from eval.rollout import judged_turns
+from eval.samples import Sample
 from eval.triggers import Triggers
 from eval.work import used_adapters
 from gatt.trained_on import read_marks
 
 MUCH_REPEATED: Final = 0.5
 """The share of repeated replies from which on a note says so."""
+MUCH_CUT: Final = 0.1
+"""The share of replies cut by their limit in some arm, from which on a note tells those of all."""
 
 
 def notes(
@@ -143,4 +146,26 @@ def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
         "ones word for word; what held in turn 1 then holds by copying, and says little of later turns."
         for arm, point in last.items()
         if point.rate is not None and point.rate >= MUCH_REPEATED
+    ]
+
+
+def note_of_cuts(samples: Iterable[Sample], max_new_tokens: int) -> list[str]:
+    """Return how many ordinary replies of each arm their limit cut, where that is many in one of them.
+
+    Args:
+        samples: of all arms.
+        max_new_tokens: the limit of a reply.
+    """
+    num: Counter[str] = Counter()
+    cut: Counter[str] = Counter()
+    for sample in samples:
+        if sample.kind == "turn":
+            num[sample.arm] += 1
+            cut[sample.arm] += sample.finish == "length"
+    if not any(cut[arm] >= MUCH_CUT * num[arm] for arm in num):
+        return []
+    shares = ", ".join(f"{arm} {100 * cut[arm] / num[arm]:.0f} %" for arm in num)
+    return [
+        f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. What a reply would have "
+        "said behind it counts as not said."
     ]
