@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from peft import PeftModel
-from safetensors.torch import load_file
 from transformers import (
-    FalconConfig,
-    FalconForCausalLM,
-    MambaConfig,
-    MambaForCausalLM,
     MixtralConfig,
     MixtralForCausalLM,
 )
@@ -26,52 +19,19 @@ from transformers import (
 from gatt import cli
 from gatt.collator import features_to_combs
 from gatt.config import save_config
-from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
-from gatt.models import LoadedModel, load_model
-from gatt.train import open_store, prepare, train
-from gatt.train_config import LoraSettings, TrainConfig
+from gatt.errors import StoreError, TrainingError
+from gatt.train import train
+from gatt.train_config import LoraSettings
 from gatt.train_store import TrainStore, digest, is_complete
-from gatt.trained_on import TrainedOn, read_marks, write_marks
-from gatt.trainer import GattTrainer, training_arguments
-from tests.support.switched import switched, to
+from gatt.trainer import GattTrainer
+from tests.support.ready_trainer import ready
 from tests.support.tiny import (
-    REWRITING,
     sample,
     save_tiny_model,
     tiny_llama,
     tiny_tokenizer,
     write_samples,
 )
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture
-def make(model: Path, tmp_path: Path) -> Any:
-    path = write_samples(tmp_path / "samples.jsonl", [sample(i, 2) for i in range(3)])
-
-    def build(**changes: Any) -> TrainConfig:
-        settings: dict[str, Any] = {
-            "model": str(model),
-            "samples": (path,),
-            "output_dir": tmp_path / "out",
-            "max_steps": 2,
-            "gradient_accumulation_steps": 1,
-            "logging_steps": 1,
-            "report_to": "none",
-            "disable_tqdm": True,
-        }
-        return TrainConfig(**{**settings, **changes})
-
-    return build
-
-
-def ready(config: TrainConfig) -> GattTrainer:
-    args = training_arguments(config)
-    return prepare(config, args, open_store(config, args)).trainer
 
 
 def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
@@ -255,75 +215,6 @@ def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(
     assert resumed.train_loss == pytest.approx(whole.train_loss, rel=1e-4)
 
 
-def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:
-    first = train(make(learning_rate=1e-2)).adapter
-    config = make(init_adapter=first, output_dir=tmp_path / "more")
-    weights = dict(ready(config).model.named_parameters())
-    saved = load_file(first / "adapter_model.safetensors")
-    name = next(n for n in saved if "lora_B" in n)
-    trained = weights[name.replace(".weight", ".default.weight")]
-    assert trained.requires_grad
-    assert torch.equal(trained, saved[name])
-
-
-def test_dialogues_of_the_first_adapter_count_as_trained_on(
-    make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    first = train(make()).adapter
-    other = write_samples(tmp_path / "other.jsonl", [sample(7, 2)])
-    more = {"init_adapter": first, "samples": (other,)}
-    second = train(make(output_dir=tmp_path / "b", **more)).adapter
-    found = read_marks(second)
-    assert found is not None
-    assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
-    mine = {entry for n in (0, 1, 2) for entry in sample(n, 2).instruction.entries}
-    assert found.entries == {*mine, *sample(7, 2).instruction.entries}
-    assert not caplog.records
-    (first / "trained_on.json").unlink()
-    third = train(make(output_dir=tmp_path / "c", **more)).adapter
-    # One that knew a part would be believed to know all.
-    assert read_marks(third) is None
-    said = [
-        r.getMessage() for r in caplog.records if "does not say which dialogues" in r.getMessage()
-    ]
-    assert len(said) == 1
-    # As it was written before there were entries.
-    write_marks(first, TrainedOn.of([sample(0, 2).dialogue]))
-    fourth = read_marks(train(make(output_dir=tmp_path / "d", **more)).adapter)
-    assert fourth is not None
-    assert fourth.entries is None
-    assert sample(7, 2).dialogue in fourth
-    assert "does not say which catalogue entries it was trained on" in caplog.text
-
-
-def test_entries_without_a_target_are_not_trained_on(make: Any, tmp_path: Path) -> None:
-    changes = switched((to("golf", 2), to("chess", 3)), 4)
-    silent = tuple(
-        replace(t, reply=None, kind=None, reason="rejected") if t.turn == 1 else t
-        for t in changes.targets
-    )
-    path = write_samples(tmp_path / "changing.jsonl", [replace(changes, targets=silent)])
-    found = read_marks(train(make(samples=(path,), max_turns=2)).adapter)
-    assert found is not None
-    assert found.entries == {"hobby.golf"}
-
-
-def test_an_adapter_that_is_none(make: Any, tmp_path: Path) -> None:
-    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
-    with pytest.raises(ModelError, match=r"no adapter_config\.json: expected a folder saved by"):
-        train(make(init_adapter=tmp_path))
-
-
-def test_an_adapter_that_does_not_fit(make: Any, tmp_path: Path) -> None:
-    first = train(make()).adapter
-    other = save_tiny_model(tmp_path / "other", hidden_size=16)
-    config = make(model=str(other), init_adapter=first, output_dir=tmp_path / "more")
-    with pytest.raises(
-        ModelError, match=r"out/adapter: the adapter does not fit .*other: .*size mismatch"
-    ):
-        train(config)
-
-
 def test_a_mixture_of_experts_trains_on_our_loss_alone(make: Any, tmp_path: Path) -> None:
     folder = tmp_path / "experts"
     tokenizer = tiny_tokenizer()
@@ -337,146 +228,6 @@ def test_a_mixture_of_experts_trains_on_our_loss_alone(make: Any, tmp_path: Path
         make(model=str(folder), layout="comb", lora=LoraSettings(target_modules=("q_proj",)))
     )
     assert result.num_steps == 2
-
-
-def attention_of(trainer: GattTrainer) -> str:
-    return str(trainer.model.config._attn_implementation)
-
-
-def test_eager_attention_falls_back_to_plain_rows_and_is_what_trains(make: Any) -> None:
-    trainer = ready(make(attn_implementation="eager"))
-    assert attention_of(trainer) == "eager"
-    assert trainer.train().global_step == 2
-
-
-@pytest.mark.parametrize("wanted", ["sdpa", "flex_attention"])
-def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
-) -> None:
-    def load_eager(name: str, **settings: Any) -> LoadedModel:
-        return load_model(name, **{**settings, "attn_implementation": "eager"})
-
-    # Else SDPA is what a Llama has anyway.
-    monkeypatch.setattr("gatt.train.load_model", load_eager)
-    # As on CUDA: FlexAttention is not refused.
-    monkeypatch.setattr("gatt.trainer.choose_backend", lambda *_: "split")
-    folder = save_tiny_model(tmp_path / "rewriting", REWRITING)
-    trainer = ready(make(model=str(folder), attn_implementation=wanted))
-    assert attention_of(trainer) == wanted
-
-
-def test_packed_rows_keep_their_own_attention(make: Any) -> None:
-    assert attention_of(ready(make(attn_implementation="sdpa"))) == "gatt_comb"
-
-
-@pytest.mark.parametrize(
-    ("architecture", "settings", "wanted"),
-    [
-        (MambaForCausalLM, MambaConfig(hidden_size=32, num_hidden_layers=1), "sdpa"),
-        (
-            FalconForCausalLM,
-            FalconConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4),
-            # It cannot be exchanged there, which transformers only warns of.
-            "flex_attention",
-        ),
-    ],
-)
-def test_an_attention_that_the_model_of_plain_rows_does_not_have(
-    make: Any, tmp_path: Path, architecture: Any, settings: Any, wanted: str
-) -> None:
-    tokenizer = tiny_tokenizer()
-    settings.vocab_size = len(tokenizer)
-    tokenizer.save_pretrained(tmp_path / "model")
-    architecture(settings).save_pretrained(tmp_path / "model")
-    with pytest.raises(
-        ConfigError,
-        match=rf"^attn_implementation is '{wanted}': {architecture.__name__} does not have it for "
-        r"plain rows \(layout 'expanded'\): use another, or null for the model's default$",
-    ):
-        ready(make(model=str(tmp_path / "model"), attn_implementation=wanted))
-
-
-@pytest.mark.parametrize("layout", ["comb", "expanded"])
-def test_flex_attention_on_cpu_is_no_matter_of_lora(
-    make: Any, monkeypatch: pytest.MonkeyPatch, layout: str
-) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    with pytest.raises(
-        ConfigError, match=r"^attn_implementation is 'flex_attention': it trains on CUDA only: use"
-    ):
-        ready(make(attn_implementation="flex_attention", layout=layout))
-
-
-def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load(*_: Any, **__: Any) -> None:
-        pytest.fail("the model was loaded")
-
-    config = make()
-    args = training_arguments(config)
-    # What transformers finds with two visible GPUs and no launcher.
-    args._n_gpu = 2
-    monkeypatch.setattr("gatt.train.load_model", load)
-    with pytest.raises(
-        ConfigError,
-        match=r"^one process sees 2 GPUs, expected one a process: start it with `accelerate launch "
-        r"-m gatt\.train`, or make one visible with CUDA_VISIBLE_DEVICES=0$",
-    ):
-        prepare(config, args, open_store(config, args))
-
-
-def test_unknown_target_modules(make: Any) -> None:
-    with pytest.raises(ConfigError, match=r"the adapter does not fit .*: check lora"):
-        train(make(lora=LoraSettings(target_modules=("nowhere",))))
-
-
-def test_unknown_scheduler(make: Any) -> None:
-    with pytest.raises(ConfigError, match="the training settings are refused: sometimes is not"):
-        train(make(lr_scheduler_type="sometimes"))
-
-
-def test_bf16_where_there_is_none(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    with pytest.raises(ConfigError, match="bf16 is true, but this device has no bfloat16"):
-        train(make(bf16=True))
-
-
-def test_a_model_without_a_chat_template(make: Any, tmp_path: Path) -> None:
-    folder = save_tiny_model(tmp_path / "bare", None)
-    with pytest.raises(TemplateError, match="the tokenizer has no chat template: use an instruct"):
-        train(make(model=str(folder)))
-    assert not make().output_dir.exists()
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_loss_that_is_no_number_stops_before_the_step(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = ready(make())
-    before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
-    monkeypatch.setattr("gatt.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan)
-    with pytest.raises(
-        TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
-    ):
-        trainer.train()
-    for name, weight in trainer.model.named_parameters():
-        if name in before:
-            assert torch.equal(weight, before[name])
-
-
-def test_an_infinite_gradient_under_a_finite_loss_stops_too(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = ready(make())
-
-    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        # sqrt is 0 at 0 and its slope infinite.
-        return (logits - logits.detach()).square().sum().sqrt()
-
-    monkeypatch.setattr("gatt.trainer.summed_loss", loss)
-    with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
-        trainer.train()
 
 
 def test_a_micro_batch_without_target_is_zero_and_in_the_graph(make: Any) -> None:

@@ -1,0 +1,168 @@
+"""Settings that model or device cannot take, and the attention of plain and packed rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    FalconConfig,
+    FalconForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
+)
+
+from gatt.errors import ConfigError, TemplateError, TrainingError
+from gatt.models import LoadedModel, load_model
+from gatt.train import open_store, prepare, train
+from gatt.train_config import LoraSettings
+from gatt.trainer import GattTrainer, training_arguments
+from tests.support.ready_trainer import ready
+from tests.support.tiny import (
+    REWRITING,
+    save_tiny_model,
+    tiny_tokenizer,
+)
+
+
+def attention_of(trainer: GattTrainer) -> str:
+    return str(trainer.model.config._attn_implementation)
+
+
+def test_eager_attention_falls_back_to_plain_rows_and_is_what_trains(make: Any) -> None:
+    trainer = ready(make(attn_implementation="eager"))
+    assert attention_of(trainer) == "eager"
+    assert trainer.train().global_step == 2
+
+
+@pytest.mark.parametrize("wanted", ["sdpa", "flex_attention"])
+def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    def load_eager(name: str, **settings: Any) -> LoadedModel:
+        return load_model(name, **{**settings, "attn_implementation": "eager"})
+
+    # Else SDPA is what a Llama has anyway.
+    monkeypatch.setattr("gatt.train.load_model", load_eager)
+    # As on CUDA: FlexAttention is not refused.
+    monkeypatch.setattr("gatt.trainer.choose_backend", lambda *_: "split")
+    folder = save_tiny_model(tmp_path / "rewriting", REWRITING)
+    trainer = ready(make(model=str(folder), attn_implementation=wanted))
+    assert attention_of(trainer) == wanted
+
+
+def test_packed_rows_keep_their_own_attention(make: Any) -> None:
+    assert attention_of(ready(make(attn_implementation="sdpa"))) == "gatt_comb"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings", "wanted"),
+    [
+        (MambaForCausalLM, MambaConfig(hidden_size=32, num_hidden_layers=1), "sdpa"),
+        (
+            FalconForCausalLM,
+            FalconConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4),
+            # It cannot be exchanged there, which transformers only warns of.
+            "flex_attention",
+        ),
+    ],
+)
+def test_an_attention_that_the_model_of_plain_rows_does_not_have(
+    make: Any, tmp_path: Path, architecture: Any, settings: Any, wanted: str
+) -> None:
+    tokenizer = tiny_tokenizer()
+    settings.vocab_size = len(tokenizer)
+    tokenizer.save_pretrained(tmp_path / "model")
+    architecture(settings).save_pretrained(tmp_path / "model")
+    with pytest.raises(
+        ConfigError,
+        match=rf"^attn_implementation is '{wanted}': {architecture.__name__} does not have it for "
+        r"plain rows \(layout 'expanded'\): use another, or null for the model's default$",
+    ):
+        ready(make(model=str(tmp_path / "model"), attn_implementation=wanted))
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_flex_attention_on_cpu_is_no_matter_of_lora(
+    make: Any, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    with pytest.raises(
+        ConfigError, match=r"^attn_implementation is 'flex_attention': it trains on CUDA only: use"
+    ):
+        ready(make(attn_implementation="flex_attention", layout=layout))
+
+
+def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: Any, **__: Any) -> None:
+        pytest.fail("the model was loaded")
+
+    config = make()
+    args = training_arguments(config)
+    # What transformers finds with two visible GPUs and no launcher.
+    args._n_gpu = 2
+    monkeypatch.setattr("gatt.train.load_model", load)
+    with pytest.raises(
+        ConfigError,
+        match=r"^one process sees 2 GPUs, expected one a process: start it with `accelerate launch "
+        r"-m gatt\.train`, or make one visible with CUDA_VISIBLE_DEVICES=0$",
+    ):
+        prepare(config, args, open_store(config, args))
+
+
+def test_unknown_target_modules(make: Any) -> None:
+    with pytest.raises(ConfigError, match=r"the adapter does not fit .*: check lora"):
+        train(make(lora=LoraSettings(target_modules=("nowhere",))))
+
+
+def test_unknown_scheduler(make: Any) -> None:
+    with pytest.raises(ConfigError, match="the training settings are refused: sometimes is not"):
+        train(make(lr_scheduler_type="sometimes"))
+
+
+def test_bf16_where_there_is_none(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    with pytest.raises(ConfigError, match="bf16 is true, but this device has no bfloat16"):
+        train(make(bf16=True))
+
+
+def test_a_model_without_a_chat_template(make: Any, tmp_path: Path) -> None:
+    folder = save_tiny_model(tmp_path / "bare", None)
+    with pytest.raises(TemplateError, match="the tokenizer has no chat template: use an instruct"):
+        train(make(model=str(folder)))
+    assert not make().output_dir.exists()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_loss_that_is_no_number_stops_before_the_step(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = ready(make())
+    before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
+    monkeypatch.setattr("gatt.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan)
+    with pytest.raises(
+        TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
+    ):
+        trainer.train()
+    for name, weight in trainer.model.named_parameters():
+        if name in before:
+            assert torch.equal(weight, before[name])
+
+
+def test_an_infinite_gradient_under_a_finite_loss_stops_too(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = ready(make())
+
+    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        # sqrt is 0 at 0 and its slope infinite.
+        return (logits - logits.detach()).square().sum().sqrt()
+
+    monkeypatch.setattr("gatt.trainer.summed_loss", loss)
+    with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
+        trainer.train()
