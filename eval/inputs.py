@@ -18,7 +18,7 @@ from eval.switches import add_switches
 from eval.work import used_adapters
 from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
-from gatt.errors import DataError
+from gatt.errors import CatalogError, DataError
 from gatt.generation.base import Engine
 from gatt.sources import SourceReport
 from gatt.sources.answered import answered_questions
@@ -79,7 +79,11 @@ def _num_trained(
     config: EvalConfig, catalog: Catalog, trained: Collection[str]
 ) -> dict[str, dict[str, int]]:
     """Return for each family how many entries of the training split may be drawn, of how many."""
-    pool = entries_of(config, catalog, "train")
+    try:
+        pool = entries_of(config, catalog, "train")
+    except CatalogError:
+        # Other splits may have some, as with formats, which are held out whole.
+        return {}
     num = Counter(entry.family for entry in pool)
     drawn = Counter(entry.family for entry in pool if entry.id in trained)
     return {family: {"trained": drawn[family], "all": num[family]} for family in num}

@@ -131,8 +131,8 @@ def note_of_entries(source: Mapping[str, Any]) -> list[str]:
         for family, num in sorted(entries.items())
     )
     return [
-        "Seen instructions are drawn from the catalogue entries that every adapter was trained on: "
-        f"{counted}."
+        "Seen instructions are drawn from the entries that every adapter was trained on, of those that may "
+        f"be drawn here: {counted}."
     ]
 
 

@@ -52,6 +52,11 @@ class BuiltSample:
     dropped_targets: tuple[str, ...]
     """One reason per target that could not be encoded or does not fit."""
 
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Turns whose targets could be encoded, part by part."""
+        return tuple(turn for part in self.parts for turn in part.targets)
+
 
 def build_combs(
     tokenizer: Tokenizer,
@@ -138,8 +143,9 @@ class BuiltRows:
 
     rows: tuple[Comb, ...]
     """Without branches; the loss is on the reply that ends the row."""
+    targets: tuple[int, ...]
+    """Turns whose targets could be encoded, in every mode of supervision as in `BuiltSample`."""
     num_targets: int
-    """Targets that could be encoded, in every mode of supervision as in `BuiltSample`."""
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all rows."""
     dropped_targets: tuple[str, ...]
@@ -197,6 +203,7 @@ def build_expanded(
             built += build(turn, sample.dialogue.replies[turn - 1])
     return BuiltRows(
         rows=tuple(row for row, _ in built),
+        targets=tuple(targets),
         num_targets=len(targets),
         num_exchanges_dropped=sum(num_dropped for _, num_dropped in built),
         dropped_targets=tuple(problems),

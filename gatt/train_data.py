@@ -162,7 +162,7 @@ def build_rows(
         num_moved += sample != as_made
         report["num_samples"] += 1
         try:
-            rows, counts, problems = rows_of(
+            rows, counts, problems, turns = rows_of(
                 sample, tokenizer, config, facts, layout,
                 placement_of(placement, config.seed, sample.id),
             )  # fmt: skip
@@ -181,7 +181,7 @@ def build_rows(
             shortened.append(sample.id)
         families[sample.family] += 1
         switches.update(s.kind for s in sample.switches or ())
-        entries.update(entries_in_force(sample))
+        entries.update(entries_in_force(sample, turns))
         kinds.update(t.kind for t in sample.targets if t.kind is not None)
     if not report["num_used"]:
         raise TrainingError(
@@ -232,9 +232,9 @@ def cut(sample: GattSample, config: TrainConfig) -> GattSample:
     return sample if config.max_turns is None else sample.first_turns(config.max_turns)
 
 
-def entries_in_force(sample: GattSample) -> set[str]:
-    """Return the ids of the catalogue entries under which a sample has targets."""
-    told = (sample.instruction_at(target.turn) for target in sample.targets if target.reply)
+def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
+    """Return the ids of the catalogue entries that a sample is told at some of these turns."""
+    told = (sample.instruction_at(turn) for turn in turns)
     return {entry for instruction in told if instruction for entry in instruction.entries}
 
 
@@ -252,8 +252,9 @@ def rows_of(
     facts: TemplateFacts,
     layout: Layout,
     placement: TrainingPlacement,
-) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str]]:
-    """Return the rows of one sample (of `with_usable_switches`), counts, and a message per target left out.
+) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str], tuple[int, ...]]:
+    """Return the rows of one sample (of `with_usable_switches`), counts, a message per target left out, and
+    the turns of the targets that are left.
 
     With each row stand the turns of the comb that it is from; none where no trunk is shared.
     A sample without a token that carries loss gives a message in every layout; in the comb
@@ -306,7 +307,7 @@ def rows_of(
         "num_targets": built.num_targets,
         "num_exchanges_dropped": built.num_exchanges_dropped,
     }
-    return rows, counts, problems
+    return rows, counts, problems, built.targets
 
 
 class _Dropped:

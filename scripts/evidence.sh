@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
-#   scripts/evidence.sh [STAGE…]       all but `gpu` without a name; `scripts/evidence.sh list` names them
+#   scripts/evidence.sh [STAGE…]       those that `scripts/evidence.sh list` names without a name; besides there are
+#                                      `restore` (the samples of results/data in place of `data`) and `gpu`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done (but
-# for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, which is committed: they
-# need no data and no training, but for `switch` and `long`, which train adapters of their own. `restore` takes the
-# samples of results/data, after which `data` has nothing left to do.
+# for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, as `main` leaves it: with
+# a committed one they need no data and no training, but for `switch` and `long`, which train adapters of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -50,7 +50,7 @@ stage_data() {
   # A behaviour's sentence is added to a reply that lacks it.
   synth data/behaviour --instructions.families='[behaviour]' --num_samples=60 --teacher.hint_attempts=0
   synth data/persona --source.seed=3 --instructions.families='[persona]' --num_samples=24
-  # 15 % of all, with those of `questions`; human chats that no other set has.
+  # 15 % of all, with those of `questions`; from another seed on, so mostly chats that no other set has.
   synth data/plain --plain_fraction=1 --num_samples=36 --source.seed=1
   synth data/combined --source.seed=2 --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
     --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0
@@ -61,10 +61,9 @@ stage_data() {
   mkdir -p results/data
   for name in figure hobby language behaviour persona plain combined questions; do
     gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.jsonl.gz"
-    cp "$out/data/$name/samples.jsonl.meta.json" "results/data/$name.meta.json"
   done
 }
-stage_restore() { # the samples of results/data, so that `data` has nothing left to do
+stage_restore() { # the samples of results/data in place of `data`, which would make them anew
   local kept made
   for kept in results/data/*.jsonl.gz; do
     made=$out/data/$(basename "$kept" .jsonl.gz)
@@ -75,7 +74,6 @@ stage_restore() { # the samples of results/data, so that `data` has nothing left
       exit 1
     fi
     mkdir -p "$made"
-    cp "${kept%.jsonl.gz}.meta.json" "$made/samples.jsonl.meta.json"
     gunzip -c "$kept" >"$made/restored"
     mv "$made/restored" "$made/samples.jsonl"
   done
@@ -155,7 +153,7 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the cont
 }
 stage_ablations() {
   local every name steps
-  steps=$(cat "$out"/data/*/samples.jsonl | wc -l)
+  steps=$(cat "$out"/data/*/samples.jsonl | grep -c '"reply": "[^"]') # samples with a target
   # A part of the samples, file by file as their ids are told apart, in as many steps.
   mkdir -p "$out/ablations/parts"
   for name in figure hobby language behaviour persona combined questions plain; do
@@ -204,7 +202,7 @@ if [[ ${1:-} == list ]]; then
 fi
 for stage in "${@:-${stages[@]}}"; do
   if [[ $(type -t "stage_$stage") != function ]]; then
-    echo "no stage '$stage': expected some of ${stages[*]}" >&2
+    echo "no stage '$stage': expected some of ${stages[*]} restore gpu" >&2
     exit 2
   fi
 done

@@ -93,7 +93,7 @@ def view_sample(
     is_sampled = has_sampled_history(config.history, config.seed, sample.id)
     sample = with_usable_switches(cut(sample, config), facts)
     try:
-        made, counts, problems = rows_of(sample, tokenizer, config, facts, layout, placement)
+        made, counts, problems, _ = rows_of(sample, tokenizer, config, facts, layout, placement)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
         return ShownSample(layout, placement, is_sampled, (), 0, (str(error),))

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from eval.attention.config import AttendConfig
+from eval.config import EvalConfig
 from gatt.config import load_config
+from gatt.sample import TurnTarget
 from gatt.train_config import TrainConfig
 from gatt.train_samples import read_all_samples
 from tests.support.doc_pages import ROOT
@@ -26,6 +28,7 @@ for word in "$@"; do
   mkdir -p "${word#*=}"
   touch "${word#*=}"/{results.json,report.html,samples.jsonl}
 done
+[[ $3 != perplexity ]] || touch runs/evidence/perplexity.json
 [[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png,-heads.png}
 """
 
@@ -74,6 +77,9 @@ def test_ablations_train_on_parts_that_can_be_read(root: Path) -> None:
         # As every run of `gatt synth` counts them.
         rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(8)]
         rows = [replace(row, dialogue=replace(row.dialogue, id=name)) for row in rows]
+        if name == "combined":
+            silent = tuple(TurnTarget(turn, None, "rejected") for turn in (1, 2))
+            rows[0] = replace(rows[0], targets=silent)
         told = name != "plain"
         last = replace(rows[-1], instruction=None) if name == "questions" else rows[-1]
         rows = [row if told else replace(row, instruction=None) for row in [*rows[:-1], last]]
@@ -99,8 +105,50 @@ def test_ablations_train_on_parts_that_can_be_read(root: Path) -> None:
         "one_in_4": sorted((n, 2) for n in names),
         "one_in_2": sorted((n, 4) for n in names),
     }
-    assert {configs[name].max_steps for name in numbers} == {64}
+    # One of them has no target, and gives no step.
+    assert {configs[name].max_steps for name in numbers} == {63}
     assert (root / "results" / "ablations" / "told" / "samples.jsonl.gz").is_file()
+
+
+def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
+    stages = ["validation", "table30", "ordinary", "heldout", "combined", "switch", "cost", "long"]
+    for stage in stages:
+        _, commands = follow(root, stage)
+    configs = {}
+    for command in (words for words in commands if words[0] == "eval"):
+        assert command[1] == "--config"
+        # Lists were taken apart at their blanks.
+        keys = " ".join(command[3:]).replace("--", "\n--").strip().split("\n")
+        config = load_config(EvalConfig, ROOT / command[2], [key.strip() for key in keys])
+        configs[config.output_dir.name] = config
+    published = {path.name for path in (root / "results").iterdir()}
+    assert published == set(configs)
+    assert configs["ordinary_own"].histories == ("own",)
+    assert configs["ordinary_first_user"].placement == "first_user"
+    assert max(configs["heldout_reference"].turns) == 40
+    assert configs["combined_3"].instructions.num_entries == (0.0, 0.0, 1.0)
+    for kind in ("replace", "add", "cancel"):
+        switch = configs[f"switch_{kind}"].switch
+        assert switch is not None
+        assert {k: getattr(switch, k) for k in ("replace", "add", "cancel")} == {
+            k: float(k == kind) for k in ("replace", "add", "cancel")
+        }
+    assert set(configs["switch_unchanged"].adapters) == {"gatt", "steady", "switch"}
+    folders = {p for c in configs.values() for p in c.adapters.values()}
+    made = {
+        Path(word.partition("=")[2])
+        for c in commands
+        if c[0] == "train"
+        for word in c
+        if "output_dir" in word
+    }
+    # `switch_main` is what its own configuration names.
+    known = {
+        Path("results/adapter"),
+        Path("runs/evidence/switch_main/adapter"),
+        *(p / "adapter" for p in made),
+    }
+    assert folders <= known
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
@@ -119,8 +167,6 @@ def test_kept_samples_are_restored_whole_or_not_at_all(root: Path) -> None:
     kept.mkdir(parents=True)
     rows = "".join(f"{n}\n" for n in range(20_000)).encode()
     whole = gzip.compress(rows)
-    for name in ("figure", "hobby"):
-        (kept / f"{name}.meta.json").write_text(name, encoding="utf-8")
     (kept / "figure.jsonl.gz").write_bytes(whole[:-9000])
     (kept / "hobby.jsonl.gz").write_bytes(whole)
     for _ in range(2):
@@ -131,7 +177,6 @@ def test_kept_samples_are_restored_whole_or_not_at_all(root: Path) -> None:
         assert follow(root, "restore") == ("== restore ==\n", [])
     for name in ("figure", "hobby"):
         assert (made / name / "samples.jsonl").read_bytes() == rows
-        assert (made / name / "samples.jsonl.meta.json").read_text(encoding="utf-8") == name
     (made / "hobby" / "samples.jsonl").write_bytes(rows[:-6])
     with pytest.raises(subprocess.CalledProcessError) as other:
         follow(root, "restore")

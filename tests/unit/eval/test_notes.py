@@ -22,5 +22,5 @@ def test_cut_replies_are_told_for_every_arm_where_they_are_many() -> None:
 def test_families_that_training_left_out_are_told() -> None:
     entries = {"hobby": {"trained": 2, "all": 9}, "figure": {"trained": 0, "all": 7}}
     [note] = note_of_entries({"entries": entries})
-    assert note.endswith("trained on: figure 0 of 7 (no case), hobby 2 of 9.")
+    assert note.endswith("drawn here: figure 0 of 7 (no case), hobby 2 of 9.")
     assert note_of_entries({"source": "chitchat"}) == []

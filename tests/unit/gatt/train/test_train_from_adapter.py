@@ -75,6 +75,15 @@ def test_entries_without_a_target_are_not_trained_on(make: Any, tmp_path: Path) 
     assert found.entries == {"hobby.golf"}
 
 
+def test_entries_of_targets_that_do_not_fit_are_not_trained_on(make: Any, tmp_path: Path) -> None:
+    long = switched((to("golf", 2),), 2)
+    reply = replace(long.targets[1], reply="Golf. " * 400)
+    path = write_samples(tmp_path / "long.jsonl", [replace(long, targets=(long.targets[0], reply))])
+    found = read_marks(train(make(samples=(path,), max_length=300)).adapter)
+    assert found is not None
+    assert found.entries == {"hobby.tennis"}
+
+
 def test_an_adapter_that_is_none(make: Any, tmp_path: Path) -> None:
     (tmp_path / "adapter_model.safetensors").write_bytes(b"")
     with pytest.raises(ModelError, match=r"no adapter_config\.json: expected a folder saved by"):
