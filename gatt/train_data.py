@@ -253,8 +253,9 @@ def rows_of(
     layout: Layout,
     placement: TrainingPlacement,
 ) -> tuple[list[tuple[Comb, tuple[int, ...]]], dict[str, int], list[str], tuple[int, ...]]:
-    """Return the rows of one sample (of `with_usable_switches`), counts, a message per target left out, and
-    the turns of the targets that are left.
+    """Return the rows of one sample, counts, a message per target left out, and the turns of those kept.
+
+    The sample is one of `with_usable_switches`.
 
     With each row stand the turns of the comb that it is from; none where no trunk is shared.
     A sample without a token that carries loss gives a message in every layout; in the comb
