@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,28 @@ def test_dialogues_that_an_adapter_was_trained_on_are_refused_and_counted(config
     write_marks(config.adapters["gatt"], [dialogue(77)])
     notes = run(config)[0].results["notes"]
     assert not [n for n in notes if "training dialogues" in n]
+
+
+def test_the_part_of_the_dialogues_is_told_where_it_is_not_that_of_evaluations(
+    config, tmp_path: Path
+) -> None:
+    path = write_dialogues(tmp_path / "many.jsonl", num=60, num_turns=4)
+    few = replace(
+        config, source=replace(config.source, path=str(path)), num_dialogues=1, num_plain=0
+    )
+
+    def told(part: Any) -> list[str]:
+        at = config.output_dir.with_name(f"part-{part}")
+        found = run(replace(few, part=part, output_dir=at))[0].results["notes"]
+        return [n for n in found if n.startswith("Dialogues ")]
+
+    assert told("eval") == []
+    assert told("validation") == [
+        "Dialogues are of the validation part: the recipe may have been chosen by them."
+    ]
+    assert told(None) == [
+        "Dialogues were not limited to the evaluation part: training may have seen them."
+    ]
 
 
 def test_an_adapter_that_does_not_say_what_it_was_trained_on_is_noted(config) -> None:
