@@ -14,7 +14,7 @@ from eval.long_dialogues import LongDialogue
 from gatt.catalog import Catalog
 from gatt.dialogue import Dialogue
 from gatt.errors import CatalogError, ConfigError, DataError
-from gatt.instruction import Entry, Split, compose
+from gatt.instruction import Entry, compose
 from gatt.nearest import did_you_mean
 
 
@@ -49,12 +49,12 @@ def make_cases(
     used: set[tuple[str, str]] = set()
     for split in config.splits:
         try:
-            pool = entries_of(config, catalog, split)
+            pool = config.instructions.select(catalog, (split,))
         except CatalogError:
             config.instructions.select(catalog, ())
             empty.append(split)
             continue
-        pool = entries_of(config, catalog, split, trained)
+        pool = only_trained(pool, trained)
         rng = random.Random(f"{config.seed}/{split}")
         for index, entries in enumerate(_draws(config, catalog, pool, rng)):
             instruction = compose(entries, rng, config.instructions.terse_probability)
@@ -87,24 +87,23 @@ def make_cases(
     return cases
 
 
-def entries_of(
-    config: EvalConfig, catalog: Catalog, split: Split, trained: Collection[str] | None = None
-) -> tuple[Entry, ...]:
-    """Return the entries of a split that may be drawn; of `train` only those that were trained on.
+def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tuple[Entry, ...]:
+    """Return the entries that may be drawn: of the split `train` those that were trained on.
+
+    Args:
+        pool: of one split.
+        trained: ids of the only entries of the split `train` that may be drawn; None for all.
 
     Raises:
-        CatalogError: none.
+        CatalogError: none is left.
     """
-    pool = config.instructions.select(catalog, (split,))
-    if split != "train" or trained is None:
-        return pool
-    pool = tuple(entry for entry in pool if entry.id in trained)
-    if not pool:
+    left = tuple(e for e in pool if trained is None or e.split != "train" or e.id in trained)
+    if not left:
         raise CatalogError(
             "only_trained: the adapters were trained on no entry of split 'train' with the chosen "
             "families and values: choose others"
         )
-    return pool
+    return left
 
 
 def add_events(

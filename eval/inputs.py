@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.case import Case
 from eval.case_file import read_cases
-from eval.cases import add_events, entries_of, make_cases
+from eval.cases import add_events, make_cases
 from eval.config import EvalConfig
 from eval.long_dialogues import join_dialogues, parts_of
 from eval.overlap import trained_entries
@@ -80,7 +80,7 @@ def _num_trained(
 ) -> dict[str, dict[str, int]]:
     """Return for each family how many entries of the training split may be drawn, of how many."""
     try:
-        pool = entries_of(config, catalog, "train")
+        pool = config.instructions.select(catalog, ("train",))
     except CatalogError:
         # Other splits may have some, as with formats, which are held out whole.
         return {}

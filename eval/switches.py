@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from eval.case import Case
-from eval.cases import entries_of
+from eval.cases import only_trained
 from eval.config import EvalConfig
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template
@@ -50,7 +50,7 @@ def add_switches(
         split: SwitchDraw(
             switch,
             catalog,
-            entries_of(config, catalog, split, trained),
+            only_trained(config.instructions.select(catalog, (split,)), trained),
             config.instructions.terse_probability,
         )
         for split in dict.fromkeys(c.instruction.split for c in cases if c.instruction)

@@ -46,7 +46,6 @@ class BuiltSample:
 
     parts: tuple[BuiltComb, ...]
     """One, unless the length policy gives its turns different histories."""
-    num_targets: int
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all targets."""
     dropped_targets: tuple[str, ...]
@@ -56,6 +55,11 @@ class BuiltSample:
     def targets(self) -> tuple[int, ...]:
         """Turns whose targets could be encoded, part by part."""
         return tuple(turn for part in self.parts for turn in part.targets)
+
+    @property
+    def num_targets(self) -> int:
+        """Targets that could be encoded."""
+        return len(self.targets)
 
 
 def build_combs(
@@ -133,8 +137,7 @@ def build_combs(
         comb = Comb(encoded.input_ids[:end], tuple(trunk_labels), tuple(branches.values()))
         parts.append(BuiltComb(comb, turns, tuple(branches)))
         num_exchanges_dropped += num_dropped * len(branches)
-    num_targets = sum(len(part.targets) for part in parts)
-    return BuiltSample(tuple(parts), num_targets, num_exchanges_dropped, tuple(problems))
+    return BuiltSample(tuple(parts), num_exchanges_dropped, tuple(problems))
 
 
 @dataclass(frozen=True)
@@ -145,11 +148,15 @@ class BuiltRows:
     """Without branches; the loss is on the reply that ends the row."""
     targets: tuple[int, ...]
     """Turns whose targets could be encoded, in every mode of supervision as in `BuiltSample`."""
-    num_targets: int
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all rows."""
     dropped_targets: tuple[str, ...]
     """One reason per target, or own reply to learn, that could not be encoded or does not fit."""
+
+    @property
+    def num_targets(self) -> int:
+        """Targets that could be encoded."""
+        return len(self.targets)
 
 
 def build_expanded(
@@ -204,7 +211,6 @@ def build_expanded(
     return BuiltRows(
         rows=tuple(row for row, _ in built),
         targets=tuple(targets),
-        num_targets=len(targets),
         num_exchanges_dropped=sum(num_dropped for _, num_dropped in built),
         dropped_targets=tuple(problems),
     )

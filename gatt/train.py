@@ -188,7 +188,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
         ) from None
     here = replace(trained_on, entries=frozenset(report.entries))
-    prepared = Prepared(trainer, report, store, earlier and here | earlier)
+    prepared = Prepared(trainer, report, store, None if earlier is None else here | earlier)
     if evaluator is not None:
         _track(config, prepared, evaluator)
     return prepared

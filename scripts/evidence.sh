@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
 configs=configs/evidence
 out=runs/evidence
+sets=(figure hobby language behaviour persona plain combined questions) # of samples, in the order of train.yaml
 
 publish() { # publish NAME FOLDER [METRIC]: the results of an evaluation, as they are committed
   mkdir -p "results/$1"
@@ -59,7 +60,7 @@ stage_data() {
     --instructions.families='[language, figure, hobby, persona, behaviour]'
   local name
   mkdir -p results/data
-  for name in figure hobby language behaviour persona plain combined questions; do
+  for name in "${sets[@]}"; do
     gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.jsonl.gz"
   done
 }
@@ -131,10 +132,9 @@ stage_switch() {
     --samples="[$out/steady_chats/samples.jsonl]"
   for kind in replace cancel add; do
     evaluate "switch_$kind" adherence switch --switch.replace=0 "--switch.$kind=1"
-    for metric in adherence_since_switch leakage; do
-      [[ $kind == replace ]] || continue
-      gatt report "$out/switch_$kind" --metric "$metric" --chart "results/switch_$kind/$metric.png"
-    done
+  done
+  for metric in adherence_since_switch leakage; do
+    gatt report "$out/switch_replace" --metric "$metric" --chart "results/switch_replace/$metric.png"
   done
   # What it costs where nothing changes.
   evaluate switch_unchanged adherence ordinary --arms='[gatt, steady, switch]' \
@@ -156,7 +156,7 @@ stage_ablations() {
   steps=$(cat "$out"/data/*/samples.jsonl | grep -c '"reply": "[^"]') # samples with a target
   # A part of the samples, file by file as their ids are told apart, in as many steps.
   mkdir -p "$out/ablations/parts"
-  for name in figure hobby language behaviour persona combined questions plain; do
+  for name in "${sets[@]}"; do
     grep -v '"instruction": null' "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-told.jsonl" || true
     for every in 4 2; do
       awk "NR % $every == 1" "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-$every.jsonl"
