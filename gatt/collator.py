@@ -30,6 +30,7 @@ def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
                 "forks": [b.fork for b in comb.branches],
                 "branch_ids": [list(b.input_ids) for b in comb.branches],
                 "branch_labels": [list(b.labels) for b in comb.branches],
+                "by_kl": comb.by_kl,
             }
             for comb in combs
         ]
@@ -55,6 +56,7 @@ def features_to_combs(features: Mapping[str, Any]) -> list[Comb]:
                     tuple(
                         Branch(fork, tuple(ids), tuple(labels)) for fork, ids, labels in branches
                     ),
+                    document["by_kl"],
                 )
             )
     except DataError as error:
@@ -76,6 +78,8 @@ class GattCollator:
 
     `layout="expanded"` pads plain sequences on the right; the batch holds, each
     `[B, T]`: `input_ids`, `attention_mask`, `labels`. Rows must have no branches.
+
+    Where a comb is to be learned by the KL divergence, the batch also holds `by_kl`, true on its tokens.
 
     Raises:
         DataError: a row with branches in the expanded layout.
@@ -101,10 +105,15 @@ class GattCollator:
         combs = [comb for row in features for comb in features_to_combs(row)]
         if self.layout == "comb":
             row = pack(combs)
-            return {
+            batch = {
                 name: torch.tensor([getattr(row, name)], dtype=torch.long)
                 for name in row.__dataclass_fields__
             }
+            if any(c.by_kl for c in combs):
+                batch["by_kl"] = torch.tensor(
+                    [[c.by_kl for c in combs for _ in range(c.num_tokens)]]
+                )
+            return batch
         if any(c.branches for c in combs):
             raise DataError(
                 "a row with branches in the expanded layout: write it out with `expand`"
@@ -114,8 +123,11 @@ class GattCollator:
         def padded(values: Sequence[int], fill: int) -> list[int]:
             return [*values, *[fill] * (length - len(values))]
 
-        return {
+        batch = {
             "input_ids": torch.tensor([padded(c.trunk, self.pad_token_id) for c in combs]),
             "attention_mask": torch.tensor([padded([1] * len(c.trunk), 0) for c in combs]),
             "labels": torch.tensor([padded(c.trunk_labels, IGNORE) for c in combs]),
         }
+        if any(c.by_kl for c in combs):
+            batch["by_kl"] = torch.tensor([[c.by_kl] * length for c in combs])
+        return batch

@@ -14,7 +14,7 @@ prompt t and s_t, and the history is encoded once instead of n times.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gatt.errors import DataError
 
@@ -61,6 +61,9 @@ class Comb:
     trunk: tuple[int, ...]
     trunk_labels: tuple[int, ...]
     branches: tuple[Branch, ...] = ()
+    by_kl: bool = False
+    """The tokens with labels are held to the model without the adapter, by the KL divergence, and not
+    taught those labels (`gatt.loss.summed_kl`)."""
 
     def __post_init__(self) -> None:
         if len(self.trunk) != len(self.trunk_labels):
@@ -161,12 +164,13 @@ def expand(comb: Comb) -> list[Comb]:
         Comb(
             comb.trunk[: b.fork] + b.input_ids,
             (IGNORE,) * b.fork + b.labels,
+            by_kl=comb.by_kl,
         )
         for b in comb.branches
         if any(label != IGNORE for label in b.labels)
     ]
     if any(label != IGNORE for label in comb.trunk_labels):
-        rows.append(Comb(comb.trunk, comb.trunk_labels))
+        rows.append(replace(comb, branches=()))
     return rows
 
 
@@ -190,7 +194,7 @@ def fold(comb: Comb) -> Comb:
             labels[branch.fork : end] = branch.labels
         else:
             branches.append(branch)
-    return Comb(tuple(trunk), tuple(labels), tuple(branches))
+    return Comb(tuple(trunk), tuple(labels), tuple(branches), comb.by_kl)
 
 
 def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
@@ -213,7 +217,7 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
         nonlocal size, num_labelled
         labels = [IGNORE] * length
         labels[num_labelled:] = comb.trunk_labels[num_labelled:length]
-        parts.append(Comb(comb.trunk[:length], tuple(labels), tuple(group)))
+        parts.append(Comb(comb.trunk[:length], tuple(labels), tuple(group), comb.by_kl))
         size, num_labelled = 0, max(num_labelled, length)
         group.clear()
 

@@ -1,4 +1,4 @@
-"""The loss: LM head and cross-entropy only where there is a target.
+"""The loss: LM head, cross-entropy and KL divergence only where there is a target.
 
 Shapes: B rows, T tokens, N supervised tokens, V vocabulary.
 """
@@ -24,7 +24,21 @@ def supervised_logits(
     *,
     in_order: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return logits `[N, V]` and labels `[N]` of the supervised tokens of a batch.
+    """Return logits `[N, V]` and labels `[N]` of the supervised tokens of a batch (`scored_tokens`)."""
+    logits_NV, places_N = scored_tokens(model, batch, backend, in_order=in_order)
+    return logits_NV, batch["labels"].flatten()[places_N]
+
+
+def scored_tokens(
+    model: Any,
+    batch: Mapping[str, torch.Tensor],
+    backend: Backend = "split",
+    *,
+    in_order: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return logits `[N, V]` of the supervised tokens of a batch, and their places `[N]` in it.
+
+    A place is the index in any `[B, T]` of the batch when flattened.
 
     A batch with `source` is one packed row `[1, T]`; else rows `[B, T]` with
     right padding, where each token is predicted by the one before it. Without
@@ -61,11 +75,11 @@ def supervised_logits(
             # Any 4-D mask keeps transformers from making one of its own; nothing reads it.
             "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=labels_BT.device),
         }
-        targets_N = labels_BT[0][supervised]
+        places_N = supervised
     else:
         rows, sources = (labels_BT[:, 1:] != IGNORE).nonzero(as_tuple=True)
         inputs = {"attention_mask": batch["attention_mask"]}
-        targets_N = labels_BT[rows, sources + 1]
+        places_N = rows * labels_BT.shape[1] + sources + 1
     # One position at least, so that a batch without target stays in the graph (DDP waits for it).
     kept, index = torch.unique(sources, return_inverse=True)
     if not len(kept):
@@ -73,11 +87,11 @@ def supervised_logits(
     inputs |= {"input_ids": batch["input_ids"], "logits_to_keep": kept, "use_cache": False}
     if len(labels_BT) > 1:
         with _head_at(model, rows, index):
-            return model(**inputs).logits[0], targets_N
+            return model(**inputs).logits[0], places_N
     output = model(**inputs)
     if len(kept) == len(sources) and not in_order:
-        return output.logits[0], torch.empty_like(targets_N).scatter_(0, index, targets_N)
-    return output.logits[0, index], targets_N
+        return output.logits[0], torch.empty_like(places_N).scatter_(0, index, places_N)
+    return output.logits[0, index], places_N
 
 
 @contextmanager
@@ -94,6 +108,23 @@ def _head_at(model: Any, rows_N: torch.Tensor, columns_N: torch.Tensor) -> Itera
         yield
     finally:
         handle.remove()
+
+
+def summed_kl(logits_NV: torch.Tensor, base_NV: torch.Tensor) -> torch.Tensor:
+    """Return the summed KL divergence KL(base || model), in nats, in float32 at least.
+
+    The forward direction, as in distillation (Hinton et al., arXiv:1503.02531), with the model
+    without its adapter as the teacher: it covers all that the base model would say.
+
+    Args:
+        logits_NV: of the model that is trained.
+        base_NV: of the one it is held to; no gradient reaches them.
+    """
+    own_NV, held_NV = (
+        (x.float() if x.dtype in (torch.bfloat16, torch.float16) else x).log_softmax(-1)
+        for x in (logits_NV, base_NV.detach())
+    )
+    return functional.kl_div(own_NV, held_NV, log_target=True, reduction="sum")
 
 
 def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:

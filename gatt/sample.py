@@ -123,6 +123,11 @@ class GattSample:
         return self.instruction.family if self.instruction else "plain"
 
     @property
+    def is_plain(self) -> bool:
+        """Whether no instruction is in force at any turn."""
+        return self.instruction is None and not self.switches
+
+    @property
     def num_targets(self) -> int:
         """Number of turns that have a target."""
         return sum(t.reply is not None for t in self.targets)

@@ -60,7 +60,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         Raises:
             ConfigError: a model whose weights no process holds whole.
         """
-        if trainer.is_fsdp_enabled or _is_zero3(trainer):
+        if trainer.spreads_weights:
             raise ConfigError(
                 "track: the weights are spread over the processes (FSDP or ZeRO stage 3): expected "
                 "DDP, ZeRO stage 2 or one process; leave track out and evaluate checkpoints with "
@@ -175,8 +175,3 @@ def _rank(adherence: Mapping[str, float | None]) -> tuple[float, float] | None:
         return None
     decided = [rate for rate in rates if rate is not None]
     return rates[-1], sum(decided) / len(decided)
-
-
-def _is_zero3(trainer: GattTrainer) -> bool:
-    plugin = getattr(trainer.accelerator.state, "deepspeed_plugin", None)
-    return plugin is not None and getattr(plugin, "zero_stage", 0) == 3

@@ -63,6 +63,13 @@ class TrainConfig:
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
     """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
     (a control), or the dialogue's own replies alone (a control)."""
+    plain_loss: Literal["targets", "kl"] = "targets"
+    """What a dialogue without an instruction teaches: its sampled targets, like any other, or with `kl`
+    nothing but to answer as before: on those targets, and its own replies where they are the history,
+    the Kullback-Leibler divergence from the model without the adapter. That keeps ordinary answers
+    intact, for one more forward pass of such rows."""
+    plain_kl_coef: float = 1.0
+    """Weight of a token learned by `kl` against one of a target, above 0."""
     history: Literal["reference", "sampled", "mixed"] = "reference"
     """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
     any, or either, drawn for each sample from `seed` and its id."""
@@ -141,7 +148,7 @@ class TrainConfig:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 1")
         if self.max_turns is not None and self.max_turns < 1:
             problems.append(f"max_turns is {self.max_turns}: expected at least 1, or null for all")
-        for name in ("learning_rate", "num_train_epochs"):
+        for name in ("learning_rate", "num_train_epochs", "plain_kl_coef"):
             if not getattr(self, name) > 0:
                 problems.append(f"{name} is {getattr(self, name)}: expected above 0")
         for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):

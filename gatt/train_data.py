@@ -17,7 +17,7 @@ from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
 from gatt.packing import best_fit
 from gatt.sample import GattSample, with_sampled_history
 from gatt.schedule import told_by_user
-from gatt.supervision import BuiltRows, BuiltSample, build_combs, build_expanded
+from gatt.supervision import BuiltRows, BuiltSample, Supervise, build_combs, build_expanded
 from gatt.train_config import TrainConfig
 from gatt.views import TrainingPlacement
 
@@ -39,6 +39,8 @@ class RowReport:
     """Target replies of the samples used; with `context_only` they carry no loss."""
     num_tokens: int = 0
     num_supervised_tokens: int = 0
+    num_kl_tokens: int = 0
+    """Those of them that are learned by the KL divergence (`plain_loss`)."""
     num_exchanges_dropped: int = 0
     """Exchanges that the length policy removed."""
     num_padding_rows: int = 0
@@ -202,6 +204,7 @@ def build_rows(
         num_targets=report["num_targets"],
         num_tokens=sum(c.num_tokens for c in combs),
         num_supervised_tokens=sum(c.num_supervised for c in combs),
+        num_kl_tokens=sum(c.num_supervised for c in combs if c.by_kl),
         num_exchanges_dropped=report["num_exchanges_dropped"],
         num_padding_rows=num_padding,
         kinds=kinds,
@@ -230,6 +233,22 @@ def build_rows(
 def cut(sample: GattSample, config: TrainConfig) -> GattSample:
     """Return the turns of a sample that are trained on."""
     return sample if config.max_turns is None else sample.first_turns(config.max_turns)
+
+
+def is_by_kl(sample: GattSample, config: TrainConfig) -> bool:
+    """Return whether a sample is learned by the KL divergence from the model without the adapter."""
+    return config.plain_loss == "kl" and sample.is_plain
+
+
+def supervise_of(sample: GattSample, config: TrainConfig) -> Supervise:
+    """Return which tokens of a sample carry loss.
+
+    By the KL divergence: its targets, and its own replies where those are the history.
+    """
+    if not is_by_kl(sample, config):
+        return config.supervise
+    is_sampled = has_sampled_history(config.history, config.seed, sample.id)
+    return "last_turn" if is_sampled else "all_turns"
 
 
 def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
@@ -274,24 +293,27 @@ def rows_of(
         sample = with_sampled_history(sample)
     if sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
+    by_kl = is_by_kl(sample, config)
+    supervise = supervise_of(sample, config)
     built: BuiltRows | BuiltSample
     rows: list[tuple[Comb, tuple[int, ...]]] = []
     if not facts.is_prefix_preserving:
         built = build_expanded(
-            tokenizer, sample, placement=placement, supervise=config.supervise,
+            tokenizer, sample, placement=placement, supervise=supervise,
             max_length=config.max_length,
         )  # fmt: skip
-        rows += [(row, ()) for row in built.rows]
+        rows += [(replace(row, by_kl=by_kl), ()) for row in built.rows]
     else:
         built = build_combs(
-            tokenizer, sample, placement=placement, supervise=config.supervise,
+            tokenizer, sample, placement=placement, supervise=supervise,
             max_length=config.max_length,
         )  # fmt: skip
         for part in built.parts if built.num_targets else ():
+            comb = replace(part.comb, by_kl=by_kl)
             if layout == "expanded":
-                rows += [(row, part.turns) for row in expand(part.comb)]
+                rows += [(row, part.turns) for row in expand(comb)]
                 continue
-            comb = fold(part.comb) if is_sampled else part.comb
+            comb = fold(comb) if is_sampled else comb
             try:
                 fitting = split_to_fit(comb, config.max_tokens_per_row)
             except DataError as error:
@@ -302,7 +324,7 @@ def rows_of(
     if built.num_targets and not any(row.num_supervised for row, _ in rows):
         problems.append(
             f"{where}: no reply of its own before its last target that supervise "
-            f"{config.supervise!r} could train on: expected a target at turn 2 or later"
+            f"{supervise!r} could train on: expected a target at turn 2 or later"
         )
     counts = {
         "num_targets": built.num_targets,
@@ -349,6 +371,7 @@ def _dataset(rows: Sequence[Sequence[Comb]]) -> Any:
         "forks": ids,
         "branch_ids": List(ids),
         "branch_labels": List(ids),
+        "by_kl": Value("bool"),
     }
     return Dataset.from_list(
         [combs_to_features(row) for row in rows], features=Features({"documents": List(document)})

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from peft import PeftModel
 from transformers import Trainer
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
@@ -21,11 +22,12 @@ from gatt.attention.backend import choose_backend, enable_comb_attention
 from gatt.collator import GattCollator, Layout
 from gatt.comb import IGNORE
 from gatt.errors import ConfigError, TrainingError
-from gatt.loss import summed_loss, supervised_logits
+from gatt.loss import scored_tokens, summed_kl, summed_loss
 from gatt.reporting import reporting_callbacks
 from gatt.runtime import supports_bf16
 from gatt.train_config import TrainConfig
 from gatt.train_progress import CompactProgress
+from gatt.undisturbed import undisturbed
 
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
@@ -115,7 +117,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     The loss of an optimiser step is the mean over the supervised tokens of all
     its micro-batches on all processes, however they are spread. A micro-batch
-    without a target contributes zero and stays in the graph.
+    without a target contributes zero and stays in the graph. Tokens of combs with
+    `by_kl` count by their KL divergence from the model without the adapter,
+    times `plain_kl_coef`.
 
     Example:
         A random model stands in for yours, which `gatt.models.load_model` loads; samples are those
@@ -180,12 +184,19 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             tokenizer: the model's own, with a padding token.
             layout: of the rows.
             peft_config: of a fresh adapter, for a model without one.
+
+        Raises:
+            ConfigError: `plain_loss` is `kl`, and the model has no adapter or its weights are spread over
+                the processes.
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
         self._num_correct: torch.Tensor | int = 0
         self._num_scored = 0
         self._num_tokens = 0
+        self._kl: torch.Tensor | float = 0.0
+        self._num_kl: torch.Tensor | int = 0
+        self._kl_coef = config.plain_kl_coef
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
         dropout = getattr(model.config, "attention_dropout", 0.0) or 0.0
@@ -202,9 +213,22 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             # Some of them set themselves up at the end of this very call.
             callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
+        if config.plain_loss == "kl" and (
+            self.spreads_weights or not isinstance(self.model, PeftModel)
+        ):
+            raise ConfigError(
+                "plain_loss 'kl' needs an adapter, and its model whole on each process (no FSDP or ZeRO "
+                "stage 3): use DDP, ZeRO stage 2 or one process, or plain_loss 'targets'"
+            )
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    @property
+    def spreads_weights(self) -> bool:
+        """Whether no process holds the whole model: FSDP, or ZeRO stage 3."""
+        plugin = getattr(self.accelerator.state, "deepspeed_plugin", None)
+        return bool(self.is_fsdp_enabled or getattr(plugin, "zero_stage", 0) == 3)
 
     def compute_loss(
         self,
@@ -222,34 +246,59 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             num_items_in_batch: supervised tokens of the whole step on all
                 processes; None outside of training: those of this batch.
         """
-        logits_NV, labels_N = supervised_logits(model, inputs, self._backend, in_order=False)
+        # First, while no graph takes memory.
+        base_NV = self._base_logits(model, inputs) if "by_kl" in inputs else None
+        logits_NV, places_N = scored_tokens(model, inputs, self._backend, in_order=False)
+        labels_N = inputs["labels"].flatten()[places_N]
         total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
-        loss = summed_loss(logits_NV, labels_N) / torch.as_tensor(total).clamp(min=1).to(
-            logits_NV.device
-        )
+        taught_NV, taught_N, loss = logits_NV, labels_N, torch.zeros((), device=logits_NV.device)
+        if base_NV is not None:
+            by_kl_N = inputs["by_kl"].flatten()[places_N]
+            taught_NV, taught_N = logits_NV[~by_kl_N], labels_N[~by_kl_N]
+            kl = summed_kl(logits_NV[by_kl_N], base_NV[by_kl_N])
+            loss = self._kl_coef * kl
+            self._kl = self._kl + kl.detach()
+            self._num_kl = self._num_kl + by_kl_N.sum()
+        loss = loss + summed_loss(taught_NV, taught_N)
+        loss = loss / torch.as_tensor(total).clamp(min=1).to(logits_NV.device)
         if num_items_in_batch is not None:
             # The gradients of the processes are averaged, but the total counts the tokens of all.
             loss = loss * self.accelerator.num_processes
         self._step_loss = self._step_loss + loss.detach()
-        self._num_correct = self._num_correct + (logits_NV.detach().argmax(-1) == labels_N).sum()
-        self._num_scored += len(labels_N)
+        self._num_correct = self._num_correct + (taught_NV.detach().argmax(-1) == taught_N).sum()
+        self._num_scored += len(taught_N)
         self._num_tokens += inputs["input_ids"].numel()
         return (loss, {"logits": logits_NV}) if return_outputs else loss
 
+    def _base_logits(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the logits `[N, V]` of the model without its adapter, in the order of training's own."""
+        # Unwrapped: a forward of DDP's on some of the processes alone would hang.
+        whole = self.accelerator.unwrap_model(model)
+        with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
+            return scored_tokens(whole, inputs, self._backend, in_order=False)[0]
+
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log with accuracy, tokens seen and speed since the last line, on every process."""
+        """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
         now = time.monotonic()
         counts = torch.tensor(
-            [float(self._num_correct), self._num_scored, self._num_tokens],
+            [
+                float(self._num_correct), self._num_scored, self._num_tokens,
+                float(self._kl), float(self._num_kl),
+            ],
             dtype=torch.float32, device=self.args.device,
         )  # fmt: skip
-        correct, scored, tokens = self.accelerator.reduce(counts, reduction="sum").tolist()
+        correct, scored, tokens, kl, num_kl = self.accelerator.reduce(
+            counts, reduction="sum"
+        ).tolist()
         if tokens:
             if scored:
                 logs["mean_token_accuracy"] = correct / scored
+            if num_kl:
+                logs["plain_kl"] = kl / num_kl
             logs["tokens_per_second"] = tokens / max(now - self._logged_at, 1e-9)
         logs["num_supervised_tokens"] = self.num_supervised_tokens
         self._num_correct, self._num_scored, self._num_tokens = 0, 0, 0
+        self._kl, self._num_kl = 0.0, 0
         self._logged_at = now
         super().log(logs, start_time)
 

@@ -15,8 +15,7 @@ from gatt.show.outline import (
     single_outline,
     turns_of_prompt,
 )
-from gatt.supervision import view_of_turns
-from gatt.train_config import TrainConfig
+from gatt.supervision import Supervise, view_of_turns
 from gatt.views import TrainingPlacement
 
 
@@ -59,7 +58,8 @@ class RowCutter:
 
     tokenizer: Tokenizer
     sample: GattSample
-    config: TrainConfig
+    supervise: Supervise
+    """Which tokens of the sample carry loss."""
     placement: TrainingPlacement
 
     def row(self, comb: Comb, turns: tuple[int, ...], first_turn: int) -> ShownRow:
@@ -101,8 +101,8 @@ class RowCutter:
     ) -> bool:
         """Return whether labelled trunk tokens are a target, not the dialogue's own reply."""
         reply = self.sample.targets[turn - 1].reply
-        if self.config.supervise != "all_turns" or comb.branches or reply is None:
-            return self.config.supervise == "last_turn"
+        if self.supervise != "all_turns" or comb.branches or reply is None:
+            return self.supervise == "last_turn"
         # A plain row of `all_turns` ends in either.
         view = view_of_turns(self.sample, turns, self.placement)
         index = turns.index(turn) + 1

@@ -75,10 +75,11 @@ def settings_line(shown: ShownSample, config: TrainConfig) -> str:
     """Return how the sample is trained on, with what was drawn for it."""
     drawn = f" (drawn from seed {config.seed} and the id)"
     history = "sampled" if shown.has_sampled_history else "reference"
+    by_kl = ", loss the KL divergence from the model without the adapter" if shown.by_kl else ""
     return (
         f"placement {shown.placement}{drawn if config.placement == 'mixed' else ''}, "
         f"history {history}{drawn if config.history == 'mixed' else ''}, "
-        f"supervise {config.supervise}, layout {shown.layout}"
+        f"supervise {shown.supervise}, layout {shown.layout}{by_kl}"
     )
 
 

@@ -16,13 +16,16 @@ from gatt.collator import Layout
 from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample, with_sampled_history
 from gatt.show.rows import RowCutter, ShownRow
+from gatt.supervision import Supervise
 from gatt.train_config import TrainConfig
 from gatt.train_data import (
     choose_layout,
     cut,
     has_sampled_history,
+    is_by_kl,
     placement_of,
     rows_of,
+    supervise_of,
     with_usable_switches,
 )
 from gatt.views import TrainingPlacement
@@ -38,6 +41,10 @@ class ShownSample:
     rows: tuple[ShownRow, ...]
     """None where training leaves the sample out."""
     num_exchanges_dropped: int
+    supervise: Supervise
+    """Which tokens of it carry loss."""
+    by_kl: bool
+    """Learned by the KL divergence from the model without the adapter."""
     left_out: tuple[str, ...]
     """Why the sample, or each of these targets, is not trained on."""
 
@@ -92,21 +99,22 @@ def view_sample(
     placement = placement_of(usable, config.seed, sample.id)
     is_sampled = has_sampled_history(config.history, config.seed, sample.id)
     sample = with_usable_switches(cut(sample, config), facts)
+    supervise, by_kl = supervise_of(sample, config), is_by_kl(sample, config)
     try:
         made, counts, problems, _ = rows_of(sample, tokenizer, config, facts, layout, placement)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
-        return ShownSample(layout, placement, is_sampled, (), 0, (str(error),))
+        return ShownSample(layout, placement, is_sampled, (), 0, supervise, by_kl, (str(error),))
     if is_sampled:
         sample = with_sampled_history(sample)
-    cutter = RowCutter(tokenizer, sample, config, placement)
+    cutter = RowCutter(tokenizer, sample, supervise, placement)
     rows: list[ShownRow] = []
     next_turn = 1
     for comb, turns in made:
         rows.append(cutter.row(comb, turns, next_turn))
         # With `all_turns` a turn may give two rows: the target's and that of its own reply.
-        next_turn = rows[-1].turns[-1] + (config.supervise != "all_turns")
+        next_turn = rows[-1].turns[-1] + (supervise != "all_turns")
     return ShownSample(
         layout, placement, is_sampled, tuple(rows), counts["num_exchanges_dropped"],
-        tuple(problems),
+        supervise, by_kl, tuple(problems),
     )  # fmt: skip

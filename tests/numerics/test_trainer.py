@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from gatt.collator import GattCollator, combs_to_features, features_to_combs
+from gatt.comb import IGNORE, expand
+from gatt.loss import summed_kl, supervised_logits
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
 from gatt.trainer import GattTrainer, training_arguments
-from tests.support.first_step import record_steps
+from tests.support.first_step import randomise_lora_b, record_steps
 from tests.support.tiny import sample, save_tiny_model, write_samples
 
 TOLERANCE = 1e-5
@@ -20,12 +25,12 @@ TOLERANCE = 1e-5
 @pytest.fixture
 def make_config(tmp_path: Path) -> Any:
     model = save_tiny_model(tmp_path / "model")
-    # Of unequal length, with gaps, and one turn alone.
+    # Of unequal length, with gaps, one turn alone, and one without an instruction.
     samples = [
         sample(1, 3),
         sample(2, 1),
         sample(3, 4, targets=["Oui, la mer.", None, "Non, jamais la mer.", "Bon."]),
-        sample(4, 2),
+        sample(4, 2, is_plain=True),
     ]
     path = write_samples(tmp_path / "samples.jsonl", samples)
 
@@ -114,6 +119,87 @@ def test_gradient_checkpointing_changes_nothing(make_config: Any) -> None:
     plain = make_config("plain", gradient_accumulation_steps=4)
     recomputed = make_config("again", gradient_accumulation_steps=4, gradient_checkpointing=True)
     assert_same(first_step(recomputed), first_step(plain))
+
+
+@pytest.mark.parametrize("history", ["reference", "sampled"])
+@pytest.mark.parametrize(
+    "changes", [{"layout": "expanded"}, {"pack_rows": True}, {"per_device_train_batch_size": 4}]
+)
+def test_kl_is_the_same_in_all_layouts(
+    make_config: Any, history: str, changes: dict[str, Any]
+) -> None:
+    settings: dict[str, Any] = {"plain_loss": "kl", "plain_kl_coef": 3.0, "history": history}
+    one_each = make_config("comb", layout="comb", gradient_accumulation_steps=4, **settings)
+    # The expanded rows are nine targets, and the plain dialogue's own reply where that is the history.
+    num_rows = 10 if history == "reference" else 9
+    steps = num_rows if "layout" in changes else 1
+    other = make_config("other", gradient_accumulation_steps=steps, **settings, **changes)
+    assert_same(first_step(other), first_step(one_each))
+
+
+def test_kl_by_hand(make_config: Any) -> None:
+    """The mean over all supervised tokens: cross-entropy of the others, KL of the plain dialogue's."""
+    settings: dict[str, Any] = {"gradient_accumulation_steps": 4, "layout": "comb"}
+    config = make_config("kl", plain_loss="kl", plain_kl_coef=2.0, **settings)
+    args = training_arguments(config)
+    trainer = prepare(config, args, open_store(config, args)).trainer
+    randomise_lora_b(trainer.model)
+    total, num = 0.0, 0
+    for row in trainer.train_dataset:
+        (comb,) = features_to_combs(row)
+        for plain in expand(comb):
+            ids = torch.tensor([plain.trunk])
+            labels = torch.tensor(plain.trunk_labels)[1:]
+            is_there = labels != IGNORE
+            with torch.no_grad():
+                own = trainer.model(ids).logits[0, :-1].log_softmax(-1)[is_there]
+                with trainer.model.disable_adapter():
+                    base = trainer.model(ids).logits[0, :-1].log_softmax(-1)[is_there]
+            if plain.by_kl:
+                total += 2.0 * float((base.exp() * (base - own)).sum())
+            else:
+                total -= float(own.gather(1, labels[is_there][:, None]).sum())
+            num += int(is_there.sum())
+    loss, _ = first_step(config)
+    assert loss == pytest.approx(total / num, rel=TOLERANCE)
+
+
+def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
+    """Taught its targets instead, the model soon says something else there."""
+
+    def divergence(plain_loss: str) -> float:
+        config = make_config(
+            plain_loss, plain_loss=plain_loss, plain_kl_coef=100.0, max_steps=60, learning_rate=1e-2,
+            gradient_accumulation_steps=4,
+        )  # fmt: skip
+        args = training_arguments(config)
+        trainer = prepare(config, args, open_store(config, args)).trainer
+        trainer.train()
+        # The last is the plain one.
+        comb = replace(features_to_combs(trainer.train_dataset[3])[0], by_kl=True)
+        batch = GattCollator(0)([combs_to_features([comb])])
+        with torch.no_grad():
+            own, _ = supervised_logits(trainer.model, batch)
+            with trainer.model.disable_adapter():
+                base, labels = supervised_logits(trainer.model, batch)
+        return float(summed_kl(own, base)) / len(labels)
+
+    assert divergence("kl") < 0.1 * divergence("targets")
+
+
+def test_the_divergence_is_logged(make_config: Any) -> None:
+    config = make_config("logged", plain_loss="kl", max_steps=3, learning_rate=1e-2)
+    train(config)
+    logged = [
+        line["plain_kl"]
+        for line in json.loads(
+            next(config.output_dir.glob("checkpoint-3/trainer_state.json")).read_text()
+        )["log_history"]
+        if "plain_kl" in line
+    ]
+    # A fresh adapter changes nothing: no divergence in the first step, some in the last.
+    assert logged[0] == pytest.approx(0, abs=1e-9)
+    assert logged[-1] > 1e-6
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, micro_batch: int) -> None:

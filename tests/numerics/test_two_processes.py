@@ -50,11 +50,13 @@ def test_two_processes_equal_one_with_twice_the_accumulation(
 ) -> None:
     # Turns differ from sample to sample, and one sample has a single short target: a mean of the
     # processes' means would be another number.
-    samples = [sample(i, num_turns=1 + i % 3) for i in range(num_samples)]
+    # The first is plain and learned by the KL divergence, in a forward pass that one process makes alone.
+    samples = [sample(i, num_turns=1 + i % 3, is_plain=i == 0) for i in range(num_samples)]
     settings: dict[str, Any] = {
         "model": str(save_tiny_model(tmp_path / "model")),
         "samples": (write_samples(tmp_path / "samples.jsonl", samples),),
         "layout": layout,
+        "plain_loss": "kl",
         "logging_steps": 1,
         "max_grad_norm": 0.0,
         "disable_tqdm": True,

@@ -103,7 +103,11 @@ def instruction(text: str = "Always answer in French.") -> Instruction:
 
 
 def sample(
-    number: int, num_turns: int = 3, *, targets: Sequence[str | None] | None = None
+    number: int,
+    num_turns: int = 3,
+    *,
+    targets: Sequence[str | None] | None = None,
+    is_plain: bool = False,
 ) -> GattSample:
     """Return a sample whose texts differ by number and turn; one target a turn unless given."""
     messages = []
@@ -115,7 +119,7 @@ def sample(
     return GattSample(
         id=f"s-{number}",
         dialogue=Dialogue(f"d-{number}", tuple(messages)),
-        instruction=instruction(),
+        instruction=None if is_plain else instruction(),
         targets=tuple(
             TurnTarget(turn, reply, None if reply else "rejected", "sampled" if reply else None)
             for turn, reply in enumerate(replies, start=1)

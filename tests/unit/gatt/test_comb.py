@@ -125,3 +125,10 @@ def test_fold_supervises_the_same_tokens(comb) -> None:
 def test_contracts(make, message) -> None:
     with pytest.raises(DataError, match=message):
         make()
+
+
+def test_what_is_made_of_a_comb_is_learned_as_it_is() -> None:
+    comb = Comb((1, 2, 3, 4), (X, X, 3, 4), (Branch(2, (9, 9), (9, 9)),), by_kl=True)
+    made = [*expand(comb), fold(comb), *split_to_fit(comb, 5)]
+    assert len(made) == 2 + 1 + 2
+    assert all(one.by_kl for one in made)

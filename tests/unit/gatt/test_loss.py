@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from gatt.attention.backend import enable_comb_attention
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import IGNORE, Branch, Comb, expand
-from gatt.loss import summed_loss, supervised_logits
+from gatt.loss import scored_tokens, summed_kl, summed_loss, supervised_logits
 from tests.support.tiny import tiny_llama, tiny_tokenizer
 
 COMB = Comb(
@@ -45,6 +47,40 @@ def test_rows_without_a_target_stay_in_the_graph_and_cost_nothing() -> None:
     loss.backward()
     gradients = [p.grad for p in model.model.layers.parameters()]
     assert all(g is not None and not g.any() for g in gradients)
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_places_are_those_of_the_labels(layout, in_order) -> None:
+    model = tiny_llama(tiny_tokenizer())
+    combs = [COMB]
+    if layout == "expanded":
+        combs = expand(COMB)
+    else:
+        enable_comb_attention(model)
+    batch = GattCollator(0, layout)([combs_to_features([c]) for c in combs])
+    logits, places = scored_tokens(model, batch, in_order=in_order)
+    same_logits, labels = supervised_logits(model, batch, in_order=in_order)
+    assert batch["labels"].flatten()[places].tolist() == labels.tolist()
+    assert torch.equal(logits, same_logits)
+    assert sorted(places.tolist()) == (batch["labels"].flatten() != IGNORE).nonzero()[:, 0].tolist()
+
+
+def test_kl_by_hand() -> None:
+    base = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
+    own = torch.tensor([[0.25, 0.5, 0.25], [0.1, 0.1, 0.8]])
+    # Only the first differs: 0.5 ln 2 - 0.25 ln 2; logits may be off by a constant.
+    found = summed_kl(own.log() + 3, base.log())
+    assert found.item() == pytest.approx(0.25 * math.log(2), rel=1e-6)
+    assert summed_kl(own[:0], base[:0]).item() == 0
+
+
+def test_kl_pulls_towards_the_base_and_leaves_the_base_alone() -> None:
+    own, base = torch.randn(4, 9, requires_grad=True), torch.randn(4, 9, requires_grad=True)
+    summed_kl(own, base).backward()
+    # Its gradient by the logits is the difference of the probabilities.
+    assert torch.allclose(own.grad, (own.softmax(-1) - base.softmax(-1)).detach(), atol=1e-6)
+    assert base.grad is None
 
 
 def test_the_head_is_as_before_after_a_failure() -> None:

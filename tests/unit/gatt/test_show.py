@@ -64,6 +64,7 @@ def printed(one: Any, shown: ShownSample, config: TrainConfig, **settings: Any) 
         {"placement": "first_user", "max_length": 150},
         {"max_length": 200, "max_tokens_per_row": 210},
         {"supervise": "all_turns", "max_length": 200, "max_tokens_per_row": 250},
+        {"plain_loss": "kl", "history": "mixed"},
     ],
 )
 def test_shows_what_training_trains_on(
@@ -71,7 +72,8 @@ def test_shows_what_training_trains_on(
 ) -> None:
     tokenizer = tiny_tokenizer(template)
     config = make(layout=layout, **settings)
-    for one in (sample(1, 4), sample(2, 3, targets=["Oui.", None, "Non."]), sample(3, 2)):
+    plain = [sample(number, 3, is_plain=True) for number in (4, 5, 6)]
+    for one in (sample(1, 4), sample(2, 3, targets=["Oui.", None, "Non."]), sample(3, 2), *plain):
         shown = view_sample(tokenizer, one, config)
         rows, report = build_rows([one], tokenizer, config, why_not_packable=lambda: None)
         assert [row.comb for row in shown.rows] == [features_to_combs(row)[0] for row in rows]
@@ -90,6 +92,14 @@ def test_shows_what_training_trains_on(
         supervised = {t for row in shown.rows for t in row.target_turns}
         wanted = {t.turn for t in one.targets if t.reply}
         assert supervised == (set() if config.supervise == "context_only" else wanted)
+
+
+def test_says_what_is_learned_by_kl() -> None:
+    tokenizer, config = tiny_tokenizer(), make(plain_loss="kl")
+    says = "supervise all_turns, layout comb, loss the KL divergence from the model without the adapter"
+    for one in (sample(1, 2, is_plain=True), sample(1, 2)):
+        text = printed(one, view_sample(tokenizer, one, config), config)
+        assert (says in text) == one.is_plain
 
 
 def test_parts_of_the_trunk() -> None:

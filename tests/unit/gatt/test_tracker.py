@@ -21,6 +21,7 @@ from gatt.train import train
 from gatt.train_config import LoraSettings
 from gatt.train_evaluators import Counts
 from gatt.trained_on import read_marks
+from gatt.trainer import GattTrainer
 from tests.support.tiny import sample, save_tiny_model
 from tests.support.tracked import SHORT, tracked_config, write_suite
 
@@ -211,8 +212,7 @@ def test_other_turns_are_another_measure(
     record = {**measured, "turn": 5, "adherence": {"1": 1.0, "5": 0.9}}
     (tmp_path / "tracked.json").write_text(json.dumps(record), encoding="utf-8")
     trainer: Any = SimpleNamespace(
-        is_fsdp_enabled=False,
-        accelerator=SimpleNamespace(state=None),
+        spreads_weights=False,
         log_beside=lambda *_: None,
     )
     kept: list[Mapping[str, Any]] = []
@@ -229,12 +229,18 @@ def test_weights_that_no_process_holds_whole_are_refused(
     tmp_path: Path, model: Path, suite: Path
 ) -> None:
     track = TrackConfig(suite=str(suite))
-    for fsdp, stage in ((True, 0), (False, 3)):
-        plugin = SimpleNamespace(zero_stage=stage)
-        state = SimpleNamespace(state=SimpleNamespace(deepspeed_plugin=plugin))
-        trainer: Any = SimpleNamespace(is_fsdp_enabled=fsdp, accelerator=state)
-        with pytest.raises(ConfigError, match=r"^track: the weights are spread over the processes"):
-            AdherenceTracker(trainer, Told(iter(())), track, tmp_path, lambda _: None)
+    trainer: Any = SimpleNamespace(spreads_weights=True)
+    with pytest.raises(ConfigError, match=r"^track: the weights are spread over the processes"):
+        AdherenceTracker(trainer, Told(iter(())), track, tmp_path, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("fsdp", "stage", "spread"), [(True, 0, True), (False, 3, True), (False, 2, False)]
+)
+def test_what_spreads_weights(fsdp: bool, stage: int, spread: bool) -> None:
+    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(zero_stage=stage))
+    trainer: Any = SimpleNamespace(is_fsdp_enabled=fsdp, accelerator=SimpleNamespace(state=state))
+    assert GattTrainer.spreads_weights.fget(trainer) is spread  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"step": 2, "adherence": {}}', "[]"])

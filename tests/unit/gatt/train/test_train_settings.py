@@ -166,3 +166,18 @@ def test_an_infinite_gradient_under_a_finite_loss_stops_too(
     monkeypatch.setattr("gatt.trainer.summed_loss", loss)
     with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
         trainer.train()
+
+
+def test_kl_where_no_process_holds_the_model_whole(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GattTrainer, "spreads_weights", True)
+    with pytest.raises(
+        ConfigError, match=r"^plain_loss 'kl' needs an adapter, and its model whole"
+    ):
+        train(make(plain_loss="kl"))
+
+
+def test_kl_coefficient_above_zero(make: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^plain_kl_coef is 0: expected above 0$"):
+        make(plain_kl_coef=0)
