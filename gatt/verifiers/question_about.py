@@ -1,5 +1,7 @@
 """`question_about`: a question that names a topic ("Do you have dental insurance?"), or is like one.
 
+Where the duty is to offer something, saying so counts as well ("We can reserve a table for you.").
+
 A question without a term of the topic is compared with known ones by the embedded MiniLM
 (`gatt.sentence_similarity`). On 88 paraphrases without a term for the 22 entries of the catalogue,
 `LEAST_SIMILARITY` lets 47 % through, of 66 near misses ("Do you have travel insurance?") 1 of 66,
@@ -44,10 +46,11 @@ class QuestionAbout(Rule):
     Args:
         topics: terms as `TermMatcher` takes them, at least one.
         questions: wordings of the question.
+        offers: terms that count anywhere, without a question.
 
     Raises:
         VerifierError: `topics` is no list of texts, or has none, or `questions`
-            is no list of texts.
+            or `offers` is no list of texts.
     """
 
     kind = "question_about"
@@ -79,17 +82,27 @@ class QuestionAbout(Rule):
                 "Sure, tomorrow at nine. What is your name?",
             ),
         ),
+        Examples(
+            {"topics": ["table"], "offers": ["reserve a table"]},
+            good=("Would you like a table tonight?", "We can reserve a table for you."),
+            bad=("Our tables are by the window.", "Would you like tea?"),
+        ),
     )
 
-    def __init__(self, *, topics: Sequence[str], questions: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, topics: Sequence[str], questions: Sequence[str] = (), offers: Sequence[str] = ()
+    ) -> None:
         self._topics = require_texts(self.kind, "topics", topics)
         if not self._topics:
             raise VerifierError(f"verifier {self.kind!r}: 'topics' is empty: expected a term")
         self._questions = require_texts(self.kind, "questions", questions)
         self._matcher = TermMatcher(self._topics)
+        self._offers = TermMatcher(require_texts(self.kind, "offers", offers))
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
+        if offer := self._offers.first(reply):
+            return self.passed(f"offers {quote(offer.text)}", offer.span)
         asked = [
             (start, end) for start, end in sentence_spans(reply) if is_question(reply[start:end])
         ]
