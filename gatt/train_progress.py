@@ -72,10 +72,12 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
 
 
 def progress_line(step: int, max_steps: int, logs: Mapping[str, float]) -> str:
-    """Return one line of the log: step, loss, accuracy, learning rate and speed."""
+    """Return one line of the log: step, loss, accuracy, KL divergence, learning rate and speed."""
     parts = [f"step {step}/{max_steps}", f"loss {logs['loss']:.4f}"]
     if "mean_token_accuracy" in logs:
         parts.append(f"accuracy {logs['mean_token_accuracy']:.3f}")
+    if "plain_kl" in logs:
+        parts.append(f"plain_kl {logs['plain_kl']:.3f}")
     if "learning_rate" in logs:
         parts.append(f"lr {logs['learning_rate']:.2e}")
     if "tokens_per_second" in logs:
