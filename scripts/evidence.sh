@@ -23,11 +23,11 @@ evaluate() { # evaluate NAME METRIC CONFIG [KEY=VALUE…]: configs/evidence/eval
   gatt eval --config "$configs/eval_$config.yaml" --output_dir="$out/$name" "$@"
   publish "$name" "$out/$name" "$metric"
 }
-ablation() { # ablation NAME [KEY=VALUE…]: one pass of the main recipe with keys set anew
-  local name=$1
-  shift
+ablation() { # ablation NAME STEPS [KEY=VALUE…]: the main recipe in so many steps, with keys set anew
+  local name=$1 steps=$2
+  shift 2
   local at=$out/ablations/$name kept=results/ablations/$name
-  gatt train --config "$configs/train.yaml" --output_dir="$at" --num_train_epochs=1 "$@"
+  gatt train --config "$configs/train.yaml" --output_dir="$at" --max_steps="$steps" "$@"
   gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$at/validation" --adapters.gatt="$at/adapter"
   mkdir -p "$kept"
   cp "$at/validation/results.json" "$kept/"
@@ -152,14 +152,17 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the cont
   done
   evaluate long adherence long
 }
+half_a_pass() { # the steps of an ablation: half of the samples that have a target
+  echo $(($(cat "$out"/data/*/samples.jsonl | grep -c '"reply": "[^"]') / 2))
+}
 stage_ablations() {
   local every name steps
-  steps=$(cat "$out"/data/*/samples.jsonl | grep -c '"reply": "[^"]') # samples with a target
+  steps=$(half_a_pass)
   # A part of the samples, file by file as their ids are told apart, in as many steps.
   mkdir -p "$out/ablations/parts"
   for name in "${sets[@]}"; do
     grep -v '"instruction": null' "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-told.jsonl" || true
-    for every in 4 2; do
+    for every in 8 4; do
       awk "NR % $every == 1" "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-$every.jsonl"
     done
   done
@@ -168,32 +171,32 @@ stage_ablations() {
     local IFS=, files=("$out"/ablations/parts/*-"$1".jsonl)
     echo "[${files[*]}]"
   }
-  ablation epochs_1 # What the others are compared with.
-  ablation all_turns --supervise=all_turns --history=reference
-  ablation context_only --supervise=context_only --history=reference
-  ablation every_turn --placement=every_turn
-  ablation reference --history=reference
-  ablation sampled --history=sampled
-  ablation system --placement=system
-  ablation plain_targets --plain_loss=targets # Taught its replies, and not held to the base model.
-  ablation told --samples="$(part told)" --max_steps="$steps" # No dialogue without an instruction.
-  for every in 4 2; do
-    ablation "one_in_$every" --samples="$(part "$every")" --max_steps="$steps"
+  ablation recipe "$steps" # What the others are compared with.
+  ablation all_turns "$steps" --supervise=all_turns --history=reference
+  ablation context_only "$steps" --supervise=context_only --history=reference
+  ablation every_turn "$steps" --placement=every_turn
+  ablation reference "$steps" --history=reference
+  ablation sampled "$steps" --history=sampled
+  ablation system "$steps" --placement=system
+  ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
+  ablation told "$steps" --samples="$(part told)"      # No dialogue without an instruction.
+  for every in 8 4; do
+    ablation "one_in_$every" "$steps" --samples="$(part "$every")"
   done
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
 stage_gpu() {
   local seed rank terse num
-  for seed in 1 2; do ablation "seed_$seed" --seed="$seed"; done
-  for rank in 4 64; do ablation "rank_$rank" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
+  for seed in 1 2; do ablation "seed_$seed" "$(half_a_pass)" --seed="$seed"; done
+  for rank in 4 64; do ablation "rank_$rank" "$(half_a_pass)" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
   for terse in 0 1; do
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
-    ablation "terse_$terse" --samples="[$out/terse_$terse/samples.jsonl]"
+    ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
   done
   for num in 320 1600 6400; do
     synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
-    ablation "samples_$num" --samples="[$out/samples_$num/samples.jsonl]"
+    ablation "samples_$num" "$num" --samples="[$out/samples_$num/samples.jsonl]"
   done
 }
 
