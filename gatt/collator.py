@@ -56,7 +56,7 @@ def features_to_combs(features: Mapping[str, Any]) -> list[Comb]:
                     tuple(
                         Branch(fork, tuple(ids), tuple(labels)) for fork, ids, labels in branches
                     ),
-                    document["by_kl"],
+                    document.get("by_kl", False),
                 )
             )
     except DataError as error:

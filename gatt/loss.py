@@ -5,16 +5,21 @@ Shapes: B rows, T tokens, N supervised tokens, V vocabulary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from gatt.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.attention.geometry import RowGeometry
 from gatt.comb import IGNORE
+
+KL_CHUNK = 64
+"""Tokens whose distributions are held at once; the rest of the KL divergence is computed anew backward."""
 
 
 def supervised_logits(
@@ -120,11 +125,25 @@ def summed_kl(logits_NV: torch.Tensor, base_NV: torch.Tensor) -> torch.Tensor:
         logits_NV: of the model that is trained.
         base_NV: of the one it is held to; no gradient reaches them.
     """
-    own_NV, held_NV = (
+    total = torch.zeros((), device=logits_NV.device)
+    for own_KV, held_KV in zip(
+        torch.split(logits_NV, KL_CHUNK), torch.split(base_NV.detach(), KL_CHUNK), strict=True
+    ):
+        total = total + (
+            checkpoint(_kl, own_KV, held_KV, use_reentrant=False, preserve_rng_state=False)
+            if own_KV.requires_grad
+            else _kl(own_KV, held_KV)
+        )
+    return total
+
+
+def _kl(own_KV: torch.Tensor, held_KV: torch.Tensor) -> torch.Tensor:
+    own_KV, held_KV = (
         (x.float() if x.dtype in (torch.bfloat16, torch.float16) else x).log_softmax(-1)
-        for x in (logits_NV, base_NV.detach())
+        for x in (own_KV, held_KV)
     )
-    return functional.kl_div(own_NV, held_NV, log_target=True, reduction="sum")
+    # What the base never says, at -inf, adds nothing.
+    return (held_KV.exp() * (held_KV - own_KV).masked_fill(held_KV == -math.inf, 0)).sum()
 
 
 def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:

@@ -21,6 +21,10 @@ _LOSS: Final = {
     "all_turns": "on the sampled replies and, as a control, on the history's own replies",
     "context_only": "as a control, on the history's own replies alone",
 }
+_BY_KL: Final = (
+    " Dialogues without an instruction are held to the model without the adapter, by the KL divergence on "
+    "their replies (`plain_loss: kl`)"
+)
 _MEANT: Final = (
     " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
     ", a control: it was trained on the instruction in every turn",
@@ -88,7 +92,10 @@ def model_card(
     head = ["---", "library_name: peft", *base, "tags: [ghost-attention, gatt, lora]", "---"]
     settings = {
         "placement": config.placement,
+        "history": config.history,
         "supervise": config.supervise,
+        "plain_loss": config.plain_loss,
+        **({"plain_kl_coef": f"{config.plain_kl_coef:g}"} if config.plain_loss == "kl" else {}),
         "layout": report.layout,
         "max_length": config.max_length,
         "LoRA r / alpha / dropout": f"{adapter.get('r')} / {adapter.get('lora_alpha')} / "
@@ -108,6 +115,7 @@ def model_card(
         "rows": report.num_rows,
         "target replies": report.num_targets,
         "supervised tokens, of all": f"{report.num_supervised_tokens} of {report.num_tokens}",
+        **({"learned by the KL divergence": report.num_kl_tokens} if report.num_kl_tokens else {}),
         "exchanges dropped by max_length": report.num_exchanges_dropped,
         **{f"targets, {kind}": count for kind, count in sorted(report.kinds.items())},
         **{f"samples, {family}": count for family, count in sorted(report.families.items())},
@@ -125,7 +133,8 @@ def model_card(
             "",
             "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), "
             "section 3.3): replies are sampled with the instruction on every user turn; for "
-            f"training it stands {_STANDS[config.placement == 'every_turn']}. Loss: {_LOSS[config.supervise]}.",
+            f"training it stands {_STANDS[config.placement == 'every_turn']}. Loss: "
+            f"{_LOSS[config.supervise]}.{_BY_KL + '.' if config.plain_loss == 'kl' else ''}",
             "",
             "## Data",
             "",

@@ -163,9 +163,10 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         world_size=current_runtime().world_size,
     )
     log.info(
-        "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss",
+        "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss%s",
         report.num_used, report.num_rows, report.layout, report.num_targets,
         report.num_supervised_tokens, report.num_tokens,
+        f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
     )  # fmt: skip
     if report.layout == "expanded" and config.attn_implementation is not None:
         _set_attention(model, config.attn_implementation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -66,8 +67,9 @@ class TrainConfig:
     plain_loss: Literal["targets", "kl"] = "targets"
     """What a dialogue without an instruction teaches: its sampled targets, like any other, or with `kl`
     nothing but to answer as before: on those targets, and its own replies where they are the history,
-    the Kullback-Leibler divergence from the model without the adapter. That keeps ordinary answers
-    intact, for one more forward pass of such rows."""
+    whatever `supervise` says, the Kullback-Leibler divergence from the model without any adapter. That
+    keeps ordinary answers intact, for one more forward pass of rows that hold such a dialogue and
+    about twice the memory of their logits. Not for weights that are spread (FSDP, ZeRO stage 3)."""
     plain_kl_coef: float = 1.0
     """Weight of a token learned by `kl` against one of a target, above 0."""
     history: Literal["reference", "sampled", "mixed"] = "reference"
@@ -149,8 +151,10 @@ class TrainConfig:
         if self.max_turns is not None and self.max_turns < 1:
             problems.append(f"max_turns is {self.max_turns}: expected at least 1, or null for all")
         for name in ("learning_rate", "num_train_epochs", "plain_kl_coef"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 problems.append(f"{name} is {getattr(self, name)}: expected above 0")
+        if self.plain_loss not in ("targets", "kl"):
+            problems.append(f"plain_loss is {self.plain_loss!r}: expected 'targets' or 'kl'")
         for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):
             if not getattr(self, name) >= 0:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 0")

@@ -36,7 +36,7 @@ class RowReport:
     num_rows: int = 0
     """In the comb layout also those without loss, which every mode of supervision has alike."""
     num_targets: int = 0
-    """Target replies of the samples used; with `context_only` they carry no loss."""
+    """Target replies of the samples used; with `context_only` those of instructed ones carry no loss."""
     num_tokens: int = 0
     num_supervised_tokens: int = 0
     num_kl_tokens: int = 0
@@ -137,7 +137,8 @@ def build_rows(
         A dataset with the columns of `gatt.collator.combs_to_features`.
 
     Raises:
-        TrainingError: no sample is left with a token that carries loss.
+        TrainingError: no sample is left with a token that carries loss, or with `plain_loss` `kl`
+            none with an instruction.
         ConfigError: see `choose_layout`.
         TemplateError: the tokenizer has no chat template.
     """
@@ -214,6 +215,8 @@ def build_rows(
         dropped=dropped.counts,
     )
     dropped.say()
+    if config.plain_loss == "kl":
+        _check_kl(result)
     if num_moved:
         log.warning(
             "%d samples: a change of the instruction stands in front of the user's message instead of "
@@ -228,6 +231,19 @@ def build_rows(
         )  # fmt: skip
     padding = [Comb((tokenizer.pad_token_id,), (IGNORE,))]
     return _dataset([*documents, *[padding] * num_padding]), result
+
+
+def _check_kl(report: RowReport) -> None:
+    if not report.num_kl_tokens:
+        log.warning(
+            "plain_loss 'kl' changes nothing: no sample is without an instruction; make some with "
+            "plain_fraction of `gatt synth`"
+        )
+    elif report.num_kl_tokens == report.num_supervised_tokens:
+        raise TrainingError(
+            "plain_loss 'kl', and no sample has an instruction: there is nothing to learn; add samples of "
+            "`gatt synth` with an instruction, or use plain_loss 'targets'"
+        )
 
 
 def cut(sample: GattSample, config: TrainConfig) -> GattSample:

@@ -186,8 +186,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             peft_config: of a fresh adapter, for a model without one.
 
         Raises:
-            ConfigError: `plain_loss` is `kl`, and the model has no adapter or its weights are spread over
-                the processes.
+            ConfigError: `plain_loss` is `kl`, and the model has no adapter, one with biases, or
+                weights that are spread over the processes.
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
@@ -195,7 +195,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._num_scored = 0
         self._num_tokens = 0
         self._kl: torch.Tensor | float = 0.0
-        self._num_kl: torch.Tensor | int = 0
+        self._num_kl = 0
         self._kl_coef = config.plain_kl_coef
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
@@ -213,16 +213,28 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             # Some of them set themselves up at the end of this very call.
             callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
-        if config.plain_loss == "kl" and (
-            self.spreads_weights or not isinstance(self.model, PeftModel)
-        ):
-            raise ConfigError(
-                "plain_loss 'kl' needs an adapter, and its model whole on each process (no FSDP or ZeRO "
-                "stage 3): use DDP, ZeRO stage 2 or one process, or plain_loss 'targets'"
-            )
+        if config.plain_loss == "kl":
+            self._check_kl()
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    def _check_kl(self) -> None:
+        if self.spreads_weights:
+            raise ConfigError(
+                "plain_loss 'kl': the weights are spread over the processes (FSDP or ZeRO stage 3): expected "
+                "DDP, ZeRO stage 2 or one process; else use plain_loss 'targets'"
+            )
+        if not isinstance(self.model, PeftModel):
+            raise ConfigError(
+                "plain_loss 'kl' compares with the model without its adapter, but there is none: give "
+                "peft_config, or use plain_loss 'targets'"
+            )
+        if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
+            raise ConfigError(
+                "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
+                "expected one with bias 'none', or plain_loss 'targets'"
+            )
 
     @property
     def spreads_weights(self) -> bool:
@@ -247,18 +259,20 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
                 processes; None outside of training: those of this batch.
         """
         # First, while no graph takes memory.
-        base_NV = self._base_logits(model, inputs) if "by_kl" in inputs else None
+        base = self._base_logits(model, inputs) if "by_kl" in inputs else None
         logits_NV, places_N = scored_tokens(model, inputs, self._backend, in_order=False)
         labels_N = inputs["labels"].flatten()[places_N]
         total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
         taught_NV, taught_N, loss = logits_NV, labels_N, torch.zeros((), device=logits_NV.device)
-        if base_NV is not None:
+        if base is not None:
             by_kl_N = inputs["by_kl"].flatten()[places_N]
             taught_NV, taught_N = logits_NV[~by_kl_N], labels_N[~by_kl_N]
-            kl = summed_kl(logits_NV[by_kl_N], base_NV[by_kl_N])
+            held_KV = logits_NV[by_kl_N] if len(taught_N) else logits_NV
+            base_KV, places_K = base
+            kl = summed_kl(held_KV, base_KV[torch.searchsorted(places_K, places_N[by_kl_N])])
             loss = self._kl_coef * kl
             self._kl = self._kl + kl.detach()
-            self._num_kl = self._num_kl + by_kl_N.sum()
+            self._num_kl += len(places_K)
         loss = loss + summed_loss(taught_NV, taught_N)
         loss = loss / torch.as_tensor(total).clamp(min=1).to(logits_NV.device)
         if num_items_in_batch is not None:
@@ -270,12 +284,15 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._num_tokens += inputs["input_ids"].numel()
         return (loss, {"logits": logits_NV}) if return_outputs else loss
 
-    def _base_logits(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the logits `[N, V]` of the model without its adapter, in the order of training's own."""
+    def _base_logits(
+        self, model: Any, inputs: dict[str, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the tokens learned by KL without the adapter, and their rising places."""
         # Unwrapped: a forward of DDP's on some of the processes alone would hang.
         whole = self.accelerator.unwrap_model(model)
+        labels_BT = inputs["labels"].masked_fill(~inputs["by_kl"], IGNORE)
         with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
-            return scored_tokens(whole, inputs, self._backend, in_order=False)[0]
+            return scored_tokens(whole, {**inputs, "labels": labels_BT}, self._backend)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
@@ -283,7 +300,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         counts = torch.tensor(
             [
                 float(self._num_correct), self._num_scored, self._num_tokens,
-                float(self._kl), float(self._num_kl),
+                float(self._kl), self._num_kl,
             ],
             dtype=torch.float32, device=self.args.device,
         )  # fmt: skip

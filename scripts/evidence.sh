@@ -46,13 +46,13 @@ stage_ability() { # which languages the model speaks at all: configs/evidence/sy
 }
 stage_data() {
   synth data/figure --instructions.families='[figure]' --teacher.hint_attempts=0 --teacher.prefill_attempts=2
-  # More than of the others: what the hobbies of 32 samples taught did not hold (results/README.md).
+  # More than of the others: with 32 samples hobbies missed from turn 1 on (results/README.md).
   synth data/hobby --instructions.families='[hobby]' --num_samples=72
   synth data/language --instructions.families='[language]'
   # A behaviour's sentence is added to a reply that lacks it.
   synth data/behaviour --instructions.families='[behaviour]' --num_samples=60 --teacher.hint_attempts=0
   synth data/persona --source.seed=3 --instructions.families='[persona]' --num_samples=24
-  # 23 % of all, with those of `questions`; from another seed on, so mostly chats that no other set has.
+  # 22 % of all, with those of `questions`; from another seed on, so mostly chats that no other set has.
   synth data/plain --plain_fraction=1 --num_samples=72 --source.seed=1
   synth data/combined --source.seed=2 --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
     --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0

@@ -16,9 +16,9 @@ from gatt.attention.geometry import RowGeometry
 
 BLOCK = 128
 """Block size of the mask, and the least length that a kernel is compiled for."""
-MOST_KERNELS = 64
-"""Kernels of one function: a length and a kind of layer makes one. Behind torch's own limit of 8
-it would go on unfused, with scores T x T."""
+MOST_KERNELS = 128
+"""Kernels of one function: a length, a kind of layer and whether there is a gradient makes one. Behind
+torch's own limit of 8 it would go on unfused, with scores T x T."""
 
 
 def bucket(num_tokens: int) -> int:

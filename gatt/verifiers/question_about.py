@@ -31,6 +31,18 @@ LEAST_SIMILARITY = 0.75
 _SIMILARITY = "gatt.sentence_similarity"
 
 
+_OFFER = re.compile(
+    r"\b(?:we|i)(?: can| could| may| will|'ll|['’]ll)(?: also| gladly| happily)?\b"
+    r"|\blet (?:me|us)\b|\b(?:happy|glad|pleased|delighted) to\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(r"\b(?:not|never|no|nobody|cannot|unable)\b|n['’]t\b", re.IGNORECASE)
+
+
+def _is_offer(sentence: str) -> bool:
+    return bool(_OFFER.search(sentence)) and not _NEGATION.search(sentence)
+
+
 def is_question(sentence: str) -> bool:
     """Whether a sentence ends as a question does, closing quotes and emphasis aside."""
     return bool(_QUESTION_END.search(sentence))
@@ -46,7 +58,8 @@ class QuestionAbout(Rule):
     Args:
         topics: terms as `TermMatcher` takes them, at least one.
         questions: wordings of the question.
-        offers: terms that count anywhere, without a question.
+        offers: terms that count without a question as well, where the speaker offers it ("we can",
+            "let me", "glad to") and nothing is negated.
 
     Raises:
         VerifierError: `topics` is no list of texts, or has none, or `questions`
@@ -84,8 +97,20 @@ class QuestionAbout(Rule):
         ),
         Examples(
             {"topics": ["table"], "offers": ["reserve a table"]},
-            good=("Would you like a table tonight?", "We can reserve a table for you."),
-            bad=("Our tables are by the window.", "Would you like tea?"),
+            good=(
+                "Would you like a table tonight?",
+                "By the way, we can reserve a table for you.",
+                "I'd be happy to reserve a table.",
+                "Let me reserve a table for you.",
+            ),
+            bad=(
+                "Our tables are by the window.",
+                "Would you like tea?",
+                "We cannot reserve a table for you.",
+                "We can't reserve a table for you.",
+                "You have to reserve a table first.",
+                "I tried to reserve a table, but nobody could reserve a table there.",
+            ),
         ),
     )
 
@@ -101,8 +126,9 @@ class QuestionAbout(Rule):
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        if offer := self._offers.first(reply):
-            return self.passed(f"offers {quote(offer.text)}", offer.span)
+        for start, end in sentence_spans(reply):
+            if self._offers.first(reply[start:end]) and _is_offer(reply[start:end]):
+                return self.passed(f"offers {quote(reply[start:end])}", (start, end))
         asked = [
             (start, end) for start, end in sentence_spans(reply) if is_question(reply[start:end])
         ]

@@ -80,6 +80,8 @@ def test_two_processes_equal_one_with_twice_the_accumulation(
     assert one["world_size"] == 1
     assert one["num_padding_rows"] == two["num_padding_rows"] == -row_count(samples, layout) % 4
     assert one["num_supervised_tokens"] == two["num_supervised_tokens"] > 0
+    assert two["plain_kl"] == pytest.approx(one["plain_kl"], rel=TOLERANCE)
+    assert one["plain_kl"][0] > 0
     assert two["losses"] == pytest.approx(one["losses"], rel=TOLERANCE)
     # The same weights only in front of the first step: later ones differ by Adam's amplification.
     assert any("lora_A" in k and v.abs().sum() > 0 for k, v in one["gradients"][0].items())

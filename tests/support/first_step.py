@@ -66,6 +66,11 @@ def main(config_path: str, output: str) -> None:
                 "world_size": runtime.world_size,
                 "losses": losses,
                 "gradients": gradients,
+                "plain_kl": [
+                    line["plain_kl"]
+                    for line in prepared.trainer.state.log_history
+                    if "plain_kl" in line
+                ],
                 "num_supervised_tokens": prepared.trainer.num_supervised_tokens,
                 "num_padding_rows": prepared.report.num_padding_rows,
             },

@@ -10,7 +10,7 @@ import torch
 from gatt.attention.backend import enable_comb_attention
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import IGNORE, Branch, Comb, expand
-from gatt.loss import scored_tokens, summed_kl, summed_loss, supervised_logits
+from gatt.loss import KL_CHUNK, scored_tokens, summed_kl, summed_loss, supervised_logits
 from tests.support.tiny import tiny_llama, tiny_tokenizer
 
 COMB = Comb(
@@ -73,10 +73,14 @@ def test_kl_by_hand() -> None:
     found = summed_kl(own.log() + 3, base.log())
     assert found.item() == pytest.approx(0.25 * math.log(2), rel=1e-6)
     assert summed_kl(own[:0], base[:0]).item() == 0
+    # What neither ever says.
+    barred = torch.tensor([[0.0, -math.inf, 1.0]])
+    assert summed_kl(barred, barred).item() == 0
 
 
 def test_kl_pulls_towards_the_base_and_leaves_the_base_alone() -> None:
-    own, base = torch.randn(4, 9, requires_grad=True), torch.randn(4, 9, requires_grad=True)
+    # More than one chunk.
+    own, base = (torch.randn(KL_CHUNK + 3, 9, requires_grad=True) for _ in range(2))
     summed_kl(own, base).backward()
     # Its gradient by the logits is the difference of the probabilities.
     assert torch.allclose(own.grad, (own.softmax(-1) - base.softmax(-1)).detach(), atol=1e-6)

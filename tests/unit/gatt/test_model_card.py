@@ -32,3 +32,17 @@ def test_a_base_is_named_only_if_the_hub_has_it(
     assert [line for line in head.splitlines() if line.startswith("base_model")] == (
         [said] if said else []
     )
+
+
+def test_the_card_says_how_plain_dialogues_are_learned() -> None:
+    result = {"num_steps": 1, "num_supervised_tokens": 2, "train_loss": None}
+    report = RowReport("comb", num_kl_tokens=7)
+    held = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), plain_loss="kl")
+    card = model_card(held, report, result, {})
+    assert "no token of the history carries any. Dialogues without an instruction are held to" in card
+    assert "| plain_kl_coef | 1 |" in card
+    assert "| learned by the KL divergence | 7 |" in card
+    taught = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
+    card = model_card(taught, RowReport("comb"), result, {})
+    assert "KL" not in card
+    assert "| plain_loss | targets |" in card

@@ -379,8 +379,8 @@ def test_plain_dialogues_by_kl_carry_loss_on_targets_and_own_replies() -> None:
 
 def test_by_kl_with_a_sampled_history_each_token_counts_once() -> None:
     plain = sample(2, 3, is_plain=True)
-    (row,), _ = build([plain], plain_loss="kl", history="sampled")
-    (by_kl,) = features_to_combs(row)
+    rows, _ = build([plain, sample(3)], plain_loss="kl", history="sampled")
+    (by_kl,) = features_to_combs(rows[0])
     (row,), _ = build([plain], history="sampled")
     assert by_kl == replace(features_to_combs(row)[0], by_kl=True)
 
@@ -400,3 +400,14 @@ def test_a_dialogue_that_gets_an_instruction_later_is_not_plain() -> None:
     (row,), report = build([later], plain_loss="kl")
     assert not features_to_combs(row)[0].by_kl
     assert report.num_kl_tokens == 0
+
+
+def test_kl_without_a_plain_dialogue_is_said_and_without_any_other_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    build([sample(1)], plain_loss="kl")
+    assert "plain_loss 'kl' changes nothing: no sample is without an instruction" in caplog.text
+    with pytest.raises(
+        TrainingError, match="and no sample has an instruction: there is nothing to"
+    ):
+        build([sample(1, is_plain=True)], plain_loss="kl")

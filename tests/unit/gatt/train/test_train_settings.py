@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 from transformers import (
     FalconConfig,
     FalconForCausalLM,
@@ -18,13 +19,17 @@ from transformers import (
 from gatt.errors import ConfigError, TemplateError, TrainingError
 from gatt.models import LoadedModel, load_model
 from gatt.train import open_store, prepare, train
-from gatt.train_config import LoraSettings
+from gatt.train_config import LoraSettings, TrainConfig
+from gatt.train_data import build_rows
+from gatt.train_samples import read_all_samples
 from gatt.trainer import GattTrainer, training_arguments
 from tests.support.ready_trainer import ready
 from tests.support.tiny import (
     REWRITING,
+    sample,
     save_tiny_model,
     tiny_tokenizer,
+    write_samples,
 )
 
 
@@ -168,16 +173,55 @@ def test_an_infinite_gradient_under_a_finite_loss_stops_too(
         trainer.train()
 
 
+def plain_too(config: TrainConfig) -> TrainConfig:
+    write_samples(config.samples[0], [sample(1), sample(2, is_plain=True)])
+    return config
+
+
 def test_kl_where_no_process_holds_the_model_whole(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GattTrainer, "spreads_weights", True)
     with pytest.raises(
-        ConfigError, match=r"^plain_loss 'kl' needs an adapter, and its model whole"
+        ConfigError, match=r"^plain_loss 'kl': the weights are spread over the proc"
     ):
-        train(make(plain_loss="kl"))
+        train(plain_too(make(plain_loss="kl")))
 
 
-def test_kl_coefficient_above_zero(make: Any) -> None:
-    with pytest.raises(ConfigError, match=r"^plain_kl_coef is 0: expected above 0$"):
-        make(plain_kl_coef=0)
+def test_kl_without_an_adapter_to_leave_out(make: Any) -> None:
+    config = plain_too(make(plain_loss="kl"))
+    loaded = load_model(config.model)
+    rows, report = build_rows(
+        read_all_samples(config.samples), loaded.tokenizer, config, why_not_packable=lambda: None
+    )
+    with pytest.raises(
+        ConfigError, match=r"without its adapter, but there is none: give peft_config"
+    ):
+        GattTrainer(
+            loaded.model, config, training_arguments(config), rows,
+            tokenizer=loaded.tokenizer, layout=report.layout,
+        )  # fmt: skip
+
+
+def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
+    model = load_model(make().model).model
+    lora = LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", bias="lora_only")
+    get_peft_model(model, lora).save_pretrained(tmp_path / "biased")
+    config = plain_too(make(plain_loss="kl", init_adapter=tmp_path / "biased"))
+    with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
+        train(config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"plain_kl_coef": 0}, r"^plain_kl_coef is 0: expected above 0$"),
+        ({"plain_kl_coef": math.inf}, r"^plain_kl_coef is inf: expected above 0$"),
+        ({"plain_loss": "KL"}, r"^plain_loss is 'KL': expected 'targets' or 'kl'$"),
+    ],
+)
+def test_refused_settings_of_plain_dialogues(
+    make: Any, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make(**changes)
