@@ -15,7 +15,7 @@ from gatt.attention.backend import Backend, enable_comb_attention
 from gatt.attention.flex import bucket
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import IGNORE, Branch, Comb, expand
-from gatt.loss import summed_loss, supervised_logits
+from gatt.loss import summed_kl, summed_loss, supervised_logits
 from tests.numerics.test_architectures import ARCHITECTURES, VOCABULARY, lora_model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -46,12 +46,17 @@ def _fresh_kernels():
 
 
 def outcome(
-    model: Any, combs: list[Comb], backend: Backend, layout: Any = "comb"
+    model: Any, combs: list[Comb], backend: Backend, layout: Any = "comb", *, by_kl: bool = False
 ) -> tuple[float, dict[str, Any]]:
     model.zero_grad()
     rows = GattCollator(0, layout)([combs_to_features([c]) for c in combs])
     batch = {name: value.cuda() for name, value in rows.items()}
-    loss = summed_loss(*supervised_logits(model, batch, backend))
+    if by_kl:
+        with torch.no_grad(), model.disable_adapter():
+            base, _ = supervised_logits(model, batch, backend)
+        loss = summed_kl(supervised_logits(model, batch, backend)[0], base)
+    else:
+        loss = summed_loss(*supervised_logits(model, batch, backend))
     loss.backward()
     return loss.item(), {n: p.grad.clone() for n, p in model.named_parameters() if p.requires_grad}
 
@@ -71,6 +76,17 @@ def test_flex_equals_split(name, dtype, monkeypatch: pytest.MonkeyPatch) -> None
     enable_comb_attention(model)
     combs = [long_comb(1, 5), long_comb(2, 1)]
     assert_same(outcome(model, combs, "flex"), outcome(model, combs, "split"), TOLERANCES[dtype])
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3_text"])
+def test_flex_equals_split_by_kl(name, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a forward pass without gradients in front."""
+    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", False)
+    model = lora_model(name, torch.float32, head_dim=16, hidden_size=64).cuda()
+    enable_comb_attention(model)
+    combs = [long_comb(1, 5), long_comb(2, 1)]
+    expected = outcome(model, combs, "split", by_kl=True)
+    assert_same(outcome(model, combs, "flex", by_kl=True), expected, 1e-4)
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma3_text"])
@@ -94,6 +110,6 @@ def test_no_more_kernels_than_buckets_and_kinds_of_layer() -> None:
     for seed in range(40):
         comb = long_comb(seed, 1 + seed % 12)
         lengths.add(bucket(comb.num_tokens))
-        outcome(model, [comb], "flex")
+        outcome(model, [comb], "flex", by_kl=seed % 2 == 0)
     assert len(lengths) > 4  # more than 8 keys
-    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2 * 2 * len(lengths)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2 * 2 * 2 * len(lengths)
