@@ -22,8 +22,8 @@ _LOSS: Final = {
     "context_only": "as a control, on the history's own replies alone",
 }
 _BY_KL: Final = (
-    " Dialogues without an instruction are held to the model without the adapter, by the KL divergence on "
-    "their replies (`plain_loss: kl`)"
+    " So in dialogues with an instruction; those without are held to the model without the adapter, by the "
+    "KL divergence on their sampled replies and, where those are the history, on their own (`plain_loss: kl`)"
 )
 _MEANT: Final = (
     " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
