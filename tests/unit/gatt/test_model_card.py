@@ -39,9 +39,7 @@ def test_the_card_says_how_plain_dialogues_are_learned() -> None:
     report = RowReport("comb", num_kl_tokens=7)
     held = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), plain_loss="kl")
     card = model_card(held, report, result, {})
-    assert (
-        "no token of the history carries any. So in dialogues with an instruction; those" in card
-    )
+    assert "no token of the history carries any. So in dialogues with an instruction; those" in card
     assert "| plain_kl_coef | 1 |" in card
     assert "| learned by the KL divergence | 7 |" in card
     taught = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
