@@ -138,16 +138,15 @@ def summed_kl(logits_NV: torch.Tensor, base_NV: torch.Tensor) -> torch.Tensor:
 
 
 def _kl(own_KV: torch.Tensor, held_KV: torch.Tensor) -> torch.Tensor:
-    own_KV, held_KV = (
-        (x.float() if x.dtype in (torch.bfloat16, torch.float16) else x).log_softmax(-1)
-        for x in (own_KV, held_KV)
-    )
+    own_KV, held_KV = (_at_least_float32(x).log_softmax(-1) for x in (own_KV, held_KV))
     # What the base never says, at -inf, adds nothing.
     return (held_KV.exp() * (held_KV - own_KV).masked_fill(held_KV == -math.inf, 0)).sum()
 
 
 def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
     """Return the summed cross-entropy, in float32 at least: zero (with a graph) for N = 0."""
-    if logits_NV.dtype in (torch.bfloat16, torch.float16):
-        logits_NV = logits_NV.float()
-    return functional.cross_entropy(logits_NV, labels_N, reduction="sum")
+    return functional.cross_entropy(_at_least_float32(logits_NV), labels_N, reduction="sum")
+
+
+def _at_least_float32(logits: torch.Tensor) -> torch.Tensor:
+    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits

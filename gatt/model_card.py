@@ -23,7 +23,7 @@ _LOSS: Final = {
 }
 _BY_KL: Final = (
     " So in dialogues with an instruction; those without are held to the model without the adapter, by the "
-    "KL divergence on their sampled replies and, where those are the history, on their own (`plain_loss: kl`)"
+    "KL divergence on their sampled replies and, where those are the history, on their own (`plain_loss: kl`)."
 )
 _MEANT: Final = (
     " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
@@ -134,7 +134,7 @@ def model_card(
             "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), "
             "section 3.3): replies are sampled with the instruction on every user turn; for "
             f"training it stands {_STANDS[config.placement == 'every_turn']}. Loss: "
-            f"{_LOSS[config.supervise]}.{_BY_KL + '.' if config.plain_loss == 'kl' else ''}",
+            f"{_LOSS[config.supervise]}.{_BY_KL if config.plain_loss == 'kl' else ''}",
             "",
             "## Data",
             "",

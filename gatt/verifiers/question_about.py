@@ -32,7 +32,7 @@ _SIMILARITY = "gatt.sentence_similarity"
 
 
 _OFFER = re.compile(
-    r"\b(?:we|i)(?: can| could| may| will|'ll|['’]ll)(?: also| gladly| happily)?\b"
+    r"\b(?:we|i)(?: can| could| may| will|['’]ll)\b"
     r"|\blet (?:me|us)\b|\b(?:happy|glad|pleased|delighted) to\b",
     re.IGNORECASE,
 )
@@ -122,16 +122,17 @@ class QuestionAbout(Rule):
             raise VerifierError(f"verifier {self.kind!r}: 'topics' is empty: expected a term")
         self._questions = require_texts(self.kind, "questions", questions)
         self._matcher = TermMatcher(self._topics)
-        self._offers = TermMatcher(require_texts(self.kind, "offers", offers))
+        self._offers = require_texts(self.kind, "offers", offers)
+        self._offer_matcher = TermMatcher(self._offers)
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        for start, end in sentence_spans(reply):
-            if self._offers.first(reply[start:end]) and _is_offer(reply[start:end]):
-                return self.passed(f"offers {quote(reply[start:end])}", (start, end))
-        asked = [
-            (start, end) for start, end in sentence_spans(reply) if is_question(reply[start:end])
-        ]
+        sentences = list(sentence_spans(reply))
+        for start, end in sentences if self._offers else ():
+            sentence = reply[start:end]
+            if self._offer_matcher.first(sentence) and _is_offer(sentence):
+                return self.passed(f"offers {quote(sentence)}", (start, end))
+        asked = [(start, end) for start, end in sentences if is_question(reply[start:end])]
         if not asked:
             return self.failed("asks no question")
         for start, end in asked:

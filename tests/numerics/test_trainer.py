@@ -197,13 +197,8 @@ def test_the_divergence_is_logged(make_config: Any, caplog: pytest.LogCaptureFix
     caplog.set_level(logging.INFO, logger="gatt")
     config = make_config("logged", plain_loss="kl", max_steps=3, learning_rate=1e-2)
     train(config)
-    logged = [
-        line["plain_kl"]
-        for line in json.loads(
-            next(config.output_dir.glob("checkpoint-3/trainer_state.json")).read_text()
-        )["log_history"]
-        if "plain_kl" in line
-    ]
+    state = json.loads((config.output_dir / "checkpoint-3" / "trainer_state.json").read_text())
+    logged = [line["plain_kl"] for line in state["log_history"] if "plain_kl" in line]
     # A fresh adapter changes nothing: no divergence in the first step, some in the last.
     assert logged[0] == pytest.approx(0, abs=1e-9)
     assert logged[-1] > 1e-6

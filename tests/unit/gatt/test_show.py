@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from gatt.show.text import counts_line, print_sample, settings_line
 from gatt.show.view import ShownSample, view_sample
 from gatt.train_config import TrainConfig
 from gatt.train_data import build_rows, has_sampled_history, placement_of
+from tests.support.built_rows import make
 from tests.support.golden_templates import GEMMA, INSTRUCTION, SMOLLM2
 from tests.support.golden_templates import sample as golden_sample
 from tests.support.tiny import (
@@ -26,11 +26,6 @@ from tests.support.tiny import (
     sample,
     tiny_tokenizer,
 )
-
-
-def make(**changes: Any) -> TrainConfig:
-    settings: dict[str, Any] = {"gradient_accumulation_steps": 1, **changes}
-    return TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), **settings)
 
 
 def joined(pieces: tuple[Piece, ...]) -> list[tuple[str, str]]:
