@@ -63,7 +63,8 @@ class Group:
 def plan_groups(rows: Iterable[Row]) -> list[Group]:
     """Return the rows by what they share; sets where each forks from its group's prefix.
 
-    The prefix of a group is its longest prompt on record.
+    The prefix of a group is its longest prompt on record; or one off the record
+    that reads on much further, as probes behind the last turn asked for do.
     """
     by_name: dict[str, list[Row]] = {}
     groups = []
@@ -73,7 +74,7 @@ def plan_groups(rows: Iterable[Row]) -> list[Group]:
         else:
             groups.append(_alone(row))
     for name, members in by_name.items():
-        main = max(members, key=lambda r: (not r.request.is_aside, len(r.prompt)))
+        main = _main(members)
         together = []
         for row in members:
             fork = shared_length(row.prompt, main.prompt)
@@ -84,6 +85,15 @@ def plan_groups(rows: Iterable[Row]) -> list[Group]:
                 groups.append(_alone(row))
         groups.append(Group(name, main.prompt, together))
     return groups
+
+
+def _main(members: Sequence[Row]) -> Row:
+    """Return the row whose prompt the others continue."""
+    on_record = max(members, key=lambda r: (not r.request.is_aside, len(r.prompt)))
+    longest = max(members, key=lambda r: len(r.prompt))
+    # As a suffix, what the longest reads on would be padding of every row.
+    is_far = len(longest.prompt) > len(on_record.prompt) + MIN_SHARED_TOKENS
+    return longest if is_far else on_record
 
 
 def _alone(row: Row) -> Group:

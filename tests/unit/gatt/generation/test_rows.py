@@ -82,6 +82,20 @@ def test_the_row_that_a_roll_out_goes_on_from_comes_last() -> None:
     assert [batch[0].continued for batch in batches] == [None, rows[0]]
 
 
+def test_a_probe_that_reads_far_beyond_the_turns_is_what_the_others_share() -> None:
+    rows = [row(0, 300, 5), *(row(i, 100 * i, 8, is_aside=True) for i in (1, 6, 9))]
+    (group,) = plan_groups(rows)
+    assert len(group.prefix) == 908
+    # No row's suffix is longer than its question, so that little is padded.
+    assert [len(r.suffix) for r in group.rows] == [5, 8, 8, 0]
+
+
+def test_a_probe_of_the_same_turn_leaves_the_reply_to_be_read_again() -> None:
+    rows = [row(0, 300, 5), row(1, 300, 60, is_aside=True)]
+    (group,) = plan_groups(rows)
+    assert group.continued is rows[0]
+
+
 @pytest.mark.parametrize("max_rows", [1, 3, 4, 7])
 def test_parts_of_a_group_and_whole_groups_fill_batches(max_rows: int) -> None:
     rows = [row(i, 100 + i, group="ab"[i % 2]) for i in range(7)]
