@@ -85,7 +85,7 @@ class OpenAIEngine:
         self._dispatcher = Dispatcher(tuple(self._clients), config)
         self._turn = threading.Lock()
         self._loop: LoopThread | None = None
-        self._end: Callable[[], object] = lambda: None
+        self._end: weakref.finalize[..., OpenAIEngine] | None = None
 
     @property
     def faults(self) -> Counter[str]:
@@ -118,11 +118,15 @@ class OpenAIEngine:
             if self._loop is None:
                 self._loop = LoopThread()
                 self._end = weakref.finalize(self, _end, self._loop, tuple(self._clients.values()))
+                # A process that ends closes them anyway.
+                self._end.atexit = False
             return self._loop.run(self._generate(requests, params, served_name))
 
     def close(self) -> None:
         """Close the connections; the engine cannot be used again."""
-        self._end()
+        if self._loop and self._end:
+            self._end()
+            self._loop.join()
 
     async def _generate(
         self, requests: Sequence[GenerationRequest], params: SamplingParams, served_name: str
@@ -247,5 +251,4 @@ def _end(loop: LoopThread, clients: Sequence[Client]) -> None:
         for client in clients:
             await client.close()
 
-    loop.run(close())
-    loop.close()
+    loop.end(close())

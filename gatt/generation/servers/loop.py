@@ -27,11 +27,24 @@ class LoopThread:
             future.cancel()
             raise
 
-    def close(self) -> None:
-        """Cancel what still runs and end the thread; a second call does nothing."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+    def end(self, last: Coroutine[Any, Any, object]) -> None:
+        """Run a coroutine, cancel what else still runs and end the thread, without waiting for it.
+
+        A finalizer may call it, which the interpreter may run while its thread holds
+        a lock that the loop needs.
+        """
+
+        async def work() -> None:
+            try:
+                await last
+            finally:
+                self._loop.stop()
+
+        asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+    def join(self) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

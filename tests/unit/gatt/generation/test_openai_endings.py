@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
+import threading
 import time
 import traceback
 
@@ -10,6 +13,7 @@ import pytest
 
 from gatt.errors import GenerationError
 from gatt.generation.openai import OpenAIEngine
+from gatt.generation.servers.client import Client
 from tests.support.faulty_server import MODEL, Answer, Asked, FaultyServer
 from tests.support.served import (
     KEY,
@@ -238,3 +242,31 @@ def test_a_key_that_the_server_echoes_is_shown_nowhere(
         caplog.text,
     ]
     assert KEY not in "".join(shown)
+
+
+def test_an_engine_is_collected_without_waiting_for_its_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The interpreter may collect it while the thread holds a lock that closing needs.
+    may_close, closed = threading.Event(), threading.Event()
+
+    async def close(_: Client) -> None:
+        for _ in range(500):
+            if may_close.is_set():
+                break
+            await asyncio.sleep(0.01)
+        closed.set()
+
+    with FaultyServer() as server:
+        engine = engine_for(server)
+        others = set(threading.enumerate())
+        engine.generate([request("a")], PARAMS)
+        (thread,) = (t for t in set(threading.enumerate()) - others if t.name == "gatt-servers")
+        monkeypatch.setattr(Client, "close", close)
+        del engine
+        gc.collect()
+        assert not closed.is_set()
+        may_close.set()
+        assert closed.wait(5)
+    thread.join(5)
+    assert not thread.is_alive()
