@@ -103,17 +103,25 @@ class GattCollator:
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """Return the batch of the given rows."""
         combs = [comb for row in features for comb in features_to_combs(row)]
-        if self.layout == "comb":
-            row = pack(combs)
-            batch = {
-                name: torch.tensor([getattr(row, name)], dtype=torch.long)
-                for name in row.__dataclass_fields__
-            }
-            if any(c.by_kl for c in combs):
-                batch["by_kl"] = torch.tensor(
-                    [[c.by_kl for c in combs for _ in range(c.num_tokens)]]
-                )
-            return batch
+        is_comb = self.layout == "comb"
+        batch = self._packed(combs) if is_comb else self._padded(combs)
+        by_kl = torch.tensor([c.by_kl for c in combs])
+        if by_kl.any():
+            width = batch["input_ids"].shape[1]
+            counts = torch.tensor([c.num_tokens if is_comb else width for c in combs])
+            batch["by_kl"] = by_kl.repeat_interleave(counts).view_as(batch["input_ids"])
+        return batch
+
+    def _packed(self, combs: Sequence[Comb]) -> dict[str, torch.Tensor]:
+        """Return the combs behind each other in one row."""
+        row = pack(combs)
+        return {
+            name: torch.tensor([getattr(row, name)], dtype=torch.long)
+            for name in row.__dataclass_fields__
+        }
+
+    def _padded(self, combs: Sequence[Comb]) -> dict[str, torch.Tensor]:
+        """Return a row a comb, each as long as the longest."""
         if any(c.branches for c in combs):
             raise DataError(
                 "a row with branches in the expanded layout: write it out with `expand`"
@@ -123,11 +131,8 @@ class GattCollator:
         def padded(values: Sequence[int], fill: int) -> list[int]:
             return [*values, *[fill] * (length - len(values))]
 
-        batch = {
+        return {
             "input_ids": torch.tensor([padded(c.trunk, self.pad_token_id) for c in combs]),
             "attention_mask": torch.tensor([padded([1] * len(c.trunk), 0) for c in combs]),
             "labels": torch.tensor([padded(c.trunk_labels, IGNORE) for c in combs]),
         }
-        if any(c.by_kl for c in combs):
-            batch["by_kl"] = torch.tensor([[c.by_kl] * length for c in combs])
-        return batch

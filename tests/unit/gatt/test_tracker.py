@@ -21,7 +21,6 @@ from gatt.train import train
 from gatt.train_config import LoraSettings
 from gatt.train_evaluators import Counts
 from gatt.trained_on import read_marks
-from gatt.trainer import GattTrainer
 from tests.support.tiny import sample, save_tiny_model
 from tests.support.tracked import SHORT, tracked_config, write_suite
 
@@ -232,15 +231,6 @@ def test_weights_that_no_process_holds_whole_are_refused(
     trainer: Any = SimpleNamespace(spreads_weights=True)
     with pytest.raises(ConfigError, match=r"^track: the weights are spread over the processes"):
         AdherenceTracker(trainer, Told(iter(())), track, tmp_path, lambda _: None)
-
-
-@pytest.mark.parametrize(
-    ("fsdp", "stage", "spread"), [(True, 0, True), (False, 3, True), (False, 2, False)]
-)
-def test_what_spreads_weights(fsdp: bool, stage: int, spread: bool) -> None:
-    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(zero_stage=stage))
-    trainer: Any = SimpleNamespace(is_fsdp_enabled=fsdp, accelerator=SimpleNamespace(state=state))
-    assert GattTrainer.spreads_weights.fget(trainer) is spread  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"step": 2, "adherence": {}}', "[]"])

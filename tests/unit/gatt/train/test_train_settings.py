@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -171,6 +172,15 @@ def test_an_infinite_gradient_under_a_finite_loss_stops_too(
     monkeypatch.setattr("gatt.trainer.summed_loss", loss)
     with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
         trainer.train()
+
+
+@pytest.mark.parametrize(
+    ("fsdp", "stage", "spread"), [(True, 0, True), (False, 3, True), (False, 2, False)]
+)
+def test_what_spreads_weights(fsdp: bool, stage: int, spread: bool) -> None:
+    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(zero_stage=stage))
+    trainer: Any = SimpleNamespace(is_fsdp_enabled=fsdp, accelerator=SimpleNamespace(state=state))
+    assert GattTrainer.spreads_weights.fget(trainer) is spread  # type: ignore[attr-defined]
 
 
 def plain_too(config: TrainConfig) -> TrainConfig:
