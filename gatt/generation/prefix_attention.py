@@ -1,8 +1,8 @@
 """Attention over shared prefixes and what rows add to them: the split of the comb, for sampling.
 
 Rows that continue one prefix attend to its keys and values where they lie: they
-are stored once, multiplied with the queries of all those rows in one product,
-and never copied. What a row adds goes to a small buffer of its own.
+are stored once, and multiplied with the queries of all those rows in one product.
+What a row adds goes to a small buffer of its own.
 
 Registered with transformers as attention implementation `gatt_prefix`; what a
 forward is about travels as its keyword argument `prefix_step`.
@@ -24,6 +24,7 @@ from transformers import AttentionInterface
 
 from gatt.attention.backend import window_of
 from gatt.generation.prefix_cache import Prefix, RowCache
+from gatt.generation.prefix_stack import SharedPrefixes
 from gatt.generation.row_attention import RowMask, Shared, row_attention
 
 IMPLEMENTATION = "gatt_prefix"
@@ -133,7 +134,7 @@ class RowStep:
         cache: of what the rows hold of their own.
         tokens: new ids of each row.
         prefixes: one a group of rows.
-        spans: `[start, end)` of the rows of each group, in order.
+        sizes: rows of each group, in order.
         forks_R: how much of its prefix each row sees.
         device: of the model.
     """
@@ -142,8 +143,8 @@ class RowStep:
         self,
         cache: RowCache,
         tokens: Sequence[Sequence[int]],
-        prefixes: Sequence[Prefix],
-        spans: Sequence[tuple[int, int]],
+        prefixes: SharedPrefixes,
+        sizes: Sequence[int],
         forks_R: torch.Tensor,
         device: torch.device,
     ) -> None:
@@ -161,13 +162,8 @@ class RowStep:
         self._seen_RS = torch.where(self._is_real_RS, columns_RS, 0)
         self._forks_R = forks_R
         self.position_ids = torch.where(self._is_real_RS, forks_R[:, None] + columns_RS, 0)
-        ends = forks_R.tolist()
-        self._groups = [
-            (prefix, start, end, max(ends[start:end]))
-            for prefix, (start, end) in zip(prefixes, spans, strict=True)
-            if end > start and max(ends[start:end])
-        ]
-        self._num_shared = max((length for *_, length in self._groups), default=0)
+        self._reads = prefixes.reads(sizes, forks_R.tolist())
+        self._num_shared = max((read.readers.num_tokens for read in self._reads), default=0)
         self._masks: dict[int | None, RowMask] = {}
 
     def attend(
@@ -184,10 +180,7 @@ class RowStep:
         """Return the attention output `[R, S, H, D]`; see `PrefixStep`."""
         self._cache.write(layer, key, value, self._columns_RS)
         own = self._cache.read(layer, self._num_own)
-        shared = [
-            Shared(start, end, *prefix.read(layer, 0, length))
-            for prefix, start, end, length in self._groups
-        ]
+        shared = [Shared(read.readers, *read.of_layer(layer)) for read in self._reads]
         mask = self._mask(window, query.shape[1] // key.shape[1], query.dtype)
         return row_attention(query, own, shared, mask, scale=scale, softcap=softcap)
 

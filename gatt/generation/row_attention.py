@@ -1,13 +1,14 @@
 """Attention of rows to what they share, where it lies, and to what they hold of their own.
 
-Rows that continue one prefix are multiplied with its keys and values together;
-nothing shared is copied. On the CPU both parts go through torch's flash kernel,
+Rows that continue one prefix are multiplied with its keys and values together,
+and prefixes of like lengths in one product. On the CPU both parts go through torch's flash kernel,
 and the sums of their weights, which it also gives, join them; elsewhere, and
 with a softcap, the scores of both parts stand side by side under one softmax.
 
 Shapes: R rows, S new tokens a row, H query heads, K key/value heads, D head
 size, Q = H / K * S queries of a key head, L tokens of the longest prefix, M own
-tokens, P tokens of one prefix, N rows that share it.
+tokens, G prefixes of one product, P tokens of the longest of them, N most rows that
+share one of them.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from functools import cached_property
 
 import torch
 
+from gatt.generation.prefix_stack import Readers
+
 
 @dataclass(frozen=True)
 class Shared:
-    """What the neighbouring rows `[start, end)` share, in one layer."""
+    """What rows share, in one layer."""
 
-    start: int
-    end: int
+    readers: Readers
     keys: torch.Tensor
-    """`[K, P, D]`."""
+    """`[G, K, P, D]`."""
     values: torch.Tensor
 
 
@@ -47,20 +49,19 @@ class RowMask:
         self.num_shared = num_shared
         self._repeat = repeat
         self._dtype = dtype
-        self._of_prefix: dict[tuple[int, int, int], torch.Tensor] = {}
+        self._of_prefixes: dict[Readers, torch.Tensor] = {}
 
     @cached_property
     def own(self) -> torch.Tensor:
         """What is added to the scores of own tokens, `[R, 1, Q, M]`."""
         return self._added(self.seen[..., self.num_shared :])[:, None]
 
-    def of_prefix(self, start: int, end: int, length: int) -> torch.Tensor:
-        """Return what is added to the scores of a prefix, `[1, 1, N * Q, P]`."""
-        key = (start, end, length)
-        if key not in self._of_prefix:
-            added = self._added(self.seen[start:end, :, :length])
-            self._of_prefix[key] = added.reshape(1, 1, -1, length)
-        return self._of_prefix[key]
+    def of_prefixes(self, readers: Readers) -> torch.Tensor:
+        """Return what is added to the scores of prefixes, `[G, 1, N * Q, P]`."""
+        if readers not in self._of_prefixes:
+            seen = self.seen[readers.rows, :, : readers.num_tokens]
+            self._of_prefixes[readers] = readers.in_grid(self._added(seen)).flatten(1, 2)[:, None]
+        return self._of_prefixes[readers]
 
     def _added(self, seen: torch.Tensor) -> torch.Tensor:
         # Finite: a row that sees nothing of a part gives numbers there, and weighs them with zero.
@@ -84,7 +85,7 @@ def row_attention(
     Args:
         query: `[R, H, S, D]`.
         own: keys and values `[R, K, M, D]`.
-        shared: of all rows that share something, in order.
+        shared: of all rows that share something, each once.
         mask: what is seen.
         scale: factor of the scores.
         softcap: scores are bent to stay below it (Gemma 2).
@@ -108,22 +109,22 @@ def _joined(
 ) -> torch.Tensor:
     """Return the output `[R, K, Q, D]` by the flash kernel, part by part."""
     flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    _, kv_heads, queries, size = query.shape
     output: torch.Tensor
     output, log_sum = flash(query, *own, attn_mask=mask.own, scale=scale)
     # The caller folds heads and tokens apart again; the kernel's own order does not allow it.
     output = output.contiguous()
     for part in shared:
-        span = slice(part.start, part.end)
-        stacked = query[span].transpose(0, 1).reshape(1, kv_heads, -1, size)
-        added = mask.of_prefix(part.start, part.end, part.keys.shape[1])
+        rows = part.readers.rows
         found, its_sum = flash(
-            stacked, part.keys[None], part.values[None], attn_mask=added, scale=scale
+            part.readers.fold(query),
+            part.keys,
+            part.values,
+            attn_mask=mask.of_prefixes(part.readers),
+            scale=scale,
         )
-        found = found.view(kv_heads, -1, queries, size).transpose(0, 1)
-        its_sum = its_sum.view(kv_heads, -1, queries).transpose(0, 1)
-        weight = torch.sigmoid(its_sum - log_sum[span])[..., None].to(found.dtype)
-        output[span] = torch.lerp(output[span], found, weight)
+        found, its_sum = part.readers.unfold(found), part.readers.unfold(its_sum)
+        weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(found.dtype)
+        output[rows] = torch.lerp(output[rows], found, weight)
     return output
 
 
@@ -136,19 +137,15 @@ def _side_by_side(
     softcap: float | None,
 ) -> torch.Tensor:
     """Return the output `[R, K, Q, D]` by plain products, on any device."""
-    rows, kv_heads, queries, size = query.shape
+    rows, kv_heads, queries, _ = query.shape
     own_keys, own_values = own
     num_shared, columns = mask.num_shared, mask.seen.shape[1]
     query = query * scale
     scores = query.new_empty(rows, kv_heads, queries, num_shared + own_keys.shape[2])
     scores[..., num_shared:] = query @ own_keys.transpose(-1, -2)
     for part in shared:
-        stacked = query[part.start : part.end].transpose(0, 1).reshape(kv_heads, -1, size)
-        found = stacked @ part.keys.transpose(-1, -2)
-        length = part.keys.shape[1]
-        scores[part.start : part.end, ..., :length] = found.view(
-            kv_heads, -1, queries, length
-        ).transpose(0, 1)
+        found = part.readers.fold(query) @ part.keys.transpose(-1, -2)
+        scores[part.readers.rows, ..., : found.shape[-1]] = part.readers.unfold(found)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     # What no product filled holds anything, NaN included: the mask covers it.
@@ -158,8 +155,7 @@ def _side_by_side(
     weights = scores.softmax(dim=-1, dtype=precise).to(query.dtype)
     output = weights[..., num_shared:] @ own_values
     for part in shared:
-        length = part.keys.shape[1]
-        on_prefix = weights[part.start : part.end, ..., :length].transpose(0, 1)
-        found = on_prefix.reshape(kv_heads, -1, length) @ part.values
-        output[part.start : part.end] += found.view(kv_heads, -1, queries, size).transpose(0, 1)
+        on_prefixes = weights[..., : part.keys.shape[2]]
+        found = part.readers.fold(on_prefixes) @ part.values
+        output[part.readers.rows] += part.readers.unfold(found)
     return output

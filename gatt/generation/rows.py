@@ -118,8 +118,8 @@ def plan_batches(
     Args:
         groups: of `plan_groups`.
         max_rows: most rows of a batch.
-        max_cache_tokens: most tokens that a batch holds: of each prefix as far as
-            its rows read it, and for every row as much as the longest adds to it.
+        max_cache_tokens: most tokens that a batch holds: for every prefix as much as its
+            rows read of the longest, and for every row as much as the longest adds to it.
         max_new_tokens: most tokens of a reply.
     """
 
@@ -127,7 +127,7 @@ def plan_batches(
         rows = [row for group in batch for row in group.rows]
         if batch[0].name:
             own = 1 + max(len(r.suffix) for r in rows)
-            shared = sum(g.reach for g in batch)
+            shared = len(batch) * max(g.reach for g in batch)
         else:
             own, shared = max(len(r.prompt) for r in rows), 0
         held = shared + (own + max_new_tokens) * len(rows)

@@ -14,6 +14,7 @@ from gatt.generation.prefix_attention import (
     run_step,
 )
 from gatt.generation.prefix_cache import Prefix, RowCache
+from gatt.generation.prefix_stack import SharedPrefixes
 
 
 def sharing_problem(model: Any) -> str | None:
@@ -64,9 +65,10 @@ def sharing_error(model: Any) -> float:
     with prefix_implementation(model):
         for part in (rows[0][:5], rows[0][5:11]):
             run_step(model, AppendStep([prefix], [part], device))
+        stacks = SharedPrefixes([prefix], device)
         tokens = [rows[0][11:], rows[1][9:]]
         for position in range(3):
-            step = RowStep(cache, tokens, [prefix], [(0, 2)], forks, device)
+            step = RowStep(cache, tokens, stacks, [2], forks, device)
             found.append(run_step(model, step)[:, -1])
             if position < 2:
                 tokens = [[reply[position]] for reply in replies]

@@ -39,6 +39,7 @@ from gatt.generation.prefix_attention import (
     run_step,
 )
 from gatt.generation.prefix_cache import Prefix, RowCache
+from gatt.generation.prefix_stack import SharedPrefixes
 from gatt.generation.reencoding import generate_by_reencoding
 from gatt.generation.rows import (
     Group,
@@ -210,7 +211,8 @@ class TransformersEngine:
             prefixes = [Prefix() for _ in batch]
         sizes = [len(group.rows) for group in batch]
         unread = [i for i, row in enumerate(rows) if row.index not in logits]
-        self._prefill(unread, logits, cache, prefixes, rows, sizes)
+        shared = SharedPrefixes(prefixes, self.model.device)
+        self._prefill(unread, logits, cache, shared, rows, sizes)
         first = torch.stack([logits[row.index] for row in rows])
         read_again = {
             group.continued.index: prefix
@@ -224,7 +226,7 @@ class TransformersEngine:
                 # The token drawn last has no keys yet.
                 cache.append_to(prefix, index, (*row.suffix, *row.output[:-1]))
 
-        self._decode(first, rows, cache, prefixes, sizes, params, retire)
+        self._decode(first, rows, cache, shared, sizes, params, retire)
         for group, prefix in zip(batch, prefixes, strict=True):
             self.kept.put((adapter, group.name), prefix)
 
@@ -233,7 +235,7 @@ class TransformersEngine:
         logits: torch.Tensor,
         rows: Sequence[Row],
         cache: RowCache,
-        prefixes: Sequence[Prefix],
+        shared: SharedPrefixes,
         sizes: list[int],
         params: SamplingParams,
         retire: Callable[[Row, int], None],
@@ -265,8 +267,9 @@ class TransformersEngine:
                 cache.keep_rows(torch.tensor(going, device=self.model.device))
                 sizes = [sum(start <= i < end for i in going) for start, end in spans_of(sizes)]
                 held = [held[i] for i in going]
+                shared.keep(sizes)
             last = [r.output[-1:] for r in held]
-            logits = self._rows_forward(last, cache, prefixes, held, sizes)
+            logits = self._rows_forward(last, cache, shared, held, sizes)
         for index, row in enumerate(held):
             retire(row, index)
 
@@ -275,7 +278,7 @@ class TransformersEngine:
         places: Sequence[int],
         logits: dict[int, torch.Tensor],
         cache: RowCache,
-        prefixes: Sequence[Prefix],
+        shared: SharedPrefixes,
         rows: Sequence[Row],
         sizes: Sequence[int],
     ) -> None:
@@ -294,7 +297,7 @@ class TransformersEngine:
             ]
             own_rows = [rows[i] for i in own_places]
             found = self._rows_forward(
-                [suffixes[i] for i in part], own, prefixes, own_rows, own_sizes
+                [suffixes[i] for i in part], own, shared, own_rows, own_sizes
             )
             cache.load_rows(torch.tensor(own_places, device=self.model.device), own)
             logits |= {row.index: one for row, one in zip(own_rows, found, strict=True)}
@@ -351,14 +354,14 @@ class TransformersEngine:
         self,
         tokens: Sequence[Sequence[int]],
         cache: RowCache,
-        prefixes: Sequence[Prefix],
+        shared: SharedPrefixes,
         rows: Sequence[Row],
         sizes: Sequence[int],
     ) -> torch.Tensor:
         """Return the logits `[R, V]` after each row's last new token."""
         device = self.model.device
         forks_R = torch.tensor([row.fork for row in rows], device=device)
-        step = RowStep(cache, tokens, prefixes, spans_of(sizes), forks_R, device)
+        step = RowStep(cache, tokens, shared, sizes, forks_R, device)
         return run_step(self.model, step)[:, -1]
 
     def _finish(self, row: Row) -> Generation:

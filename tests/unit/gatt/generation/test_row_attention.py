@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gatt.generation import row_attention
+from gatt.generation.prefix_stack import Readers
 from gatt.generation.row_attention import RowMask, Shared
 
 KV_HEADS, REPEAT, SIZE, OWN, SCALE = 2, 3, 8, 5, 0.3
@@ -41,11 +42,23 @@ def plain(query, own, prefixes, seen, softcap=None) -> torch.Tensor:
     return (weights @ values).transpose(1, 2)
 
 
-def ours(monkeypatch, way, query, own, prefixes, seen, softcap=None) -> torch.Tensor:
-    shared = [
-        Shared(start, end, *(p[index, :, :length] for p in prefixes))
-        for index, (start, end, length) in enumerate(SPANS)
-    ]
+def ours(
+    monkeypatch, way, query, own, prefixes, seen, softcap=None, *, together=False
+) -> torch.Tensor:
+    if together:
+        rows, places = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 1, 2, 3])
+        # The second prefix is padded to the first, and has two places more than rows.
+        shared = [Shared(Readers(rows, places, 2, 3, LONGEST), *prefixes)]
+    else:
+        shared = [
+            Shared(
+                Readers(
+                    torch.arange(start, end), torch.arange(end - start), 1, end - start, length
+                ),
+                *(p[index, None, :, :length] for p in prefixes),
+            )
+            for index, (start, end, length) in enumerate(SPANS)
+        ]
     if way == "side by side" and softcap is None:
         # On a CPU the other way would be taken.
         monkeypatch.setattr(
@@ -61,16 +74,19 @@ def ours(monkeypatch, way, query, own, prefixes, seen, softcap=None) -> torch.Te
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_it_is_one_softmax_over_shared_and_own_tokens(monkeypatch, way, columns, seed):
+def test_it_is_one_softmax_over_shared_and_own_tokens(monkeypatch, way, columns, together, seed):
     made = inputs(columns, seed)
-    torch.testing.assert_close(ours(monkeypatch, way, *made), plain(*made), rtol=1e-10, atol=1e-10)
+    found = ours(monkeypatch, way, *made, together=together)
+    torch.testing.assert_close(found, plain(*made), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("columns", [1, 3])
-def test_a_softcap_bends_the_scores_of_both_parts(monkeypatch, columns):
+@pytest.mark.parametrize("together", [True, False])
+def test_a_softcap_bends_the_scores_of_both_parts(monkeypatch, columns, together):
     made = inputs(columns, 5)
-    found = ours(monkeypatch, "side by side", *made, softcap=0.5)
+    found = ours(monkeypatch, "side by side", *made, softcap=0.5, together=together)
     torch.testing.assert_close(found, plain(*made, softcap=0.5), rtol=1e-10, atol=1e-10)
     assert not torch.allclose(found, plain(*made))
 

@@ -24,14 +24,14 @@ def row(index: int, fork: int, own: int = 0, group: str = "g", *, is_aside: bool
 def held(batch: Sequence[Group], new: int) -> int:
     """Return the tokens that a batch needs room for, from its rows alone.
 
-    Of each dialogue's prefix what its rows see, once; and for every row as much as
-    the longest adds to it: what stands behind its fork, a token more for a prompt
+    For each dialogue's prefix what the rows of the longest see, once; and for every row
+    as much as the longest adds to it: what stands behind its fork, a token more for a prompt
     whose end was encoded before, and the reply.
     """
     rows = [r for group in batch for r in group.rows]
     if not batch[0].name:
         return len(rows) * (max(len(r.prompt) for r in rows) + new)
-    shared = sum(max(r.fork for r in group.rows) for group in batch)
+    shared = len(batch) * max(r.fork for r in rows)
     return shared + len(rows) * (1 + max(len(r.prompt) - r.fork for r in rows) + new)
 
 

@@ -19,6 +19,7 @@ from gatt.generation import rows as rows_module
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.prefix_attention import IMPLEMENTATION
 from gatt.generation.prefix_cache import RowCache
+from gatt.generation.prefix_stack import SharedPrefixes
 from gatt.generation.transformers import TransformersEngine
 from gatt.models import LoadedModel, load_adapter
 from tests.support.tiny import tiny_llama, tiny_tokenizer
@@ -227,9 +228,9 @@ def spied_batches(engine: TransformersEngine) -> list[int]:
     held: list[int] = []
     decode = engine._decode
 
-    def spy(logits: Any, rows: Any, cache: RowCache, prefixes: Any, *rest: Any) -> None:
-        held.append(sum(map(len, prefixes)) + cache.num_rows * cache.capacity)
-        decode(logits, rows, cache, prefixes, *rest)
+    def spy(logits: Any, rows: Any, cache: RowCache, shared: SharedPrefixes, *rest: Any) -> None:
+        held.append(shared.num_tokens + cache.num_rows * cache.capacity)
+        decode(logits, rows, cache, shared, *rest)
 
     engine._decode = spy  # type: ignore[method-assign]
     return held
