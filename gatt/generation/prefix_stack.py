@@ -39,7 +39,7 @@ class Readers:
         """Return what each of `rows` has, by the grid `[G, N, …]`; empty places hold zeros."""
         grid = values.new_zeros(self.num_prefixes * self.num_rows, *values.shape[1:])
         grid[self.places] = values
-        return grid.unflatten(0, (self.num_prefixes, self.num_rows))
+        return grid.view(self.num_prefixes, self.num_rows, *values.shape[1:])
 
     def fold(self, query: torch.Tensor) -> torch.Tensor:
         """Return the queries `[R, K, Q, D]` by the prefix they read, `[G, K, N * Q, D]`."""
@@ -47,8 +47,9 @@ class Readers:
 
     def unfold(self, found: torch.Tensor) -> torch.Tensor:
         """Return what was found `[G, K, N * Q, …]` for each of `rows`, `[len(rows), K, Q, …]`."""
-        apart = found.unflatten(2, (self.num_rows, -1)).transpose(1, 2)
-        return apart.flatten(0, 1)[self.places]
+        num_kv, num_queries = found.shape[1], found.shape[2] // self.num_rows
+        apart = found.view(-1, num_kv, self.num_rows, num_queries, *found.shape[3:])
+        return apart.transpose(1, 2).flatten(0, 1)[self.places]
 
 
 class PrefixStack:
@@ -99,7 +100,7 @@ class PrefixStack:
             for prefix, place, has_stayed in zip((one, other), (j, i), stayed, strict=True):
                 if has_stayed:
                     prefix.move(layer, pair[0][place], pair[1][place])
-        items: list[Any]
+        items: Any
         for items in (self._prefixes, self._lengths, self.groups):
             items[i], items[j] = items[j], items[i]
 
