@@ -32,7 +32,7 @@ class EngineConfig:
     max_rows: int = 64
     """Most replies decoded together."""
     max_cache_tokens: int = 24_000
-    """Most tokens whose keys and values one batch holds; bounds the memory."""
+    """Most tokens whose keys and values one batch holds, copies included; bounds the memory."""
     max_kept_tokens: int = 48_000
     """Most tokens whose keys and values are kept from one turn of a roll-out to the next; what does not
     fit is encoded again (the embedded model needs 46 kB for each)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import weakref
@@ -248,7 +249,7 @@ def _in_line(requests: Sequence[GenerationRequest]) -> Iterable[list[Job]]:
 
 def _end(loop: LoopThread, clients: Sequence[Client]) -> None:
     async def close() -> None:
-        for client in clients:
-            await client.close()
+        # One that cannot be closed keeps no other from it.
+        await asyncio.gather(*(client.close() for client in clients), return_exceptions=True)
 
     loop.end(close())

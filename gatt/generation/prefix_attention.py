@@ -1,8 +1,8 @@
 """Attention over shared prefixes and what rows add to them: the split of the comb, for sampling.
 
-Rows that continue one prefix attend to its keys and values where they lie: they
-are stored once, and multiplied with the queries of all those rows in one product.
-What a row adds goes to a small buffer of its own.
+The keys and values of a prefix are encoded once and multiplied with the queries of
+all rows that continue it in one product. What a row adds goes to a small buffer of
+its own.
 
 Registered with transformers as attention implementation `gatt_prefix`; what a
 forward is about travels as its keyword argument `prefix_step`.
@@ -133,7 +133,7 @@ class RowStep:
     Args:
         cache: of what the rows hold of their own.
         tokens: new ids of each row.
-        prefixes: one a group of rows.
+        prefixes: that the rows continue.
         sizes: rows of each group, in order.
         forks_R: how much of its prefix each row sees.
         device: of the model.
@@ -162,7 +162,7 @@ class RowStep:
         self._seen_RS = torch.where(self._is_real_RS, columns_RS, 0)
         self._forks_R = forks_R
         self.position_ids = torch.where(self._is_real_RS, forks_R[:, None] + columns_RS, 0)
-        self._reads = prefixes.reads(sizes, forks_R.tolist())
+        self._reads = prefixes.reads(sizes, forks_R.tolist(), width)
         self._num_shared = max((read.readers.num_tokens for read in self._reads), default=0)
         self._masks: dict[int | None, RowMask] = {}
 

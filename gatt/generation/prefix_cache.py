@@ -47,14 +47,6 @@ class Prefix:
         """Return views of the keys and values `[K, tokens, D]` of the tokens `[start, end)`."""
         return self._keys[layer][:, start:end], self._values[layer][:, start:end]
 
-    def is_at(self, layer: int, keys: torch.Tensor) -> bool:
-        """Whether the keys of a layer lie where the given ones do."""
-        return self._keys[layer].data_ptr() == keys.data_ptr()
-
-    def move(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Hold a layer elsewhere, where what is held has been copied to `[K, room, D]`."""
-        self._keys[layer], self._values[layer] = keys, values
-
 
 class RowCache:
     """Keys and values of R rows of different lengths, in buffers made once.

@@ -1,8 +1,8 @@
 """The prefixes of a batch side by side, so that the rows of many dialogues attend to theirs in one product.
 
-A product a dialogue would be small: on two cores it takes twice the time, most of
-it to begin. Prefixes move into a buffer that they share and are views of it from
-then on; nothing is held twice.
+A product a dialogue would be small: on two cores most of its time goes to other
+things than reading the prefix. So those of like lengths are copied into one buffer
+as long as a batch is decoded.
 
 Shapes: R rows, Q queries of a row and key head, K key/value heads, D head size, G
 prefixes side by side, N most rows of one of them, P tokens of the longest.
@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
-from gatt.generation.prefix_cache import GROWTH, Prefix
+from gatt.generation.prefix_cache import Prefix
 from gatt.generation.rows import like_lengths, spans_of
 
 MOST_IDLE = 2
-"""Prefixes of one product for each that a row reads: beyond it, a product each is cheaper."""
+"""What a product may multiply for each row and token that is read; beyond it, two are made."""
+MOST_PAIRS = 2_000_000
+"""New tokens times tokens of prefixes in one product, which bounds its mask and, on a GPU, its scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,74 +54,63 @@ class Readers:
 
 
 class PrefixStack:
-    """Prefixes of like lengths in one buffer a layer, into which each moves when it is first read.
+    """Copies of prefixes in one buffer a layer, made when it is first read; one alone is not copied.
 
     Args:
-        prefixes: whose tokens do not change while this is used, but for what follows them.
+        prefixes: of like lengths; what is read of them does not change while this is used.
+        reaches: tokens that are read of each, one at least.
         groups: the number of each in its batch.
     """
 
-    def __init__(self, prefixes: Sequence[Prefix], groups: Sequence[int]) -> None:
+    def __init__(
+        self, prefixes: Sequence[Prefix], reaches: Sequence[int], groups: Sequence[int]
+    ) -> None:
         self.groups = list(groups)
-        self._prefixes = list(prefixes)
-        self._lengths = [len(prefix) for prefix in prefixes]
+        self._prefixes = {
+            group: (prefix, reach)
+            for group, prefix, reach in zip(groups, prefixes, reaches, strict=True)
+        }
         self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-
-    @property
-    def num_tokens(self) -> int:
-        """Tokens held, padding included."""
-        return len(self._lengths) * max(self._lengths)
 
     def read(
         self, layer: int, first: int, num: int, num_tokens: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return views of keys and values `[num, K, num_tokens, D]` of neighbours in the stack."""
+        """Return keys and values `[num, K, num_tokens, D]` of neighbours in the stack."""
         if layer not in self._held:
-            self._held[layer] = self._moved(layer)
+            self._held[layer] = self._side_by_side(layer)
         keys, values = self._held[layer]
         span = slice(first, first + num)
         return keys[span, :, :num_tokens], values[span, :, :num_tokens]
 
-    def bring_forward(self, groups: set[int]) -> None:
-        """Put some groups before the others, so that one product reads nothing else."""
-        is_wanted = [group in groups for group in self.groups]
-        num = sum(is_wanted)
-        out = [i for i in range(num) if not is_wanted[i]]
-        in_ = [i for i in range(num, len(is_wanted)) if is_wanted[i]]
-        for i, j in zip(out, in_, strict=True):
-            self._swap(i, j)
+    def keep(self, groups: set[int]) -> None:
+        """Drop the other groups: the last of those that stay take the places of those that go."""
+        num = sum(group in groups for group in self.groups)
+        free = [i for i in range(num) if self.groups[i] not in groups]
+        late = [i for i in range(num, len(self.groups)) if self.groups[i] in groups]
+        for i, j in zip(free, late, strict=True):
+            self.groups[i] = self.groups[j]
+            for pair in self._held.values():
+                for held in pair:
+                    held[i] = held[j]
+        del self.groups[num:]
 
-    def _swap(self, i: int, j: int) -> None:
-        one, other = self._prefixes[i], self._prefixes[j]
-        for layer, pair in self._held.items():
-            # What a prefix grew out of is no longer its own.
-            stayed = [one.is_at(layer, pair[0][i]), other.is_at(layer, pair[0][j])]
-            for held in pair:
-                held[[i, j]] = held[[j, i]]
-            for prefix, place, has_stayed in zip((one, other), (j, i), stayed, strict=True):
-                if has_stayed:
-                    prefix.move(layer, pair[0][place], pair[1][place])
-        items: Any
-        for items in (self._prefixes, self._lengths, self.groups):
-            items[i], items[j] = items[j], items[i]
-
-    def _moved(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the buffers of a layer; the prefixes are views of them from here on."""
-        if len(self._prefixes) == 1:
-            keys, values = self._prefixes[0].read(layer, 0, self._lengths[0])
+    def _side_by_side(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return keys and values of a layer `[G, K, P, D]`."""
+        pairs = [
+            prefix.read(layer, 0, reach)
+            for prefix, reach in (self._prefixes[group] for group in self.groups)
+        ]
+        if len(pairs) == 1:
+            keys, values = pairs[0]
             return keys[None], values[None]
-        room = max(self._lengths) + GROWTH
-        first = self._prefixes[0].read(layer, 0, 0)[0]
-        keys, values = (
-            first.new_empty(len(self._prefixes), first.shape[0], room, first.shape[2])
-            for _ in range(2)
-        )
-        for index, (prefix, length) in enumerate(zip(self._prefixes, self._lengths, strict=True)):
-            for held, known in zip((keys, values), prefix.read(layer, 0, length), strict=True):
-                held[index, :, :length] = known
+        longest = max(keys.shape[1] for keys, _ in pairs)
+        heads, _, size = pairs[0][0].shape
+        keys, values = (pairs[0][0].new_empty(len(pairs), heads, longest, size) for _ in range(2))
+        for index, pair in enumerate(pairs):
+            for held, known in zip((keys, values), pair, strict=True):
+                held[index, :, : known.shape[1]] = known
                 # What a mask hides is still multiplied: with a weight of zero.
-                held[index, :, length:] = 0
-            prefix.move(layer, keys[index], values[index])
+                held[index, :, known.shape[1] :] = 0
         return keys, values
 
 
@@ -133,7 +123,7 @@ class Read:
     readers: Readers
 
     def of_layer(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return views of keys and values `[G, K, P, D]`."""
+        """Return keys and values `[G, K, P, D]`."""
         readers = self.readers
         return self.stack.read(layer, self.first, readers.num_prefixes, readers.num_tokens)
 
@@ -142,40 +132,42 @@ class SharedPrefixes:
     """The prefixes of a batch, one a group of rows, in as few stacks as their lengths allow.
 
     Args:
-        prefixes: in the order of the groups; an empty one is read by nobody.
+        prefixes: in the order of the groups.
+        reaches: tokens that the rows of each read, maybe none.
         device: of the model.
     """
 
-    def __init__(self, prefixes: Sequence[Prefix], device: torch.device) -> None:
+    def __init__(
+        self, prefixes: Sequence[Prefix], reaches: Sequence[int], device: torch.device
+    ) -> None:
         self._device = device
-        used = [group for group, prefix in enumerate(prefixes) if len(prefix)]
         self._stacks = []
-        for part in like_lengths([len(prefixes[group]) for group in used]):
+        used = [group for group, reach in enumerate(reaches) if reach]
+        for part in like_lengths([reaches[group] for group in used]):
             groups = [used[i] for i in part]
-            self._stacks.append(PrefixStack([prefixes[group] for group in groups], groups))
-
-    @property
-    def num_tokens(self) -> int:
-        """Tokens held, padding included."""
-        return sum(stack.num_tokens for stack in self._stacks)
+            self._stacks.append(
+                PrefixStack([prefixes[g] for g in groups], [reaches[g] for g in groups], groups)
+            )
 
     def keep(self, sizes: Sequence[int]) -> None:
-        """Take note that a group has so many rows from now on, none of them a new one."""
+        """Take note that a group has so many rows from now on; one that has none gets none again."""
         for stack in self._stacks:
-            stack.bring_forward({group for group in stack.groups if sizes[group]})
+            stack.keep({group for group in stack.groups if sizes[group]})
 
-    def reads(self, sizes: Sequence[int], forks: Sequence[int]) -> list[Read]:
+    def reads(self, sizes: Sequence[int], forks: Sequence[int], num_new: int = 1) -> list[Read]:
         """Return the products for some rows.
 
         Args:
             sizes: rows of each group, neighbours in the order of the groups.
             forks: tokens of its prefix that each row sees.
+            num_new: tokens of each row, S.
         """
         spans = [range(start, end) for start, end in spans_of(sizes)]
         reads = []
         for stack in self._stacks:
             rows = [[row for row in spans[group] if forks[row]] for group in stack.groups]
-            for first, end in _neighbours(rows):
+            work = [[forks[row] for row in members] for members in rows]
+            for first, end in _products(work, 0, len(work), MOST_PAIRS // num_new):
                 reads.append(Read(stack, first, self._readers(rows[first:end], forks)))
         return reads
 
@@ -196,13 +188,26 @@ class SharedPrefixes:
         )
 
 
-def _neighbours(rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Yield `[first, end)` of the products over a stack, given who reads each of its prefixes."""
-    read = [index for index, members in enumerate(rows) if members]
+def _products(
+    work: Sequence[Sequence[int]], first: int, end: int, most: int
+) -> Iterator[tuple[int, int]]:
+    """Yield `[first, end)` of the products over a part of a stack.
+
+    Args:
+        work: of each prefix, the tokens that each of its rows reads.
+        first: where the part begins.
+        end: where it ends.
+        most: tokens that the rows of one product read, padding included.
+    """
+    read = [index for index in range(first, end) if work[index]]
     if not read:
         return
     first, end = read[0], read[-1] + 1
-    if end - first <= MOST_IDLE * len(read):
+    part = work[first:end]
+    done = (end - first) * max(map(len, part)) * max(max(w, default=0) for w in part)
+    if len(read) == 1 or done <= min(most, MOST_IDLE * sum(map(sum, part))):
         yield first, end
-    else:
-        yield from ((index, index + 1) for index in read)
+        return
+    middle = (first + end) // 2
+    yield from _products(work, first, middle, most)
+    yield from _products(work, middle, end, most)

@@ -53,7 +53,10 @@ class Group:
 
     @property
     def continued(self) -> Row | None:
-        """The row whose reply the next call will find in its prompts: the only one on record."""
+        """The row whose reply the next call will find in its prompts: the only one on record.
+
+        None where a row off the record reads on behind it: no roll-out asks for that.
+        """
         on_record = [row for row in self.rows if not row.request.is_aside]
         if not self.name or len(on_record) != 1 or on_record[0].fork != len(self.prefix):
             return None
@@ -90,10 +93,11 @@ def plan_groups(rows: Iterable[Row]) -> list[Group]:
 def _main(members: Sequence[Row]) -> Row:
     """Return the row whose prompt the others continue."""
     on_record = max(members, key=lambda r: (not r.request.is_aside, len(r.prompt)))
-    longest = max(members, key=lambda r: len(r.prompt))
+    length = len(on_record.prompt)
+    further = [r for r in members if r.prompt[:length] == on_record.prompt]
+    longest = max(further, key=lambda r: len(r.prompt))
     # As a suffix, what the longest reads on would be padding of every row.
-    is_far = len(longest.prompt) > len(on_record.prompt) + MIN_SHARED_TOKENS
-    return longest if is_far else on_record
+    return longest if len(longest.prompt) > length + MIN_SHARED_TOKENS else on_record
 
 
 def _alone(row: Row) -> Group:
@@ -118,8 +122,9 @@ def plan_batches(
     Args:
         groups: of `plan_groups`.
         max_rows: most rows of a batch.
-        max_cache_tokens: most tokens that a batch holds: for every prefix as much as its
-            rows read of the longest, and for every row as much as the longest adds to it.
+        max_cache_tokens: most tokens that a batch holds: of each prefix as far as
+            its rows read it, copies of those that lie side by side, as long as the
+            longest, and for every row as much as the longest adds to it.
         max_new_tokens: most tokens of a reply.
     """
 
@@ -127,7 +132,9 @@ def plan_batches(
         rows = [row for group in batch for row in group.rows]
         if batch[0].name:
             own = 1 + max(len(r.suffix) for r in rows)
-            shared = len(batch) * max(g.reach for g in batch)
+            reaches = [g.reach for g in batch]
+            stacks = [part for part in like_lengths(reaches) if len(part) > 1]
+            shared = sum(reaches) + sum(len(p) * max(reaches[i] for i in p) for p in stacks)
         else:
             own, shared = max(len(r.prompt) for r in rows), 0
         held = shared + (own + max_new_tokens) * len(rows)
@@ -152,8 +159,8 @@ def _parts(group: Group, fits: Callable[[list[Group]], bool]) -> Iterator[Group]
 
     In the order of their forks, what a part reads of the prefix is encoded behind
     what the parts before have read, with the logits of the prompts that end there.
-    The row on record that reaches furthest comes last: after it nothing cuts off the
-    reply that a roll-out reads again.
+    Of those that reach furthest the row on record comes last: after it nothing cuts off
+    the reply that a roll-out reads again.
     """
     if fits([group]):
         yield group

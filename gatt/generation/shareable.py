@@ -47,28 +47,29 @@ def sharing_problem(model: Any) -> str | None:
 def sharing_error(model: Any) -> float:
     """Return how far logits over a shared prefix are off plain ones, relative to the largest.
 
-    Two prompts of 12 and 15 tokens, the first 9 in common, answered by three
-    tokens each: a prefix that grows, rows that fork from it, a step of decoding.
+    Two prompts of 12 and 15 tokens, the first 9 in common, and one of 9 tokens that
+    shares nothing with them, answered by three tokens each: prefixes that grow and lie
+    side by side, rows that fork from them, a step of decoding.
     """
     size = model.get_input_embeddings().weight.shape[0]
     ids = torch.randint(size, (21,), generator=torch.Generator().manual_seed(0)).tolist()
-    rows = [ids[:12], ids[:9] + ids[12:18]]
-    replies = [ids[18:20], ids[19:21]]
+    rows = [ids[:12], ids[:9] + ids[12:18], ids[6:15]]
+    replies = [ids[18:20], ids[19:21], ids[16:18]]
     device = model.device
     plain = []
     for row, reply in zip(rows, replies, strict=True):
         output = model(torch.tensor([row + reply], device=device), use_cache=False)
         plain.append(output.logits[0, len(row) - 1 :])
-    prefix, cache = Prefix(), RowCache(2, 10, device)
-    forks = torch.tensor([11, 9], device=device)
+    prefixes, cache = [Prefix(), Prefix()], RowCache(3, 10, device)
+    forks = torch.tensor([11, 9, 7], device=device)
     found = []
     with prefix_implementation(model):
-        for part in (rows[0][:5], rows[0][5:11]):
-            run_step(model, AppendStep([prefix], [part], device))
-        stacks = SharedPrefixes([prefix], device)
-        tokens = [rows[0][11:], rows[1][9:]]
+        for parts in ((rows[0][:5], rows[2][:4]), (rows[0][5:11], rows[2][4:7])):
+            run_step(model, AppendStep(prefixes, parts, device))
+        stacks = SharedPrefixes(prefixes, [11, 7], device)
+        tokens = [rows[0][11:], rows[1][9:], rows[2][7:]]
         for position in range(3):
-            step = RowStep(cache, tokens, stacks, [2], forks, device)
+            step = RowStep(cache, tokens, stacks, [2, 1], forks, device)
             found.append(run_step(model, step)[:, -1])
             if position < 2:
                 tokens = [[reply[position]] for reply in replies]

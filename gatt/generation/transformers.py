@@ -1,7 +1,7 @@
 """The local engine: shared-prefix sampling with a transformers model.
 
-Requests of one group share what their prompts have in common with the longest of
-them on record, its prefix: that is encoded once, in however many batches its rows
+Requests of one group share what their prompts have in common with one of them, as a
+rule the longest on record, its prefix: that is encoded once, in however many batches its rows
 are decoded, and every request is a row that forks from it. All rows of many groups
 are decoded together. Keys and values of a prefix are kept for the next call, in a
 roll-out with those of the reply, so that it encodes only what is new.
@@ -83,8 +83,8 @@ class TransformersEngine:
         loaded: model and tokenizer; adapters are PEFT's, switched by name.
         max_rows: most rows decoded together.
         max_cache_tokens: most tokens whose keys and values are held by one
-            batch (the embedded model needs 46 kB for each); a prompt that needs
-            more by itself is answered by itself.
+            batch, copies included (the embedded model needs 46 kB for each); a prompt
+            that needs more by itself is answered by itself.
         max_kept_tokens: most tokens of prefixes kept between calls and batches.
         on_progress: called with the number of requests finished.
     """
@@ -211,7 +211,8 @@ class TransformersEngine:
             prefixes = [Prefix() for _ in batch]
         sizes = [len(group.rows) for group in batch]
         unread = [i for i, row in enumerate(rows) if row.index not in logits]
-        shared = SharedPrefixes(prefixes, self.model.device)
+        reaches = [max(row.fork for row in group.rows) for group in batch]
+        shared = SharedPrefixes(prefixes, reaches, self.model.device)
         self._prefill(unread, logits, cache, shared, rows, sizes)
         first = torch.stack([logits[row.index] for row in rows])
         read_again = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatt.generation.base import GenerationRequest
-from gatt.generation.rows import Group, Row, plan_batches, plan_groups
+from gatt.generation.rows import Group, Row, like_lengths, plan_batches, plan_groups
 
 TRUNK = tuple(range(2000))
 
@@ -24,14 +24,16 @@ def row(index: int, fork: int, own: int = 0, group: str = "g", *, is_aside: bool
 def held(batch: Sequence[Group], new: int) -> int:
     """Return the tokens that a batch needs room for, from its rows alone.
 
-    For each dialogue's prefix what the rows of the longest see, once; and for every row
-    as much as the longest adds to it: what stands behind its fork, a token more for a prompt
-    whose end was encoded before, and the reply.
+    Of each dialogue's prefix what its rows see, once, and those of like lengths a second
+    time side by side; and for every row as much as the longest adds to it: what stands
+    behind its fork, a token more for a prompt whose end was encoded before, and the reply.
     """
     rows = [r for group in batch for r in group.rows]
     if not batch[0].name:
         return len(rows) * (max(len(r.prompt) for r in rows) + new)
-    shared = len(batch) * max(r.fork for r in rows)
+    reaches = [max(r.fork for r in group.rows) for group in batch]
+    copies = [[reaches[i] for i in part] for part in like_lengths(reaches) if len(part) > 1]
+    shared = sum(reaches) + sum(len(part) * max(part) for part in copies)
     return shared + len(rows) * (1 + max(len(r.prompt) - r.fork for r in rows) + new)
 
 
@@ -83,17 +85,23 @@ def test_the_row_that_a_roll_out_goes_on_from_comes_last() -> None:
 
 
 def test_a_probe_that_reads_far_beyond_the_turns_is_what_the_others_share() -> None:
-    rows = [row(0, 300, 5), *(row(i, 100 * i, 8, is_aside=True) for i in (1, 6, 9))]
+    rows = [row(0, 300), *(row(i, 100 * i, 8, is_aside=True) for i in (1, 6, 9))]
     (group,) = plan_groups(rows)
     assert len(group.prefix) == 908
     # No row's suffix is longer than its question, so that little is padded.
-    assert [len(r.suffix) for r in group.rows] == [5, 8, 8, 0]
+    assert [len(r.suffix) for r in group.rows] == [0, 8, 8, 0]
 
 
-def test_a_probe_of_the_same_turn_leaves_the_reply_to_be_read_again() -> None:
-    rows = [row(0, 300, 5), row(1, 300, 60, is_aside=True)]
+@pytest.mark.parametrize("question", [8, 60, 200])
+def test_a_probe_in_place_of_the_turn_leaves_the_reply_to_be_read_again(question: int) -> None:
+    rows = [row(0, 300, 5), row(1, 295, question, is_aside=True)]
     (group,) = plan_groups(rows)
     assert group.continued is rows[0]
+
+
+def test_a_long_probe_of_another_start_takes_nobody_out_of_the_group() -> None:
+    rows = [row(0, 400), row(1, 600), row(2, 900), row(3, 5, 1100, is_aside=True)]
+    assert [[r.index for r in group.rows] for group in plan_groups(rows)] == [[3], [0, 1, 2]]
 
 
 @pytest.mark.parametrize("max_rows", [1, 3, 4, 7])

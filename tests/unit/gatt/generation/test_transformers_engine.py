@@ -229,8 +229,14 @@ def spied_batches(engine: TransformersEngine) -> list[int]:
     decode = engine._decode
 
     def spy(logits: Any, rows: Any, cache: RowCache, shared: SharedPrefixes, *rest: Any) -> None:
-        held.append(shared.num_tokens + cache.num_rows * cache.capacity)
+        own = cache.num_rows * cache.capacity
+        prefixes = {
+            id(prefix): prefix for s in shared._stacks for prefix, _ in s._prefixes.values()
+        }
         decode(logits, rows, cache, shared, *rest)
+        copies = [s._held[0][0] for s in shared._stacks if s._held and len(s._prefixes) > 1]
+        num_copied = sum(keys.shape[0] * keys.shape[2] for keys in copies)
+        held.append(sum(map(len, prefixes.values())) + num_copied + own)
 
     engine._decode = spy  # type: ignore[method-assign]
     return held
@@ -279,6 +285,23 @@ def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer):
     held_tight = spied_batches(tight)
     assert tight.generate(requests[::3], DRAWN) == free.generate(requests[::3], DRAWN)
     assert len(held_tight) == len(requests[::3])
+
+
+def test_the_memory_of_many_dialogues_is_bounded_with_the_copies_of_their_prefixes(tokenizer):
+    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
+    requests = [
+        GenerationRequest(f"{name}/{turn}", conversation(name, turn), group=name)
+        for name, turns in {"Ann": 3, "Bob": 3, "Eve": 4, "Dan": 8}.items()
+        for turn in range(1, turns + 1)
+    ]
+    free = make_engine(loaded)
+    held_free = spied_batches(free)
+    expected = free.generate(requests, GREEDY)
+    engine = make_engine(loaded, max_cache_tokens=held_free[0] * 2 // 3)
+    held = spied_batches(engine)
+    assert engine.generate(requests, GREEDY) == expected
+    assert len(held_free) == 1 < len(held)
+    assert max(held) <= held_free[0] * 2 // 3
 
 
 def test_probes_in_batches_of_their_own_leave_the_reply_that_is_read_again(tokenizer):
