@@ -211,8 +211,7 @@ class TransformersEngine:
             prefixes = [Prefix() for _ in batch]
         sizes = [len(group.rows) for group in batch]
         unread = [i for i, row in enumerate(rows) if row.index not in logits]
-        reaches = [max(row.fork for row in group.rows) for group in batch]
-        shared = SharedPrefixes(prefixes, reaches, self.model.device)
+        shared = SharedPrefixes(prefixes, [group.reach for group in batch], self.model.device)
         self._prefill(unread, logits, cache, shared, rows, sizes)
         first = torch.stack([logits[row.index] for row in rows])
         read_again = {
