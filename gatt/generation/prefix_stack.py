@@ -10,7 +10,7 @@ prefixes side by side, N most rows of one of them, P tokens of the longest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -57,19 +57,13 @@ class PrefixStack:
     """Copies of prefixes in one buffer a layer, made when it is first read; one alone is not copied.
 
     Args:
-        prefixes: of like lengths; what is read of them does not change while this is used.
-        reaches: tokens that are read of each, one at least.
-        groups: the number of each in its batch.
+        prefixes: by the number of the group in its batch, each with the tokens that are read
+            of it, one at least and of like numbers; those do not change while this is used.
     """
 
-    def __init__(
-        self, prefixes: Sequence[Prefix], reaches: Sequence[int], groups: Sequence[int]
-    ) -> None:
-        self.groups = list(groups)
-        self._prefixes = {
-            group: (prefix, reach)
-            for group, prefix, reach in zip(groups, prefixes, reaches, strict=True)
-        }
+    def __init__(self, prefixes: Mapping[int, tuple[Prefix, int]]) -> None:
+        self.groups = list(prefixes)
+        self._prefixes = prefixes
         self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def read(
@@ -145,9 +139,7 @@ class SharedPrefixes:
         used = [group for group, reach in enumerate(reaches) if reach]
         for part in like_lengths([reaches[group] for group in used]):
             groups = [used[i] for i in part]
-            self._stacks.append(
-                PrefixStack([prefixes[g] for g in groups], [reaches[g] for g in groups], groups)
-            )
+            self._stacks.append(PrefixStack({g: (prefixes[g], reaches[g]) for g in groups}))
 
     def keep(self, sizes: Sequence[int]) -> None:
         """Take note that a group has so many rows from now on; one that has none gets none again."""

@@ -34,8 +34,8 @@ def filled(length: int, seed: int) -> Prefix:
 
 def stacked(lengths: Sequence[int], reaches: Sequence[int] | None = None) -> PrefixStack:
     """Return a stack of the groups 10, 11, …, of prefixes filled by their lengths."""
-    groups = [10 + i for i in range(len(lengths))]
-    return PrefixStack([filled(n, n) for n in lengths], reaches or lengths, groups)
+    read = zip(lengths, reaches or lengths, strict=True)
+    return PrefixStack({10 + i: (filled(n, n), reach) for i, (n, reach) in enumerate(read)})
 
 
 def is_held(stack: PrefixStack, place: int, length: int, reach: int) -> bool:
@@ -63,7 +63,7 @@ def test_prefixes_lie_side_by_side_as_far_as_they_are_read() -> None:
 
 def test_a_prefix_alone_is_not_copied() -> None:
     prefix = filled(5, 0)
-    keys, _ = PrefixStack([prefix], [5], [0]).read(0, 0, 1, 5)
+    keys, _ = PrefixStack({0: (prefix, 5)}).read(0, 0, 1, 5)
     assert keys.data_ptr() == prefix.read(0, 0, 5)[0].data_ptr()
 
 
