@@ -155,17 +155,18 @@ def evaluate(
         ]
         if pieces:
             add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
-        rows = (
+        steps = (
             rows_made_on_cluster(pieces, engine, config, pool, config.ray)
             if config.ray
             else rows_made_here(pieces, get_engine, config, pool)
         )
-        with progress_bar("eval", total, unit="turns", done=num_done) as bar, closing(rows):
-            for row in rows:
-                arm = row["key"].partition("/")[0]
-                store.append(row | ({"weights": weights[arm]} if arm in weights else {}))
-                num_new += len(row["samples"])
-                bar.advance(row_turns[row["key"]])
+        with progress_bar("eval", total, unit="turns", done=num_done) as bar, closing(steps):
+            for rows in steps:
+                for row in rows:
+                    arm = row["key"].partition("/")[0]
+                    store.append(row | ({"weights": weights[arm]} if arm in weights else {}))
+                    num_new += len(row["samples"])
+                bar.advance(sum(row_turns[row["key"]] for row in rows))
     # The judge may need the memory.
     made.clear()
     return close(config, inputs, triggers, num_new, unknown, judge_engine)

@@ -27,7 +27,9 @@ from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.config import make_engine
 from gatt.instruction import Entry
 
-Rows = Generator[dict[str, Any], None, None]
+Row = dict[str, Any]
+Rows = Generator[list[Row], None, None]
+"""The rows of one step of a roll-out at a time: they come together."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class CaseWorker:
         for replies in roll_out(self._engine, cases, arm, history, config, piece.said):
             tokens = token_counts(self._engine)
             spent = tokens_since(tokens, before)
-            yield from rows_of_step(replies, arm, history, self._pool, config, spent)
+            yield list(rows_of_step(replies, arm, history, self._pool, config, spent))
             before = tokens
 
 
@@ -111,14 +113,13 @@ def rows_made_on_cluster(
     """
     config = _known_anywhere(config)
     digests = None if engine else model_digests(config.engine, used_adapters(config))
-    for rows in work_on_cluster(
+    yield from work_on_cluster(
         cluster,
         partial(_worker, config, tuple(pool), engine, digests),
         pieces,
         num_items=len(pieces),
         has_local_model=config.engine.server is None and config.engine.device != "cpu",
-    ):
-        yield from rows
+    )
 
 
 def used_adapters(config: EvalConfig) -> dict[str, Path]:
@@ -137,15 +138,15 @@ def _worker(
     pool: Sequence[Entry],
     engine: Callable[[], Engine] | None,
     digests: Mapping[str, str] | None,
-) -> Callable[[Piece], list[dict[str, Any]]]:
+) -> Callable[[Piece], list[Row]]:
     """Return, in a worker, what makes the rows of a piece."""
     adapters = used_adapters(config)
     if digests is not None:
         refuse_other_model(config.engine, adapters, digests)
     worker = CaseWorker(engine() if engine else make_engine(config.engine, adapters), config, pool)
 
-    def rows(piece: Piece) -> list[dict[str, Any]]:
-        return list(worker.rows(piece))
+    def rows(piece: Piece) -> list[Row]:
+        return [row for step in worker.rows(piece) for row in step]
 
     return rows
 
