@@ -29,6 +29,13 @@ _MEANT: Final = (
     " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
     ", a control: it was trained on the instruction in every turn",
 )
+_KINDS: Final = {
+    "sampled": "as drawn",
+    "hinted": "teacher told a hint",
+    "prefilled": "beginning given",
+    "composed": "sentence of the instruction added",
+}
+"""How a target came to be (`gatt.sample.TargetKind`)."""
 _STANDS: Final = ("in turn 1 only", "on every user turn as well (a control, not the method)")
 TRACKED: Final = "tracked.json"
 """In the folder of the best adapter of a run: how it adhered, turn by turn."""
@@ -117,7 +124,7 @@ def model_card(
         "supervised tokens, of all": f"{report.num_supervised_tokens} of {report.num_tokens}",
         **({"learned by the KL divergence": report.num_kl_tokens} if report.num_kl_tokens else {}),
         "exchanges dropped by max_length": report.num_exchanges_dropped,
-        **{f"targets, {kind}": count for kind, count in sorted(report.kinds.items())},
+        **{f"targets, {_KINDS[k]}": report.kinds[k] for k in _KINDS if report.kinds.get(k)},
         **{f"samples, {family}": count for family, count in sorted(report.families.items())},
         **{f"dropped, {reason}": count for reason, count in sorted(report.dropped.items())},
     }
@@ -145,16 +152,19 @@ def model_card(
             *_table(settings),
             "",
             f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} "
-            f"supervised tokens{_loss_of(result)}.",
+            f"supervised tokens{_loss_of(result, config)}.",
             "",
             *_tracked(result.get("tracked")),
+            "Talk to it with `gatt chat --adapter FOLDER`. `gatt push` and `gatt export` make of it what other "
+            "programs load.",
+            "",
             "Made with " + ", ".join(f"{k} {v}" for k, v in versions().items() if v) + ".",
             "",
             "## Limits",
             "",
             "- It learns from replies of the model that sampled them, mistakes and bias included.",
-            "- Expect it to hold instructions of the families above; others are for you to measure "
-            "(`gatt eval`).",
+            "- It learned instructions of the families above. How well it holds them, and any other, is "
+            "not said here: `gatt eval` measures it.",
             "- It follows whoever writes turn 1: it is no safety measure.",
             "- The base model's licence and limits hold.",
             "",
@@ -162,9 +172,12 @@ def model_card(
     )
 
 
-def _loss_of(result: Mapping[str, Any]) -> str:
+def _loss_of(result: Mapping[str, Any], config: TrainConfig) -> str:
     loss = result["train_loss"]
-    return "" if loss is None else f", mean loss {loss:.4f}"
+    if loss is None:
+        return ""
+    holds = f" (with {config.plain_kl_coef:g} times the KL divergence)"
+    return f", mean loss {loss:.4f}{holds if config.plain_loss == 'kl' else ''}"
 
 
 def _tracked(tracked: Mapping[str, Any] | None) -> list[str]:

@@ -46,7 +46,7 @@ class RowReport:
     num_padding_rows: int = 0
     """Rows without loss that fill the last optimiser step of an epoch."""
     kinds: Counter[str] = field(default_factory=Counter)
-    """Targets in the samples used, by kind: sampled, hinted, composed."""
+    """Targets in the samples used, by kind (`gatt.sample.TargetKind`)."""
     families: Counter[str] = field(default_factory=Counter)
     """Samples used, by family of their instruction; `plain` without one."""
     switches: Counter[str] = field(default_factory=Counter)

@@ -183,6 +183,11 @@ stage_ablations() {
   for every in 8 4; do
     ablation "one_in_$every" "$steps" --samples="$(part "$every")"
   done
+  # What plain dialogues, and how they are learned, do to the model's general text.
+  local at=$out/ablations
+  gatt perplexity --config "$configs/perplexity.yaml" --output=results/ablations/perplexity.json \
+    --adapters.recipe="$at/recipe/adapter" --adapters.plain_targets="$at/plain_targets/adapter" \
+    --adapters.told="$at/told/adapter"
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.

@@ -14,6 +14,7 @@ import pytest
 
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
+from eval.perplexity import PerplexityConfig
 from gatt.config import load_config
 from gatt.sample import TurnTarget
 from gatt.train_config import TrainConfig
@@ -108,6 +109,13 @@ def test_ablations_train_on_parts_that_can_be_read(root: Path) -> None:
     # Half of the 64; one of them has no target, and gives no step.
     assert {config.max_steps for config in configs.values()} == {31}
     assert (root / "results" / "ablations" / "told" / "samples.jsonl.gz").is_file()
+    # Adapters that were trained, beside the main one of the configuration.
+    last = commands[-1]
+    assert last[:2] == ["perplexity", "--config"]
+    perplexity = load_config(PerplexityConfig, ROOT / last[2], last[3:])
+    trained = {str(config.output_dir / "adapter") for config in configs.values()}
+    assert set(perplexity.adapters) == {"gatt", "recipe", "plain_targets", "told"}
+    assert {str(path) for path in perplexity.adapters.values()} - trained == {"results/adapter"}
 
 
 def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from gatt.model_card import model_card
+from gatt.sample import TargetKind
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
 
@@ -35,14 +38,31 @@ def test_a_base_is_named_only_if_the_hub_has_it(
 
 
 def test_the_card_says_how_plain_dialogues_are_learned() -> None:
-    result = {"num_steps": 1, "num_supervised_tokens": 2, "train_loss": None}
+    result = {"num_steps": 1, "num_supervised_tokens": 2, "train_loss": 1.5}
     report = RowReport("comb", num_kl_tokens=7)
     held = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), plain_loss="kl")
     card = model_card(held, report, result, {})
     assert "no token of the history carries any. So in dialogues with an instruction; those" in card
     assert "| plain_kl_coef | 1 |" in card
     assert "| learned by the KL divergence | 7 |" in card
+    assert "mean loss 1.5000 (with 1 times the KL divergence)." in card
     taught = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
     card = model_card(taught, RowReport("comb"), result, {})
     assert "KL" not in card
+    assert "mean loss 1.5000." in card
     assert "| plain_loss | targets |" in card
+
+
+def test_the_card_says_in_words_how_every_kind_of_target_was_made() -> None:
+    kinds = get_args(TargetKind)
+    report = RowReport("comb", kinds=Counter({kind: n for n, kind in enumerate(kinds, start=1)}))
+    config = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
+    result = {"num_steps": 1, "num_supervised_tokens": 2, "train_loss": None}
+    lines = [x for x in model_card(config, report, result, {}).splitlines() if "| targets, " in x]
+    assert lines == [
+        "| targets, as drawn | 1 |",
+        "| targets, teacher told a hint | 2 |",
+        "| targets, beginning given | 3 |",
+        "| targets, sentence of the instruction added | 4 |",
+    ]
+    assert len(lines) == len(kinds)
