@@ -177,12 +177,12 @@ stage_ablations() {
   ablation every_turn "$steps" --placement=every_turn
   ablation reference "$steps" --history=reference
   ablation sampled "$steps" --history=sampled
-  ablation system "$steps" --placement=system
-  ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
-  ablation told "$steps" --samples="$(part told)"      # No dialogue without an instruction.
+  ablation told "$steps" --samples="$(part told)" # No dialogue without an instruction.
   for every in 8 4; do
     ablation "one_in_$every" "$steps" --samples="$(part "$every")"
   done
+  ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
+  ablation system "$steps" --placement=system
   # What plain dialogues, and how they are learned, do to the model's general text.
   local at=$out/ablations
   gatt perplexity --config "$configs/perplexity.yaml" --output=results/ablations/perplexity.json \

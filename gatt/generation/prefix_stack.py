@@ -71,7 +71,7 @@ class PrefixStack:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return keys and values `[num, K, num_tokens, D]` of neighbours in the stack."""
         if layer not in self._held:
-            self._held[layer] = self._side_by_side(layer)
+            self._held[layer] = self._copied(layer)
         keys, values = self._held[layer]
         span = slice(first, first + num)
         return keys[span, :, :num_tokens], values[span, :, :num_tokens]
@@ -88,7 +88,7 @@ class PrefixStack:
                     held[i] = held[j]
         del self.groups[num:]
 
-    def _side_by_side(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _copied(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return keys and values of a layer `[G, K, P, D]`."""
         pairs = [
             prefix.read(layer, 0, reach)
