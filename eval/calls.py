@@ -46,7 +46,16 @@ def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
         calls[-1]["arms"] = list(dict.fromkeys([*calls[-1]["arms"], *arms]))
     else:
         calls.append(new)
-    atomic_write_json(config.output_dir / FILE, calls)
+    write_calls(config.output_dir, calls)
+
+
+def write_calls(folder: Path, calls: Sequence[Mapping[str, Any]]) -> None:
+    """Write the calls that made the replies of a folder.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    atomic_write_json(folder / FILE, list(calls))
 
 
 def read_calls(folder: Path) -> list[dict[str, Any]]:
@@ -73,20 +82,28 @@ def run_head(config: EvalConfig) -> dict[str, Any]:
     if not asked:
         return head(config)
     run = {key: value for key, value in asked[-1].items() if key != "arms"}
+    # Of an arm that was added later nothing was judged again.
+    run |= next(({"judged_again": c["judged_again"]} for c in asked if "judged_again" in c), {})
     if len(asked) > 1:
         run["calls"] = [{key: call.get(key) for key in ("arms", *SAME)} for call in asked]
     return run
 
 
 def note_of_calls(run: Mapping[str, Any]) -> list[str]:
-    """Return a note where arms come from other code or machines."""
-    calls = run.get("calls", [])
+    """Return notes where arms come from other code or machines, or were judged again."""
+    calls, notes = run.get("calls", []), []
+    if again := run.get("judged_again"):
+        notes.append(
+            "Replies of an earlier run (its commit stands above) are judged again by the rules of commit "
+            f"{again['commit'] or 'unknown'}."
+        )
     if not calls:
-        return []
+        return notes
     told = "; ".join(
         f"{', '.join(call['arms'])}: commit {call['commit'] or 'unknown'}, {call['hardware']}"
         for call in calls
     )
     return [
-        f"The replies were made in {len(calls)} calls by other code or on other machines ({told})."
+        *notes,
+        f"The replies were made in {len(calls)} calls by other code or on other machines ({told}).",
     ]

@@ -99,6 +99,9 @@ class EvalConfig:
     """Whether it is measured if replies still answer what was asked, by similarity of sentences."""
     judge: JudgeConfig | None = None
     """A model that judges replies too; what no rule covers is open without one."""
+    replies_from: Path | None = None
+    """Folder of a finished evaluation of the same settings: its replies are judged again by today's rules,
+    into `output_dir`, and no model is asked. Null: the arms reply."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
     ray: RayConfig | None = None
@@ -157,6 +160,11 @@ class EvalConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
         if not self.cases and self.num_dialogues * len(self.splits) + self.num_plain == 0:
             raise ConfigError("no case: raise num_dialogues or num_plain")
+        if self.replies_from is not None and self.replies_from == self.output_dir:
+            raise ConfigError(
+                f"replies_from is {self.replies_from}, the output_dir: expected another folder, so that "
+                "nothing is lost"
+            )
         if self.batch_cases < 1:
             raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
 

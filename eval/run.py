@@ -9,6 +9,7 @@ from typing import Any, Final
 from eval.calls import add_call
 from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
+from eval.judged_again import EarlierReplies, rows_judged_again, take_over_calls
 from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
 from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
@@ -25,7 +26,7 @@ from gatt.verifiers import verifier_versions
 
 NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
-    "adapters", "histories", "ray",
+    "adapters", "histories", "ray", "replies_from",
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
@@ -54,7 +55,8 @@ def evaluate(
         CatalogError: no instruction can be drawn.
         DataError: no dialogue, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
-        StoreError: the folder belongs to another configuration or is in use.
+        StoreError: the folder belongs to another configuration or is in use, or `replies_from` has
+            no such replies.
 
     Example:
         One case of two turns; a script stands in for the model, which `engine.model` names.
@@ -126,6 +128,8 @@ def evaluate(
         for arm in config.arms
         for start in range(0, len(cases), config.batch_cases)
     ]
+    again = config.replies_from
+    earlier = EarlierReplies.read(config, cases, settings, weights)
     num_new = 0
     path = config.output_dir / ROLLOUTS_FILE
     with RecordStore(
@@ -153,10 +157,14 @@ def evaluate(
             for arm, history, batch in work
             if (missing := tuple(c for c in batch if set(row_keys(arm, history, c, config)) - done))
         ]
-        if pieces:
+        if pieces and again:
+            take_over_calls(again, config)
+        elif pieces:
             add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
         steps = (
-            rows_made_on_cluster(pieces, engine, config, pool, config.ray)
+            rows_judged_again(pieces, earlier, config, pool)
+            if earlier
+            else rows_made_on_cluster(pieces, engine, config, pool, config.ray)
             if config.ray
             else rows_made_here(pieces, get_engine, config, pool)
         )
