@@ -264,7 +264,9 @@ def _draft(family: AskedFamily, value: AskedValue) -> dict[str, Any]:
         "probes": [
             {
                 "question": "Who are you?" if is_figure else "What is your favorite hobby?",
-                "verifiers": [{"kind": "terms", "any_of": [value.value]}],
+                "verifiers": [
+                    {"kind": "in_character" if is_figure else "terms", "any_of": [value.value]}
+                ],
             }
         ],
         "hint": f"Mention {value.value} or {first_terms} in your reply.",

@@ -35,8 +35,9 @@ def notes(
     found = []
     num_dialogues = len({c.dialogue.id for c in cases})
     if num_dialogues < len(cases):
+        told = {c.instruction.id for c in cases if c.instruction}
         found.append(
-            f"{len(cases)} cases share {num_dialogues} dialogues; intervals are clustered by dialogue."
+            f"{len(cases)} cases share {num_dialogues} dialogues and {len(told)} instructions."
         )
     if REMINDER in config.arms:
         found.append(

@@ -29,6 +29,8 @@ _BREAKS = re.compile(
     r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly )?(?:just |only |here as |here to be )?(?:an?|your|the|this)"
     r" (?:(?!(?:of|on|about|for|in|to|with|who|and|at|that)\b)[\w'-]+,? ){0,4}"
     r"(?:ai\b|a\.i\.|ai-\w+|chat ?bot\b|language model)"
+    r"|\b(?:i am|i'm|my name is) [^.,;:!?]{2,40}, an? (?:(?!(?:of|on|about|for|in|to|with|who|at|that)\b)"
+    r"[\w'-]+,? ){0,4}(?:ai\b|a\.i\.|ai-\w+|chat ?bot\b|language model)"
     r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly |here as )?your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
     r"|\b(?:i am|i'm) (?:an? )?(?:[\w-]+ ){0,2}(?:helpful|advanced) (?:[\w-]+ )?(?:ai|assistant|helper)\b"
     r"|\byour (?:[\w-]+ ){0,3}(?:ai|chat ?bot)\b|, your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
@@ -89,7 +91,7 @@ class InCharacter(Rule):
     """
 
     kind = "in_character"
-    version = 3
+    version = 4
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
@@ -97,6 +99,7 @@ class InCharacter(Rule):
                 "I am Napoleon Bonaparte, Emperor of the French!",
                 "My greatest day was at Austerlitz, where the sun rose for us.",
                 "Je suis Napoléon, empereur des Français.",
+                "I'm a little man named Napoleon, and I like tea.",
             ),
             bad=(
                 "Napoleon was a French emperor.",
@@ -108,6 +111,10 @@ class InCharacter(Rule):
                 "I have never been to Corsica.",
                 "I'm a huge fan of Napoleon, and I like Austerlitz.",
                 "I am a helpful AI, but call me Napoleon.",
+                "I'm a helpful AI named Napoleon.",
+                "I am Napoleon, a brilliant and compassionate AI.",
+                "I am fond of a man named Napoleon.",
+                "I'm not the one named Napoleon.",
             ),
         ),
         Examples(

@@ -22,6 +22,7 @@ _OTHER = (
 )
 _NOT_MINE = r"(?:(?!(?:my|our)\b)[\w'-]+,? )"
 _SPEAKER = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|us|our|ours)\b")
+_NAMED = r"\b(?:i am|i'm) (?:(?!(?:of|about|with|to|by|for|and|not|no|like)\b)[\w'-]+,? ){1,4}(?:named|called)"
 _BEING = (
     r"\b(?:i am|i'm|it is i,?|it's me,?|my name is|my name's|(?:you (?:can|may) )?call me|calls? me"
     r"|called me|known as|this is|i, |yours(?: \w+)?,?|for me,|like me,)"
@@ -30,7 +31,7 @@ _PLAIN = (
     r"(?:(?!(?:a|not|no|never|fan|of|that|about|with|to|for|by|at|from|in|on|than|if|and|but|or|is"
     r"|was|sure|who|what|glad|happy|like)\b)[\w'.-]+ )"
 )
-_INTRODUCES = re.compile(rf"{_BEING}\s*{_PLAIN}{{0,4}}$")
+_INTRODUCES = re.compile(rf"(?:{_BEING}|{_NAMED})\s*{_PLAIN}{{0,4}}$")
 _SIGNS = re.compile(r"(?:^|\n) *(?:-+|yours(?: \w+)?,|love,|signed,?|sincerely,)\s*$")
 _SPEAKS = re.compile(
     r"\W*(?:[\w'-]+ ){0,2}?(?:at your service|here\b|speaking\b|is my name|they call me)"
