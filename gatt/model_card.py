@@ -12,6 +12,7 @@ from gatt.dialogue import Dialogue
 from gatt.export.base_model import hub_id
 from gatt.provenance import versions
 from gatt.records import atomic_write_json
+from gatt.sample import TargetKind
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
 from gatt.trained_on import TrainedOn, write_marks
@@ -29,7 +30,7 @@ _MEANT: Final = (
     " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
     ", a control: it was trained on the instruction in every turn",
 )
-_KINDS: Final = {
+_KINDS: Final[Mapping[TargetKind, str]] = {
     "sampled": "as drawn",
     "hinted": "teacher told a hint",
     "prefilled": "beginning given",
@@ -152,7 +153,7 @@ def model_card(
             *_table(settings),
             "",
             f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} "
-            f"supervised tokens{_loss_of(result, config)}.",
+            f"supervised tokens{_loss_of(result, config, report)}.",
             "",
             *_tracked(result.get("tracked")),
             "Talk to it with `gatt chat --adapter FOLDER`. `gatt push` and `gatt export` make of it what other "
@@ -172,12 +173,12 @@ def model_card(
     )
 
 
-def _loss_of(result: Mapping[str, Any], config: TrainConfig) -> str:
+def _loss_of(result: Mapping[str, Any], config: TrainConfig, report: RowReport) -> str:
     loss = result["train_loss"]
     if loss is None:
         return ""
     holds = f" (with {config.plain_kl_coef:g} times the KL divergence)"
-    return f", mean loss {loss:.4f}{holds if config.plain_loss == 'kl' else ''}"
+    return f", mean loss {loss:.4f}{holds if report.num_kl_tokens else ''}"
 
 
 def _tracked(tracked: Mapping[str, Any] | None) -> list[str]:
