@@ -55,6 +55,11 @@ class EarlierReplies:
         if config.replies_from is None:
             return None
         path = config.replies_from / ROLLOUTS_FILE
+        if not path.is_file():
+            raise StoreError(
+                f"replies_from {config.replies_from}: no {ROLLOUTS_FILE}: expected the output_dir of a "
+                "finished `gatt eval`"
+            )
         described = read_meta(path).get("describe") or {}
         then, now = ({k: v for k, v in d.items() if k not in RULES} for d in (described, settings))
         if told := differences(then, now):

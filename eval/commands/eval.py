@@ -36,7 +36,8 @@ def execute(config: EvalConfig) -> str:
     result = evaluate(config)
     console = Console()
     console.print(terminal_table(result.results, console.width))
-    state = f"{result.num_new} new replies" if result.num_new else "all replies stood there already"
+    how = "replies judged again" if config.replies_from else "new replies"
+    state = f"{result.num_new} {how}" if result.num_new else "all replies stood there already"
     return f"{result.report} ({state})"
 
 

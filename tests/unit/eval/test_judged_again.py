@@ -168,7 +168,10 @@ def test_replies_of_other_settings_or_weights_are_refused(config) -> None:
 
 
 def test_a_folder_without_replies_and_its_own_are_refused(config) -> None:
-    with pytest.raises(StoreError, match=r"rollouts\.jsonl\.meta\.json: cannot read"):
+    with pytest.raises(
+        StoreError,
+        match=r"^replies_from .*out: no rollouts\.jsonl: expected the output_dir of a fin",
+    ):
         evaluate(again(config), nobody)
     with pytest.raises(ConfigError, match="the output_dir: expected another folder"):
         replace(config, replies_from=config.output_dir)
