@@ -265,7 +265,13 @@ def _draft(family: AskedFamily, value: AskedValue) -> dict[str, Any]:
             {
                 "question": "Who are you?" if is_figure else "What is your favorite hobby?",
                 "verifiers": [
-                    {"kind": "in_character" if is_figure else "terms", "any_of": [value.value]}
+                    {
+                        "kind": "in_character",
+                        "facts": {"name": value.value},
+                        "any_of": [value.value],
+                    }
+                    if is_figure
+                    else {"kind": "terms", "any_of": [value.value]}
                 ],
             }
         ],

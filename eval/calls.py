@@ -13,6 +13,8 @@ from gatt.provenance import provenance
 from gatt.records import atomic_write_json
 
 FILE: Final = "calls.json"
+AGAIN: Final = "judged_again"
+"""In a call whose replies are an earlier run's: commit, time and command of what judged them."""
 SAME: Final = ("commit", "hardware", "python", "versions")
 """What two calls share that may be told as one."""
 
@@ -35,27 +37,44 @@ def head(config: EvalConfig) -> dict[str, Any]:
 
 
 def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
-    """Write down that this process is about to make replies of some arms.
+    """Write down that this process is about to make replies of some arms, or to judge them again.
 
     Raises:
         StoreError: the file is broken or cannot be written.
     """
-    calls = read_calls(config.output_dir)
-    new = head(config) | {"arms": list(arms)}
-    if calls and all(calls[-1].get(key) == new[key] for key in SAME):
+    calls, now = read_calls(config.output_dir), head(config)
+    if config.replies_from is not None:
+        calls = _without(calls, arms) + _judged_again(config.replies_from, arms, now)
+    elif calls and AGAIN not in calls[-1] and all(calls[-1].get(key) == now[key] for key in SAME):
         calls[-1]["arms"] = list(dict.fromkeys([*calls[-1]["arms"], *arms]))
     else:
-        calls.append(new)
-    write_calls(config.output_dir, calls)
+        calls.append(now | {"arms": list(arms)})
+    atomic_write_json(config.output_dir / FILE, calls)
 
 
-def write_calls(folder: Path, calls: Sequence[Mapping[str, Any]]) -> None:
-    """Write the calls that made the replies of a folder.
+def _without(calls: Sequence[dict[str, Any]], arms: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the calls but for those arms of theirs that were judged again before."""
+    left = [
+        call | {"arms": [a for a in call["arms"] if AGAIN not in call or a not in arms]}
+        for call in calls
+    ]
+    return [call for call in left if call["arms"]]
 
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    atomic_write_json(folder / FILE, list(calls))
+
+def _judged_again(
+    folder: Path, arms: Sequence[str], now: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the calls that made the replies of some arms of a folder, and who judges them now."""
+    again = {key: now[key] for key in ("commit", "time", "command")}
+    made = [
+        call | {"name": now["name"], AGAIN: again, "arms": [a for a in call["arms"] if a in arms]}
+        for call in read_calls(folder)
+    ]
+    known = {arm for call in made for arm in call["arms"]}
+    if unknown := [arm for arm in arms if arm not in known]:
+        nobody = dict.fromkeys(SAME, "")
+        made.append(dict(now) | nobody | {AGAIN: again, "arms": unknown})
+    return [call for call in made if call["arms"]]
 
 
 def read_calls(folder: Path) -> list[dict[str, Any]]:
@@ -82,20 +101,20 @@ def run_head(config: EvalConfig) -> dict[str, Any]:
     if not asked:
         return head(config)
     run = {key: value for key, value in asked[-1].items() if key != "arms"}
-    # Of an arm that was added later nothing was judged again.
-    run |= next(({"judged_again": c["judged_again"]} for c in asked if "judged_again" in c), {})
     if len(asked) > 1:
-        run["calls"] = [{key: call.get(key) for key in ("arms", *SAME)} for call in asked]
+        run["calls"] = [{key: call.get(key) for key in ("arms", *SAME, AGAIN)} for call in asked]
     return run
 
 
 def note_of_calls(run: Mapping[str, Any]) -> list[str]:
     """Return notes where arms come from other code or machines, or were judged again."""
     calls, notes = run.get("calls", []), []
-    if again := run.get("judged_again"):
+    again = [call for call in calls or [run] if call.get(AGAIN)]
+    if again:
+        whose = sorted({arm for call in again for arm in call.get("arms", [])}) or ["all arms"]
         notes.append(
-            "Replies of an earlier run (its commit stands above) are judged again by the rules of commit "
-            f"{again['commit'] or 'unknown'}."
+            f"Replies of an earlier run ({', '.join(whose)}), judged again by the rules of commit "
+            f"{again[-1][AGAIN]['commit'] or 'unknown'}; commit and machine of this run made them."
         )
     if not calls:
         return notes

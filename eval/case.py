@@ -173,6 +173,24 @@ class Case:
             held = (VerifierSpec("not", {"of": {"kind": "all", "of": rules}}),)
         return replace(instruction, verifiers=(*held, *event.verifiers))
 
+    def words(self) -> dict[str, Any]:
+        """Return, as JSON takes it, what a model can be told of the case: all but the rules."""
+
+        def told(instruction: Instruction | None) -> list[str]:
+            probes = instruction.probes[:1] if instruction else ()
+            return [instruction.text, *(p.question for p in probes)] if instruction else []
+
+        return {
+            "id": self.id,
+            "dialogue": self.dialogue.as_dict(),
+            "instruction": self.instruction.text if self.instruction else None,
+            "probe": self.probe.question if self.probe else None,
+            "events": {str(t): [e.kind, e.text, e.expect] for t, e in sorted(self.events.items())},
+            "switches": [
+                [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
+            ],
+        }
+
     def as_dict(self) -> dict[str, Any]:
         """Return the case as JSON takes it: what a fingerprint is made of."""
         # Runs of before there were changes go on.

@@ -101,7 +101,7 @@ class EvalConfig:
     """A model that judges replies too; what no rule covers is open without one."""
     replies_from: Path | None = None
     """Folder of a finished evaluation of the same settings: its replies are judged again by today's rules,
-    into `output_dir`, and no model is asked. Null: the arms reply."""
+    into `output_dir`, and no arm is asked. Null: the arms reply."""
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
     ray: RayConfig | None = None

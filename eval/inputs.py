@@ -124,6 +124,6 @@ def _dialogues(
         config.part,
         engine,
         config.sampling.params(config.seed),
-        config.output_dir / "dialogues.jsonl",
+        (config.replies_from or config.output_dir) / "dialogues.jsonl",
         f"{config.engine.model} {model_weights}",
     )

@@ -1,28 +1,30 @@
-"""The replies of an earlier evaluation, judged again by today's rules: no model is asked."""
+"""The replies of an earlier evaluation, judged again by today's rules: no arm is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from eval.calls import head, read_calls, write_calls
 from eval.case import Case
 from eval.config import EvalConfig
 from eval.results import ROLLOUTS_FILE
-from eval.rollout import Reply
+from eval.rollout import Reply, has_probe, judged_turns
 from eval.rollout_rows import refuse_other_weights, row_keys, rows_of_step
-from eval.switches import told_where_shown
 from eval.work import Piece, Row, Rows
 from gatt.errors import StoreError
 from gatt.generation.base import Generation
 from gatt.instruction import Entry
-from gatt.models import load_tokenizer
 from gatt.records import differences, read_meta, read_records
 
-RULES: Final = ("verifiers", "cases", "false_triggers", "leaks")
-"""Settings of a run that may differ: what judges, and the cases, which hold it and are compared one by one."""
+log = logging.getLogger(__name__)
+
+WORDS: Final = "words"
+"""What stands beside the settings of a run, and is not fingerprinted: the words of its cases."""
+RULES: Final = ("verifiers", "cases", "false_triggers", "leaks", WORDS)
+"""Settings of a run that may differ: what judges, and the cases, which hold it. Their words are compared."""
 
 
 @dataclass(frozen=True)
@@ -45,20 +47,21 @@ class EarlierReplies:
         Args:
             config: of the evaluation.
             cases: its cases, with today's rules.
-            settings: what decides the replies, rules included.
+            settings: what decides the replies, rules and words included.
             weights: digest of each arm's adapter.
 
         Raises:
             StoreError: no finished evaluation there, one of other settings, weights or words, or a
                 broken file.
         """
-        if config.replies_from is None:
+        folder = config.replies_from
+        if folder is None:
             return None
-        path = config.replies_from / ROLLOUTS_FILE
+        path = folder / ROLLOUTS_FILE
         if not path.is_file():
             raise StoreError(
-                f"replies_from {config.replies_from}: no {ROLLOUTS_FILE}: expected the output_dir of a "
-                "finished `gatt eval`"
+                f"replies_from {folder}: no {ROLLOUTS_FILE}: expected the output_dir of a finished "
+                "`gatt eval`"
             )
         described = read_meta(path).get("describe") or {}
         then, now = ({k: v for k, v in d.items() if k not in RULES} for d in (described, settings))
@@ -72,30 +75,62 @@ class EarlierReplies:
         for arm in config.arms:
             for history in config.histories:
                 for case in cases:
-                    found._check(case, row_keys(arm, history, case, config))
+                    found._check(case, row_keys(arm, history, case, config), config)
+        if WORDS not in described:
+            log.warning(
+                "%s: of an earlier version, which did not keep all words: messages of turns that are not "
+                "judged, and replies that were read, are taken to be today's",
+                path,
+            )
+        elif described[WORDS] != settings[WORDS]:
+            raise StoreError(
+                f"{path}: given to other dialogues or announcements than today's cases have: expected the "
+                "same words: evaluate anew"
+            )
         return found
 
-    def _check(self, case: Case, keys: Sequence[str]) -> None:
+    def _check(self, case: Case, keys: Sequence[str], config: EvalConfig) -> None:
+        asked = _asked(case, config)
         for key in keys:
-            if key not in self.rows:
+            row = self.rows.get(key)
+            if row is None:
                 raise StoreError(
                     f"{self.path}: no reply of {key}: expected a finished evaluation: let it end first"
                 )
-            for sample in self.rows[key]["samples"]:
-                turn, is_probe = sample["turn"], sample["kind"] == "probe"
-                probe = case.probe_at(turn) if is_probe else None
-                held = case.held_at(turn) if is_probe else case.instruction_at(turn)
-                asked = probe.question if probe else "" if is_probe else case.user_turn(turn)
-                told = (sample["instruction"] or {}).get("text")
-                for what, then, now in (
-                    ("the user said", sample["user"], asked),
-                    ("the instruction was", told, held.text if held else None),
-                ):
-                    if then != now:
-                        raise StoreError(
-                            f"{self.path}: {key}, turn {turn}: {what} {then!r}, and is {now!r} today: "
-                            "expected the same words: evaluate anew"
-                        )
+            turn = int(key.rpartition("/")[2]) if "said" in row else None
+            wanted = {at for at in asked if turn is None or at[0] == turn}
+            kept = {(sample["turn"], sample["kind"]) for sample in row["samples"]}
+            if wanted != kept:
+                at, kind = min(wanted ^ kept)
+                where = "there, not by" if (at, kind) in kept else "not there, but by"
+                raise StoreError(
+                    f"{self.path}: {key}: a {kind} at turn {at} is asked {where} today's case: expected the "
+                    "same of both: evaluate anew"
+                )
+            for sample in row["samples"]:
+                self._check_words(key, case, sample)
+
+    def _check_words(self, key: str, case: Case, sample: Mapping[str, Any]) -> None:
+        turn, is_probe = sample["turn"], sample["kind"] == "probe"
+        probe = case.probe_at(turn) if is_probe else None
+        held = case.held_at(turn) if is_probe else case.instruction_at(turn)
+        told = (sample["instruction"] or {}).get("text")
+        for what, then, now in (
+            ("the user said", sample["user"], probe.question if probe else case.user_turn(turn)),
+            ("the instruction was", told, held.text if held else None),
+            ("people replied", sample["reference"], case.reference(turn)),
+        ):
+            if then != now:
+                raise StoreError(
+                    f"{self.path}: {key}, turn {turn}: {what} {then!r}, and it is {now!r} today: "
+                    "expected the same words: evaluate anew"
+                )
+
+
+def _asked(case: Case, config: EvalConfig) -> set[tuple[int, str]]:
+    probes = (turn for turn in config.probe_turns if has_probe(case, turn, config))
+    turns = ((turn, "turn") for turn in judged_turns(case, config))
+    return {*turns, *((turn, "probe") for turn in probes)}
 
 
 def _replies(case: Case, row: Mapping[str, Any]) -> Iterator[Reply]:
@@ -111,7 +146,11 @@ def _replies(case: Case, row: Mapping[str, Any]) -> Iterator[Reply]:
 
 
 def rows_judged_again(
-    pieces: Sequence[Piece], earlier: EarlierReplies, config: EvalConfig, pool: Sequence[Entry]
+    pieces: Sequence[Piece],
+    earlier: EarlierReplies,
+    config: EvalConfig,
+    pool: Sequence[Entry],
+    done: Collection[str],
 ) -> Rows:
     """Yield the rows of all pieces, those of a piece together.
 
@@ -120,35 +159,15 @@ def rows_judged_again(
         earlier: has the replies.
         config: of the evaluation.
         pool: entries that count for false triggers.
-
-    Raises:
-        ModelError: the tokenizer cannot be loaded, where a change of the instruction asks for it.
+        done: keys of rows that stand in the output folder already.
     """
     for piece in pieces:
-        cases: Sequence[Case] = piece.cases
-        if any(case.switches for case in cases) and config.engine.server is None:
-            cases = told_where_shown(cases, load_tokenizer(config.engine.model))
         made: list[Row] = []
-        for case in cases:
+        for case in piece.cases:
             for key in row_keys(piece.arm, piece.history, case, config):
-                old = earlier.rows[key]
-                tokens = old.get("tokens", {})
-                replies = list(_replies(case, old))
-                made += rows_of_step(replies, piece.arm, piece.history, pool, config, tokens)
+                if key not in done:
+                    old = earlier.rows[key]
+                    tokens = old.get("tokens", {})
+                    replies = list(_replies(case, old))
+                    made += rows_of_step(replies, piece.arm, piece.history, pool, config, tokens)
         yield made
-
-
-def take_over_calls(folder: Path, config: EvalConfig) -> None:
-    """Write down who made the replies, and whose rules judge them now.
-
-    Raises:
-        StoreError: a file that is broken or cannot be written.
-    """
-    now = head(config)
-    write_calls(
-        config.output_dir,
-        [
-            {**call, "name": now["name"], "judged_again": {k: now[k] for k in ("commit", "time")}}
-            for call in read_calls(folder)
-        ],
-    )

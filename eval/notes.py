@@ -35,7 +35,8 @@ def notes(
     found = []
     num_dialogues = len({c.dialogue.id for c in cases})
     if num_dialogues < len(cases):
-        told = {c.instruction.id for c in cases if c.instruction}
+        given = (i for c in cases for i in (c.instruction, *(s.instruction for s in c.switches)))
+        told = {instruction.id for instruction in given if instruction}
         found.append(
             f"{len(cases)} cases share {num_dialogues} dialogues and {len(told)} instructions."
         )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from eval.calls import add_call
 from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
-from eval.judged_again import EarlierReplies, rows_judged_again, take_over_calls
+from eval.judged_again import WORDS, EarlierReplies, rows_judged_again
 from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
 from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
@@ -128,12 +128,12 @@ def evaluate(
         for arm in config.arms
         for start in range(0, len(cases), config.batch_cases)
     ]
-    again = config.replies_from
-    earlier = EarlierReplies.read(config, cases, settings, weights)
+    described = settings | {WORDS: fingerprint({WORDS: [c.words() for c in cases]})}
+    earlier = EarlierReplies.read(config, cases, described, weights)
     num_new = 0
     path = config.output_dir / ROLLOUTS_FILE
     with RecordStore(
-        path, fingerprint=fingerprint(settings), kind="rollout", describe=settings
+        path, fingerprint=fingerprint(settings), kind="rollout", describe=described
     ) as store:
         refuse_other_weights(path, weights)
         save_config(config, config.output_dir / "eval.yaml")
@@ -157,12 +157,10 @@ def evaluate(
             for arm, history, batch in work
             if (missing := tuple(c for c in batch if set(row_keys(arm, history, c, config)) - done))
         ]
-        if pieces and again:
-            take_over_calls(again, config)
-        elif pieces:
+        if pieces:
             add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
         steps = (
-            rows_judged_again(pieces, earlier, config, pool)
+            rows_judged_again(pieces, earlier, config, pool, done)
             if earlier
             else rows_made_on_cluster(pieces, engine, config, pool, config.ray)
             if config.ray

@@ -16,6 +16,15 @@ from gatt.verifiers.rule import Rule, quote, require_texts
 from gatt.verifiers.speaker import tied_hit
 from gatt.verifiers.words import is_letter, words
 
+_ADJECTIVE = (
+    r"(?:(?!(?:of|on|about|for|in|to|with|who|at|that|not|no|never)\b|and (?:i|i'm|an?|the|my|it|its)\b)"
+    r"[\w'-]+,? )"
+)
+_MACHINE = (
+    r"(?:(?:ai|a\.i\.|artificial intelligence)"
+    r"(?!\w|[ -](?:pioneer|research|engineer|scientist|expert|fan\b|develop))"
+    r"|ai-\w+|chat ?bot\b|language model)"
+)
 _BREAKS = re.compile(
     r"\bas an? (?:ai\b|a\.i\.|artificial|large language|language model|virtual|digital assistant)"
     r"|\b(?:large |ai )?language models?\b|\bsmollm\w*|\bchat ?gpt\b|\bopenai\b|\bhugging ?face\b"
@@ -27,10 +36,9 @@ _BREAKS = re.compile(
     r"|unable) to) (?:pretend|role-?play|impersonate|act as|take on the (?:role|persona))"
     r"|\bi (?:do not|don't) have (?:a )?(?:personal|feelings|emotions|real|physical|human)\b"
     r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly )?(?:just |only |here as |here to be )?(?:an?|your|the|this)"
-    r" (?:(?!(?:of|on|about|for|in|to|with|who|and|at|that)\b)[\w'-]+,? ){0,4}"
-    r"(?:ai\b|a\.i\.|ai-\w+|chat ?bot\b|language model)"
-    r"|\b(?:i am|i'm|my name is) [^.,;:!?]{2,40}, an? (?:(?!(?:of|on|about|for|in|to|with|who|at|that)\b)"
-    r"[\w'-]+,? ){0,4}(?:ai\b|a\.i\.|ai-\w+|chat ?bot\b|language model)"
+    rf" {_ADJECTIVE}{{0,4}}{_MACHINE}"
+    r"|\b(?:i am|i'm|my name is) (?:[^.,;:!?]|(?<=\b\w)\.){2,40}, (?:an?|the) "
+    rf"{_ADJECTIVE}{{0,4}}{_MACHINE}"
     r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly |here as )?your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
     r"|\b(?:i am|i'm) (?:an? )?(?:[\w-]+ ){0,2}(?:helpful|advanced) (?:[\w-]+ )?(?:ai|assistant|helper)\b"
     r"|\byour (?:[\w-]+ ){0,3}(?:ai|chat ?bot)\b|, your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
@@ -100,6 +108,8 @@ class InCharacter(Rule):
                 "My greatest day was at Austerlitz, where the sun rose for us.",
                 "Je suis Napoléon, empereur des Français.",
                 "I'm a little man named Napoleon, and I like tea.",
+                "I'm Napoleon, an emperor, not an AI.",
+                "I am Napoleon, an emperor and AI pioneer.",
             ),
             bad=(
                 "Napoleon was a French emperor.",
@@ -115,6 +125,11 @@ class InCharacter(Rule):
                 "I am Napoleon, a brilliant and compassionate AI.",
                 "I am fond of a man named Napoleon.",
                 "I'm not the one named Napoleon.",
+                "I'm reading a book called Napoleon.",
+                "I am the owner of a cat named Napoleon.",
+                "I am Napoleon, and I'm a brave and tireless AI.",
+                "I am N. Bonaparte, the AI.",
+                "My name is Napoleon, an artificial intelligence.",
             ),
         ),
         Examples(

@@ -22,7 +22,10 @@ _OTHER = (
 )
 _NOT_MINE = r"(?:(?!(?:my|our)\b)[\w'-]+,? )"
 _SPEAKER = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|us|our|ours)\b")
-_NAMED = r"\b(?:i am|i'm) (?:(?!(?:of|about|with|to|by|for|and|not|no|like)\b)[\w'-]+,? ){1,4}(?:named|called)"
+_NAMED = (
+    r"\b(?:i am|i'm) (?:just )?(?:an?|the) (?:(?!\w+ing\b)[\w-]+,? ){0,3}"
+    r"(?:man|woman|person|human|guy|fellow|lady|gentleman|girl|boy) (?:named|called)"
+)
 _BEING = (
     r"\b(?:i am|i'm|it is i,?|it's me,?|my name is|my name's|(?:you (?:can|may) )?call me|calls? me"
     r"|called me|known as|this is|i, |yours(?: \w+)?,?|for me,|like me,)"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eval import calls as calls_module
-from eval.calls import FILE, add_call, note_of_calls, read_calls, run_head
+from eval.calls import AGAIN, FILE, add_call, note_of_calls, read_calls, run_head
 from eval.config import EvalConfig
 from gatt.errors import StoreError
 
@@ -64,3 +66,41 @@ def test_a_broken_file_is_one_line(config, text) -> None:
     (config.output_dir / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(StoreError, match=r"calls\.json: broken: expected a list of calls"):
         read_calls(config.output_dir)
+
+
+def test_what_was_judged_again_keeps_who_made_it(config, monkeypatch) -> None:
+    commit(monkeypatch, "aaaa")
+    add_call(config, ["base"])
+    commit(monkeypatch, "bbbb")
+    add_call(config, ["gatt"])
+    commit(monkeypatch, "cccc")
+    new = replace(
+        config, output_dir=config.output_dir.with_name("new"), replies_from=config.output_dir
+    )
+    # Twice, as after an interruption; one arm after the other.
+    for arms in (["base"], ["base"], ["gatt"]):
+        add_call(new, arms)
+    # An arm that replies here, by the same code, is none of them.
+    add_call(replace(new, replies_from=None), ["other"])
+    told = [
+        (c["arms"], c["commit"], c.get(AGAIN, {}).get("commit")) for c in read_calls(new.output_dir)
+    ]
+    assert told == [
+        (["base"], "aaaa", "cccc"), (["gatt"], "bbbb", "cccc"), (["other"], "cccc", None),
+    ]  # fmt: skip
+    notes = note_of_calls(run_head(new))
+    assert notes[0].startswith(
+        "Replies of an earlier run (base, gatt), judged again by the rules of commit cccc; "
+    )
+    assert notes[1].startswith("The replies were made in 3 calls")
+
+
+def test_of_a_folder_that_does_not_say_who_made_it_nobody_did(config, monkeypatch) -> None:
+    commit(monkeypatch, "cccc")
+    new = replace(
+        config, output_dir=config.output_dir.with_name("new"), replies_from=config.output_dir
+    )
+    add_call(new, ["base"])
+    run = run_head(replace(new, arms=("base",)))
+    assert (run["commit"], run["hardware"], run[AGAIN]["commit"]) == ("", "", "cccc")
+    assert note_of_calls(run)[0].startswith("Replies of an earlier run (all arms), judged again")

@@ -16,6 +16,7 @@ from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import GenerationRequest
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
+from gatt.switch_config import SwitchConfig
 from tests.support.stages import RecordingEngine, write_dialogues
 
 
@@ -32,7 +33,7 @@ def run(config: EvalConfig, interrupt_at: int | None = None) -> EvalResult:
 
 
 def write_cases(path: Path, term: str, **changes: Any) -> None:
-    """Write two cases of three turns that ask for a term, the second with a change at turn 3."""
+    """Write two cases of three turns that ask for a term; `changes` are keys of the first."""
     rows: list[dict[str, Any]] = []
     for name in ("one", "two"):
         rules = [{"kind": "terms", "any_of": [term]}]
@@ -117,29 +118,105 @@ def test_other_rules_give_other_verdicts_and_the_page_says_so(config) -> None:
     head = second.results["run"]
     assert head["name"] == "again"
     assert head["commit"] == first.results["run"]["commit"]
-    assert set(head["judged_again"]) == {"commit", "time"}
-    assert any("are judged again by the rules of commit" in n for n in second.results["notes"])
+    assert set(head["judged_again"]) == {"commit", "time", "command"}
+    assert any("judged again by the rules of commit" in n for n in second.results["notes"])
     assert not any("judged again" in note for note in first.results["notes"])
 
 
-def test_replies_to_other_words_are_refused(config) -> None:
+TURNS = ["Hello!", "What should I read next?", "And after that?"]
+RULE = {"kind": "terms", "any_of": ["tea"]}
+PROBE = {"question": "What do you drink?", "verifiers": [RULE]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"user_turns": [*TURNS[:2], "And then?"]},
+            r"one/3, turn 3: the user said 'And after that\?', and it is 'And then\?' today: expected the",
+        ),
+        (
+            {"instruction": {"text": "Speak of it.", "family": "behaviour", "verifiers": []}},
+            r"the instruction was 'Mention a drink\.', and it is 'Speak of it\.' today",
+        ),
+        # Of a turn that nobody judges the words are kept as a digest alone.
+        ({"user_turns": [TURNS[0], "And now?", TURNS[2]]}, r"given to other dialogues or announce"),
+        ({"user_turns": TURNS[:2]}, r"rollouts\.jsonl: given to other dialogues or announcements"),
+        ({"user_turns": [*TURNS, "More?"]}, r"rollouts\.jsonl: given to other dialogues or announ"),
+        (
+            {"probes": [PROBE]},
+            r"base/own/one/1: a probe at turn 1 is asked not there, but by today's case: expected the",
+        ),
+    ],
+)
+def test_replies_to_other_words_are_refused(config, changes, told) -> None:
+    config = replace(config, probe_turns=(1,))
     run(config)
     assert config.cases is not None
-    turns = ["Hello!", "What should I read next?", "And then?"]
-    write_cases(config.cases, "tea", user_turns=turns)
-    with pytest.raises(
-        StoreError,
-        match=r"rollouts\.jsonl: base/own/one/3, turn 3: the user said 'And after that\?', and is "
-        r"'And then\?' today: expected the same words: evaluate anew",
-    ):
+    write_cases(config.cases, "tea", **changes)
+    with pytest.raises(StoreError, match=told):
         evaluate(again(config), nobody)
-    instruction = {"text": "Speak of it.", "family": "behaviour", "verifiers": []}
-    write_cases(config.cases, "tea", instruction=instruction)
-    with pytest.raises(
-        StoreError,
-        match=r"the instruction was 'Mention a drink\.', and is 'Speak of it\.' today",
-    ):
+    assert not again(config).output_dir.exists()
+
+
+def test_other_replies_of_people_and_fewer_turns_are_refused(tmp_path, config) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", num=2, num_turns=3)
+    config = replace(
+        config,
+        cases=None,
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=3, max_turns=3),
+        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        splits=("train",),
+        num_dialogues=2,
+        histories=("reference",),
+    )
+    run(config)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("was calm on day 3", "was wild on day 3"), encoding="utf-8")
+    with pytest.raises(StoreError, match=r"turn 3: people replied '.*calm.*', and it is '.*wild"):
         evaluate(again(config), nobody)
+    # Nobody judged turn 2, but the model has read it.
+    path.write_text(text.replace("was calm on day 2", "was wild on day 2"), encoding="utf-8")
+    with pytest.raises(StoreError, match="given to other dialogues"):
+        evaluate(again(config), nobody)
+    # Folders of before it was kept are taken, with a word of warning.
+    meta = config.output_dir / "rollouts.jsonl.meta.json"
+    kept = json.loads(meta.read_text(encoding="utf-8"))
+    del kept["describe"]["words"]
+    meta.write_text(json.dumps(kept), encoding="utf-8")
+    evaluate(again(config), nobody)
+
+
+def test_a_change_of_the_instruction_is_judged_again(tmp_path, config) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", num=4, num_turns=4)
+    config = replace(
+        config,
+        cases=None,
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        instructions=InstructionChoice(families=("hobby", "figure"), num_entries=(1.0,)),
+        splits=("train",),
+        num_dialogues=4,
+        turns=(1, 2, 3, 4),
+        switch=SwitchConfig(replace=0.5, cancel=0.5, min_turn=2, system=1.0),
+    )
+    first = run(config)
+    second = evaluate(again(config), nobody)
+    assert second.results["curves"] == first.results["curves"]
+    assert {p["metric"] for p in first.results["curves"]} >= {"adherence_since_switch", "leakage"}
+
+
+def test_an_interruption_in_the_middle_of_a_case_doubles_nothing(config) -> None:
+    run(config)
+    evaluate(again(config), nobody)
+    rows = again(config).output_dir / "rollouts.jsonl"
+    whole = rows.read_bytes()
+    rows.write_bytes(b"".join(whole.splitlines(keepends=True)[:4]))
+    result = evaluate(again(config), nobody)
+    assert rows.read_bytes() == whole
+    # Of four rows one is of turn 2, which is not judged.
+    assert result.num_new == 8 - 3
 
 
 def test_an_evaluation_that_is_not_finished_is_refused(config) -> None:
