@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,7 +23,6 @@ from gatt.generation.servers.config import ServerConfig
 from gatt.generation.transformers import EngineCounters
 from gatt.instruction import Instruction
 from gatt.instruction_config import InstructionChoice
-from gatt.progress import Bar
 from gatt.source_config import SourceConfig
 from gatt.trained_on import TrainedOn, write_marks
 from tests.support.stages import RecordingEngine, dialogue, write_dialogues, write_model
@@ -324,21 +320,6 @@ def test_the_size_of_batches_decides_nothing(config, tmp_path) -> None:
     run(replace(config, output_dir=tmp_path / "other", batch_cases=5))
     one, two = (f / "samples.jsonl" for f in (config.output_dir, tmp_path / "other"))
     assert one.read_bytes() == two.read_bytes()
-
-
-def test_what_a_step_answered_counts_as_a_whole(config, monkeypatch) -> None:
-    # One by one, the first of a step would have taken all of its time, and the time left be absurd.
-    shown: list[int] = []
-
-    @contextmanager
-    def recorded(label: str, total: int, *, unit: str, done: int) -> Iterator[Bar]:
-        yield SimpleNamespace(advance=shown.append)
-        assert (label, unit, done + sum(shown)) == ("eval", "turns", total)
-
-    monkeypatch.setattr(run_module, "progress_bar", recorded)
-    run(replace(config, arms=("gatt",), histories=("own",), num_plain=0, batch_cases=2))
-    # Two splits and three dialogues, two cases at once, four turns each.
-    assert shown == [2] * 12
 
 
 def test_a_folder_without_adapter_is_refused_before_anything_is_written(config, tmp_path) -> None:
