@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import multiprocessing
-import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +20,12 @@ from gatt.errors import DataError, StoreError
 from gatt.file_lock import lock_note
 from gatt.records import (
     RecordStore,
-    atomic_stream,
-    atomic_write_json,
-    atomic_write_text,
     meta_path,
     numbered_records,
     read_meta,
     read_records,
 )
-
-OsWrite = Callable[[int, Any], int]
-
-
-def open_store(path: Path, fingerprint: str = "f1", **kwargs: Any) -> RecordStore:
-    return RecordStore(path, fingerprint=fingerprint, kind="sample", **kwargs)
-
-
-def fill(path: Path, rows: list[dict[str, Any]]) -> None:
-    with open_store(path) as store:
-        for row in rows:
-            store.append(row)
+from tests.support.stores import fill, open_store
 
 
 @pytest.fixture
@@ -298,123 +280,6 @@ def test_two_processes_take_turns_without_losing_or_tearing_a_row(path: Path) ->
     assert sorted(found) == [*range(20), *range(100, 120)]
 
 
-def _full_disk(monkeypatch: pytest.MonkeyPatch, code: int, num_bytes: int) -> None:
-    """Let the next write take `num_bytes`, and refuse the one after it."""
-    real: OsWrite = os.write
-    calls = []
-
-    def write(fd: int, data: Any) -> int:
-        calls.append(fd)
-        if len(calls) == 1:
-            return real(fd, bytes(data)[:num_bytes])
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr("gatt.records.os.write", write)
-
-
-def test_a_full_disk_cuts_back_to_the_last_complete_line(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_store(path) as store:
-        store.append({"id": "a"})
-        with monkeypatch.context() as patch:
-            _full_disk(patch, errno.ENOSPC, 5)
-            with pytest.raises(
-                StoreError,
-                match=r"samples\.jsonl: no space left on its device: what was written stays "
-                r"valid, free some space and start again",
-            ):
-                store.append({"id": "b"})
-        assert path.read_bytes() == b'{"id": "a"}\n'
-        store.append({"id": "c"})
-    assert [row["id"] for row in read_records(path)] == ["a", "c"]
-
-
-def test_a_file_limit_of_the_kernel_tears_nothing(path: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-    code = (
-        "import sys; from pathlib import Path; from gatt.records import RecordStore\n"
-        "with RecordStore(Path(sys.argv[1]), fingerprint='f1', kind='sample') as store:\n"
-        "    for n in range(100): store.append({'id': n, 'text': 'x' * 100})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        preexec_fn=limit,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "cannot write: File too large: what was written stays valid" in done.stderr
-    content = path.read_bytes()
-    assert content.endswith(b"\n")
-    assert 3900 < len(content) <= 4096
-    assert [row["id"] for row in read_records(path)] == list(range(content.count(b"\n")))
-
-
-def test_an_interrupt_inside_a_line_leaves_no_torn_row(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real: OsWrite = os.write
-
-    def write(fd: int, data: Any) -> int:
-        real(fd, bytes(data)[:3])
-        raise KeyboardInterrupt
-
-    with open_store(path) as store:
-        store.append({"id": "a"})
-        with monkeypatch.context() as patch:
-            patch.setattr("gatt.records.os.write", write)
-            with pytest.raises(KeyboardInterrupt):
-                store.append({"id": "b"})
-    assert path.read_bytes() == b'{"id": "a"}\n'
-
-
-def test_a_short_write_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real: OsWrite = os.write
-    with open_store(path) as store:
-        monkeypatch.setattr("gatt.records.os.write", lambda fd, data: real(fd, bytes(data)[:4]))
-        store.append({"id": "abcdefgh"})
-    assert path.read_bytes() == b'{"id": "abcdefgh"}\n'
-
-
-def test_fsync_is_bounded_by_time_and_done_on_close(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    store = open_store(path, fsync_seconds=5.0)
-    clock = [100.0]
-    monkeypatch.setattr("gatt.records.time.monotonic", lambda: clock[0])
-    store.open()
-    monkeypatch.setattr("gatt.records.os.fsync", synced.append)
-    store.append({"id": 1})
-    assert synced == []
-    clock[0] = 105.0
-    store.append({"id": 2})
-    store.append({"id": 3})
-    assert len(synced) == 1
-    store.close()
-    store.close()
-    assert len(synced) == 2
-
-
-def test_a_failing_last_fsync_is_an_error_and_still_releases(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fsync(fd: int) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    store = open_store(path)
-    store.open()
-    with monkeypatch.context() as patch:
-        patch.setattr("gatt.records.os.fsync", fsync)
-        with pytest.raises(StoreError, match="cannot write: Input/output error"):
-            store.close()
-    with open_store(path):
-        pass
-
-
 @pytest.mark.parametrize(("value", "error"), [(float("nan"), ValueError), (object(), TypeError)])
 def test_a_value_that_json_does_not_take_writes_nothing(
     path: Path, value: object, error: type[Exception]
@@ -451,33 +316,6 @@ def test_a_folder_in_the_place_of_the_file_is_one_line(path: Path) -> None:
         open_store(path).open()
 
 
-def test_atomic_writes_replace_whole_files_and_make_folders(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "x.json"
-    atomic_write_json(path, {"ä": [1]})
-    assert path.read_text(encoding="utf-8") == '{\n  "ä": [\n    1\n  ]\n}\n'
-    atomic_write_text(path, "two")
-    assert path.read_text(encoding="utf-8") == "two"
-    assert os.listdir(path.parent) == ["x.json"]
-
-
-def test_a_failed_atomic_write_keeps_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "x.json"
-    atomic_write_text(path, "old")
-
-    def fsync(fd: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("gatt.records.os.fsync", fsync)
-    with pytest.raises(StoreError, match=r"x\.json: no space left"):
-        atomic_write_text(path, "new")
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        atomic_write_json(path, float("nan"))
-    assert path.read_text(encoding="utf-8") == "old"
-    assert os.listdir(tmp_path) == ["x.json"]
-
-
 def test_a_store_that_waits_is_opened_when_the_other_closes_it(path: Path) -> None:
     first = open_store(path)
     first.open()
@@ -506,13 +344,3 @@ def test_what_a_store_says_of_itself_can_be_read(path: Path) -> None:
     meta_path(path).unlink()
     with pytest.raises(StoreError, match=r"samples.jsonl.meta.json: cannot read: No such file"):
         read_meta(path)
-
-
-def test_a_stream_takes_its_place_whole_or_not_at_all(path: Path) -> None:
-    with atomic_stream(path) as stream:
-        stream.write(b"one")
-        assert not path.exists()
-    with pytest.raises(TypeError), atomic_stream(path) as stream:
-        stream.write("no bytes")  # type: ignore[arg-type]
-    assert path.read_bytes() == b"one"
-    assert os.listdir(path.parent) == [path.name]
