@@ -104,14 +104,18 @@ stage_ordinary() {
   evaluate ordinary_first_user adherence ordinary --placement=first_user --splits='[train]'
   evaluate ordinary_dental adherence dental
 }
-stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: 15 minutes
-  # 15 of its cases, each on a dialogue of its own: 16 would be two on each of 8, too few for intervals.
+stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: half an hour
   local from=$out/ordinary
   [[ -f "$from/attention-heads.png" ]] || # written last
     gatt attend --samples="$from" --history=reference --num_dialogues=15 --overwrite=true \
       --chart="$from/attention.png"
+  # What hiding it costs, where much of it is kept still.
+  [[ -f "$out/attend_20/attention.html" ]] ||
+    gatt attend --samples="$from" --history=reference --num_dialogues=60 --turns='[20]' --overwrite=true \
+      --output_dir="$out/attend_20"
   mkdir -p results/attend
   cp "$from"/attention.{json,html} "$from"/attention{,-turns,-heads}.png results/attend/
+  cp "$out/attend_20/attention.json" results/attend/turn-20.json
   publish ordinary "$from" # Its report has the section now.
 }
 stage_heldout() { # 20 turns of its own, and 40 of a human history

@@ -25,7 +25,7 @@ from gatt.trained_on import read_marks
 from gatt.verifiers import verifier_versions
 
 NUM_MAPS: Final = 2
-"""Cases whose maps are kept; the first is the picture."""
+"""Cases whose maps are kept; the first is the picture: the one that the adapter keeps at most turns."""
 
 
 def results_of(
@@ -66,13 +66,25 @@ def results_of(
         },
         "turns": turn_records(looked),
         "heads": heads(looked, task.arms),
-        "maps": [_map(one) for one in looked[: NUM_MAPS * len(task.arms)]],
+        "maps": [_map(one) for one in pictured(looked, task.arm)],
         "dropped": dict(+task.dropped),
         "notes": _notes(task, looked),
     }
 
 
+def pictured(looked: Sequence[Looked], arm: str) -> list[Looked]:
+    """Return all arms' views of the cases whose maps are kept; of those kept alike often the first ones."""
+    num_kept = {
+        one.spoken.case.id: sum(sample.status == "pass" for _, sample in one.replies())
+        for one in looked
+        if one.spoken.arm == arm
+    }
+    best = sorted(num_kept, key=lambda name: -num_kept[name])[:NUM_MAPS]
+    return [one for name in best for one in looked if one.spoken.case.id == name]
+
+
 def _map(one: Looked) -> dict[str, Any]:
+    is_judged = bool(one.spoken.instruction.verifiers)
     return {
         "arm": one.spoken.arm,
         "dialogue": one.spoken.case.dialogue.id,
@@ -85,10 +97,11 @@ def _map(one: Looked) -> dict[str, Any]:
         "rows": [
             {
                 "turn": turn.turn,
+                "status": sample.status if is_judged else None,
                 "mass": turn.bin_mass_N.round(DIGITS).tolist(),
                 "peak": turn.bin_peak_N.round(DIGITS).tolist(),
             }
-            for turn in one.turns
+            for turn, sample in one.replies()
         ],
     }
 

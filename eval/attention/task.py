@@ -209,7 +209,7 @@ def _of_evaluation(config: AttendConfig, folder: Path) -> Task:
         engine=engine,
         judge=None,
     )
-    chosen = tuple(_spread(steady, config.num_dialogues))
+    chosen = tuple(chosen_cases(steady, config.num_dialogues))
     return Task(changed, history, arm, chosen, config.turns, inputs.source, +dropped)
 
 
@@ -232,7 +232,22 @@ def _no_engine(folder: Path) -> Engine:
     )
 
 
-def _spread(cases: Sequence[Case], num: int) -> list[Case]:
-    """Return at most so many cases, evenly over their order, which goes by split."""
-    num = min(num, len(cases))
-    return [cases[index * len(cases) // num] for index in range(num)]
+def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
+    """Return at most so many cases in their order: each dialogue, family and split as often as the others.
+
+    Dialogues come first: two cases of one are no two observations.
+    """
+    left, chosen = dict(enumerate(cases)), list[int]()
+    of_dialogue, of_kind = Counter[str](), Counter[object]()
+    while left and len(chosen) < num:
+        at = min(left, key=lambda n: (of_dialogue[cases[n].dialogue.id], of_kind[_kind(cases[n])]))
+        del left[at]
+        of_dialogue[cases[at].dialogue.id] += 1
+        of_kind[_kind(cases[at])] += 1
+        chosen.append(at)
+    return [cases[at] for at in sorted(chosen)]
+
+
+def _kind(case: Case) -> tuple[object, ...]:
+    assert case.instruction is not None
+    return case.instruction.split, case.instruction.families

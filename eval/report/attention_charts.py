@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -41,8 +42,12 @@ MAP_WIDTH: Final = 12.6
 """Inches, as `eval.report.drawing.Shape`."""
 TOLD_SHARE: Final = 0.055
 """Part of a map's width that the instruction has at least: a few words among a thousand would not show."""
-MOST_TOLD: Final = 60
+MOST_TOLD: Final = 150
 """Characters of the instruction in a title."""
+TITLE_COLUMNS: Final = 92
+"""Characters of a line of a title over a map."""
+MARKS: Final[Mapping[str, str]] = {"pass": "\u2713", "fail": "\u2717", "undecided": "?"}
+"""Beside a turn: whether its reply keeps the instruction."""
 PICTURES: Final[Mapping[str, str]] = {"map": "", "turns": "-turns", "heads": "-heads"}
 """Name -> what its file's name ends in."""
 
@@ -77,7 +82,7 @@ def save_attention_charts(path: Path, data: Mapping[str, Any]) -> list[Path]:
             figure = draw(name, data, data["arms"], LIGHT)
             figure.text(
                 figure.axes[0].get_position().x0, 1 + 0.1 / figure.get_figheight(),
-                _title(name, data), va="bottom", weight="bold", size=FONT_POINTS + 1,
+                fill(_title(name, data), TITLE_COLUMNS), va="bottom", weight="bold", size=FONT_POINTS + 1,
             )  # fmt: skip
             write_picture(place, figure)
         written.append(place)
@@ -114,9 +119,16 @@ def _maps(maps: Sequence[Record], colours: Mapping[str, str], paint: Palette) ->
         axes = figure.add_axes((0.055 + 0.485 * number, below / height, 0.44, rows / height))
         _map(axes, record, colours[record["arm"]], paint)
         if not number:
-            axes.set_ylabel("reply to turn", color=paint.muted)
+            axes.set_ylabel(
+                "reply to turn (✓ kept)" if _is_judged(record) else "reply to turn",
+                color=paint.muted,
+            )
     _scale(figure, list(colours.values()), height, paint)
     return figure
+
+
+def _is_judged(record: Record) -> bool:
+    return any(row.get("status") for row in record["rows"])
 
 
 def _thinned(rows: Sequence[Record]) -> Sequence[Record]:
@@ -153,8 +165,11 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
     step = -(-len(starts) // 10)
     shown = [turn for turn in sorted(starts) if (turn - 1) % step == 0]
     axes.set_xticks([edges[starts[t]] for t in shown], [str(t) for t in shown])
-    axes.set_yticks([n + 0.5 for n in range(len(rows))], [str(row["turn"]) for row in rows])
-    axes.set_xlabel("context: user message of turn …", color=paint.muted, labelpad=2, loc="left")
+    labels = [f"{MARKS.get(row.get('status'), '')} {row['turn']}".strip() for row in rows]
+    axes.set_yticks([n + 0.5 for n in range(len(rows))], labels)
+    axes.set_xlabel(
+        "read so far: user message of turn …", color=paint.muted, labelpad=2, loc="left"
+    )
     _bare(axes, paint)
 
 
@@ -243,6 +258,7 @@ def _turns(records: Sequence[Record], styles: Mapping[str, int], paint: Palette)
     axes.annotate(
         "if all tokens in sight got the same", (0.675, 0.965), xycoords="axes fraction", va="center",
         color=paint.muted, size=FONT_POINTS - 1.5,
+        bbox={"facecolor": paint.page, "edgecolor": "none", "pad": 1.5},
     )  # fmt: skip
     axes.set_ylim(0, top)
     width = TURNS.position(turns[-1]) - TURNS.position(turns[0])

@@ -9,6 +9,7 @@ import pytest
 
 from eval.attention.layout import Layout
 from eval.attention.masked import INSTRUCTION, INTACT, Hidden
+from eval.attention.results import pictured
 from eval.attention.spoken import Spoken
 from eval.attention.statistics import (
     Looked,
@@ -149,3 +150,14 @@ def test_the_fall_is_paired_and_undecided_pairs_are_counted() -> None:
     assert 0 < gatt["low"] < gatt["fall"] < gatt["high"] <= 1
     assert (base["num_pairs"], base["num_undecided"], base["fall"]) == (0, 1, None)
     assert falls([], ARMS) == []
+
+
+def test_the_picture_is_of_the_case_that_the_adapter_keeps_most_often() -> None:
+    given = [
+        looked(arm, number, [0.1, 0.2], status)
+        for number, kept in enumerate(("fail", "undecided", "pass", "pass"))
+        for arm, status in (("base", "pass"), ("gatt", kept))
+    ]
+    found = [(one.spoken.case.id, one.spoken.arm) for one in pictured(given, "gatt")]
+    # Of those alike the first; both arms of each.
+    assert found == [("c2", "base"), ("c2", "gatt"), ("c3", "base"), ("c3", "gatt")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from eval import results
 from eval.attention.config import AttendConfig
 from eval.attention.spoken import new_replies, replies_of
-from eval.attention.task import Task, dialogues_named, plan
+from eval.attention.task import Task, chosen_cases, dialogues_named, plan
+from eval.case import Case
 from eval.config import EvalConfig
 from eval.run import evaluate
 from gatt.config import save_config
@@ -23,6 +25,7 @@ from gatt.generation.servers.config import ServerConfig
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig
 from gatt.switch_config import SwitchConfig
+from tests.support.judged import RULE, instruction
 from tests.support.small_catalog import write_catalog
 from tests.support.stages import RecordingEngine, dialogue, write_dialogues
 
@@ -178,6 +181,23 @@ def test_an_evaluation_brings_everything(tmp_path: Path) -> None:
     none = plan(AttendConfig(samples=folder, turns=(2,)))
     assert replies_of(none, folder) == []
     assert none.dropped["no reply at these turns"] == 6
+
+
+def test_cases_are_chosen_from_all_dialogues_families_and_splits_alike() -> None:
+    kinds = [("train", "hobby"), ("train", "figure"), ("heldout_value", "hobby")]
+    told = [replace(instruction(RULE), split=split, families=(f,)) for split, f in kinds]
+    # Dialogues 0 to 5, each once under a hobby or figure and once under an unseen hobby.
+    seen = [Case(f"seen-{n}", dialogue(n), told[n % 2], None) for n in range(6)]
+    unseen = [Case(f"unseen-{n}", dialogue(n), told[2], None) for n in range(6)]
+    cases = [*seen, *unseen]
+    assert [c.id for c in chosen_cases(cases, 3)] == ["seen-0", "seen-1", "unseen-2"]
+    six = chosen_cases(cases, 6)
+    assert len({c.dialogue.id for c in six}) == 6
+    counts = Counter((c.instruction.split, c.instruction.families) for c in six if c.instruction)
+    assert sorted(counts.values()) == [2, 2, 2]
+    # More than there are dialogues: some a second time, none a third.
+    assert max(Counter(c.dialogue.id for c in chosen_cases(cases, 8)).values()) == 2
+    assert chosen_cases(cases, 99) == cases
 
 
 def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:

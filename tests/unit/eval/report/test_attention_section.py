@@ -83,6 +83,20 @@ def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
+    data = figures()
+    render_attention(data, tmp_path / "a.html")
+    assert "keeps most often" not in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "✓" not in attention_svgs(data, ARMS)["map"]
+    for record in data["maps"]:
+        for row, status in zip(record["rows"], ("pass", "fail", "undecided") * 4, strict=True):
+            row["status"] = status
+    render_attention(data, tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "Shown is the case that GAtt keeps most often." in page
+    assert {"✓ 1", "✗ 2", "? 3", "✓ 10"} <= set(re.findall(r">([✓✗?] \d+)</text>", page))
+
+
 def test_a_map_stays_small_however_many_cells_it_has() -> None:
     svg = attention_svgs(figures(), ARMS)["map"]
     assert svg.count("opacity") < 150
