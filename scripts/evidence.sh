@@ -4,7 +4,7 @@
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done (but
 # for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, as `main` leaves it: with
-# a committed one they need no data and no training, but for `switch` and `long`, which train adapters of their own.
+# a committed one they need no data and no training, but for `forty`, `switch` and `long`, which train their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -127,14 +127,25 @@ stage_combined() {
   evaluate combined_2 adherence combined
   evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
 }
+further() { # further NAME: the main adapter goes on with the chats of NAME_chats, to NAME_main
+  gatt train --config "$configs/train_further.yaml" --samples="[$out/$1_chats/samples.jsonl]" \
+    --output_dir="$out/$1_main"
+}
+stage_forty() { # does it hold twice as long, after chats twice as long? On the validation part.
+  synth forty_chats --source.min_turns=40 --source.max_turns=40 --source.seed=4 --num_samples=96 \
+    --instructions.families='[language, figure, hobby, persona, behaviour]' --plain_fraction=0.15
+  further forty
+  evaluate validation_forty adherence validation --arms='[gatt, forty]' \
+    --adapters.forty="$out/forty_main/adapter" --histories='[reference]' --num_turns=40 \
+    --source.min_turns=12 --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]' --probe_turns='[2, 20, 40]'
+}
 stage_switch() {
   local kind metric
   gatt synth --config "$configs/synth_switch.yaml"
-  gatt train --config "$configs/train_switch.yaml"
+  further switch
   # The control: as many more chats and steps, without a change.
   gatt synth --config "$configs/synth_switch.yaml" --output_dir="$out/steady_chats" --switch=null
-  gatt train --config "$configs/train_switch.yaml" --output_dir="$out/steady_main" \
-    --samples="[$out/steady_chats/samples.jsonl]"
+  further steady
   for kind in replace cancel add; do
     evaluate "switch_$kind" adherence switch --switch.replace=0 "--switch.$kind=1"
   done
@@ -209,7 +220,7 @@ stage_gpu() {
   done
 }
 
-stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations)
+stages=(ability data main validation table30 ordinary attend heldout combined forty switch cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

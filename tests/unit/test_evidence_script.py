@@ -25,9 +25,10 @@ from tests.support.tiny import sample, write_samples
 STAND_IN = """#!/usr/bin/env bash
 echo "${@:3}" >>"$RECORD"
 for word in "$@"; do
-  [[ $3 == eval && $word == --output_dir=* ]] || continue
+  [[ $word == --output_dir=* ]] || continue
   mkdir -p "${word#*=}"
-  touch "${word#*=}"/{results.json,report.html,samples.jsonl}
+  [[ $3 != eval ]] || touch "${word#*=}"/{results.json,report.html,samples.jsonl}
+  [[ $3 != attend ]] || touch "${word#*=}"/attention.{json,html}
 done
 [[ $3 != perplexity ]] || touch runs/evidence/perplexity.json
 [[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png,-heads.png}
@@ -119,7 +120,17 @@ def test_ablations_train_on_parts_that_can_be_read(root: Path) -> None:
 
 
 def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
-    stages = ["validation", "table30", "ordinary", "heldout", "combined", "switch", "cost", "long"]
+    stages = [
+        "validation",
+        "table30",
+        "ordinary",
+        "heldout",
+        "combined",
+        "forty",
+        "switch",
+        "cost",
+        "long",
+    ]
     for stage in stages:
         _, commands = follow(root, stage)
     configs = {}
@@ -150,13 +161,16 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         for word in c
         if "output_dir" in word
     }
-    # `switch_main` is what its own configuration names.
-    known = {
-        Path("results/adapter"),
-        Path("runs/evidence/switch_main/adapter"),
-        *(p / "adapter" for p in made),
-    }
-    assert folders <= known
+    assert folders <= {Path("results/adapter"), *(p / "adapter" for p in made)}
+    # Each goes on with the chats of its name.
+    further = [c for c in commands if "configs/evidence/train_further.yaml" in c]
+    assert [c[3:] for c in further] == [
+        [
+            f"--samples=[runs/evidence/{name}_chats/samples.jsonl]",
+            f"--output_dir=runs/evidence/{name}_main",
+        ]
+        for name in ("forty", "switch", "steady")
+    ]
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
@@ -195,16 +209,18 @@ def test_kept_samples_are_restored_whole_or_not_at_all(root: Path) -> None:
 
 
 def test_attention_is_looked_at_once_and_published(root: Path) -> None:
-    _, (attend, report) = follow(root, "attend")
-    config = load_config(AttendConfig, None, attend[1:])
-    assert (attend[0], config.samples) == ("attend", Path("runs/evidence/ordinary"))
-    assert config.history == "reference"
+    _, (*looks, report) = follow(root, "attend")
+    configs = [load_config(AttendConfig, None, look[1:]) for look in looks]
+    assert {look[0] for look in looks} == {"attend"}
+    assert [config.turns for config in configs] == [(), (20,)]
+    for config in configs:
+        assert (config.samples, config.history) == (Path("runs/evidence/ordinary"), "reference")
     assert report[:2] == ["report", "runs/evidence/ordinary"]
     names = {path.name for path in (root / "results" / "attend").iterdir()}
     assert names == {
         "attention.json", "attention.html", "attention.png", "attention-turns.png",
-        "attention-heads.png",
+        "attention-heads.png", "turn-20.json",
     }  # fmt: skip
     assert (root / "results" / "ordinary" / "report.html").is_file()
     _, again = follow(root, "attend")
-    assert [command[0] for command in again] == ["attend", "report", "report"]
+    assert [command[0] for command in again] == ["attend", "attend", "report", "report"]
