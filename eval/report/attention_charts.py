@@ -165,7 +165,7 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
     step = -(-len(starts) // 10)
     shown = [turn for turn in sorted(starts) if (turn - 1) % step == 0]
     axes.set_xticks([edges[starts[t]] for t in shown], [str(t) for t in shown])
-    labels = [f"{MARKS.get(row.get('status'), '')} {row['turn']}".strip() for row in rows]
+    labels = [f"{MARKS.get(row.get('status') or '', '')} {row['turn']}".strip() for row in rows]
     axes.set_yticks([n + 0.5 for n in range(len(rows))], labels)
     axes.set_xlabel(
         "read so far: user message of turn …", color=paint.muted, labelpad=2, loc="left"
