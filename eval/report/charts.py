@@ -42,7 +42,7 @@ MANY_POINTS = 12
 class Axis:
     """What the horizontal axis counts."""
 
-    title: str = "turn"
+    title: str = "turn, log scale"
     shift: int = 0
     """Added before the logarithm; 1 where the axis begins at 0."""
     tip: str = "turn {}"
@@ -53,7 +53,7 @@ class Axis:
 
 
 TURNS = Axis()
-SINCE_EVENT = Axis("turns since", 1, "{} turns later")
+SINCE_EVENT = Axis("turns since, log scale", 1, "{} turns later")
 
 
 def chart(
