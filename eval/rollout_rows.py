@@ -7,17 +7,18 @@ is not judged, because the next turns read it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from eval.case import Case
 from eval.config import EvalConfig
 from eval.judging import judge
+from eval.metrics.repetition import folded
 from eval.rollout import Reply, judged_turns, last_turn
-from eval.samples import History
+from eval.samples import History, Sample
 from gatt.errors import StoreError
 from gatt.generation.base import Engine, Generation
 from gatt.instruction import Entry
@@ -70,6 +71,28 @@ def rows_of_step(
         if not number and tokens:
             row["tokens"] = dict(tokens)
         yield row
+
+
+def samples_of(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
+    """Return the samples of rows; those of an own history know whether they were said before.
+
+    Args:
+        rows: of whole cases, each in the order of its turns.
+    """
+    known: dict[str, set[str]] = defaultdict(set)
+    samples = []
+    for row in rows:
+        found = [Sample.from_dict(raw) for raw in row["samples"]]
+        if "said" in row:
+            earlier = known[row["key"].rpartition("/")[0]]
+            said = folded(row["said"]["text"])
+            found = [
+                replace(s, is_repeated=said in earlier) if s.kind == "turn" and said else s
+                for s in found
+            ]
+            earlier.add(said)
+        samples += found
+    return samples
 
 
 def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:

@@ -85,6 +85,9 @@ class Sample:
     """What was replaced or taken back; None without `leak`."""
     announcement: str | None = None
     """The words that change the instruction at this turn."""
+    is_repeated: bool | None = None
+    """Whether the arm has said just this at an earlier turn of its own history, judged or not, but for
+    case and white space; None where not all of its replies are known, and for probes and blank ones."""
 
     def __post_init__(self) -> None:
         for key in TEXTS:
@@ -112,6 +115,8 @@ class Sample:
             value, expected = getattr(self, key), "a string" + " or null" * (key != "reply")
             if not isinstance(value, str) and (key == "reply" or value is not None):
                 raise DataError(f"{key!r} is {type(value).__name__}: expected {expected}")
+        if self.is_repeated is not None and not isinstance(self.is_repeated, bool):
+            raise DataError(f"'is_repeated' is {self.is_repeated!r}: expected true, false or null")
         if (self.instruction is None) != (self.split == "none"):
             given = "no instruction" if self.instruction is None else "an instruction"
             raise DataError(

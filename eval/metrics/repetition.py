@@ -9,14 +9,19 @@ from eval.metrics.outcomes import Outcome
 from eval.samples import Sample
 
 
-def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield the ordinary replies from the second asked turn on that are there already.
+def folded(reply: str) -> str:
+    """Return a reply but for case and white space."""
+    return " ".join(reply.casefold().split())
 
-    Here a pass is the error: the reply equals one at an earlier asked turn of the
-    same dialogue, arm and history, but for case and white space. A model that copies
-    its first reply keeps whatever that reply kept; where this is high, adherence in
-    the model's own history tells little. Turns that nobody judged are not looked at,
-    so that the rate is a lower bound. Replies that never came are passed over.
+
+def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield the judged ordinary replies behind the first that the arm has given before in the dialogue.
+
+    Here a pass is the error. A model that copies its first reply keeps whatever that
+    reply kept; where this is high, adherence in the model's own history tells little.
+    A sample of its own history knows of all its turns (`Sample.is_repeated`). Others are
+    held against those of earlier judged turns alone, so that the rate is a lower bound.
+    Replies that never came are passed over.
     """
     cases: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -25,7 +30,8 @@ def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
     for case in cases.values():
         known: set[str] = set()
         for index, sample in enumerate(sorted(case, key=lambda s: s.turn)):
-            said = " ".join(sample.reply.casefold().split())
+            said = folded(sample.reply)
+            is_repeated = said in known if sample.is_repeated is None else sample.is_repeated
             if index:
-                yield Outcome(sample, "pass" if said in known else "fail")
+                yield Outcome(sample, "pass" if is_repeated else "fail")
             known.add(said)

@@ -24,7 +24,7 @@ def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
         "arm", "history", "dialogue", "turn", "kind", "instruction", "family", "split", "user",
         "reply", "reference", "finish", "status", "verdicts", "loose", "event", "expected",
         "completion", "twin", "judge", "given", "since_switch", "leak", "since_end",
-        "ended", "announcement",
+        "ended", "announcement", "is_repeated",
     ]  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def test_a_sample_keeps_event_and_all_verdicts() -> None:
         ({"reference": 3}, r"'reference' is int: expected a string or null"),
         ({"event": 3}, r"'event' is int: expected a string or null"),
         ({"loose": "ok"}, r"'loose' is 'ok': expected null or one of pass, fail, undecided"),
+        ({"is_repeated": 1}, r"'is_repeated' is 1: expected true, false or null"),
         ({"expected": "lost"}, r"'expected' is 'lost': expected one of kept, released"),
         ({"instruction": None}, r"'split' is 'train' with no instruction: expected 'none'"),
         ({"split": "none"}, r"'split' is 'none' with an instruction"),

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 from eval.metrics.curves import PASS_IS_BAD, curves
 from eval.metrics.repetition import repetition
+from eval.rollout_rows import samples_of
+from eval.samples import Sample
 from tests.support.fake_samples import sample
 
 
@@ -26,6 +30,37 @@ def test_other_dialogues_arms_and_histories_do_not_count() -> None:
         *said("No.", "Yes.", dialogue="a", history="own"),
     ]
     assert {status for _, status in statuses(made)} == {"fail"}
+
+
+def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> None:
+    def row(turn: int, text: str, *samples: Sample, arm: str = "gatt") -> dict[str, Any]:
+        said = {"text": text, "finish": "stop", "num_tokens": 3}
+        return {
+            "key": f"{arm}/own/d/{turn}",
+            "said": said,
+            "samples": [s.as_dict() for s in samples],
+        }
+
+    def judged(turn: int, text: str, **changes: Any) -> Sample:
+        return sample(turn=turn, reply=text, history="own", **changes)
+
+    rows = [
+        row(1, "I am Napoleon.", judged(1, "I am Napoleon.")),
+        row(2, "Well."),
+        row(1, "Fine.", arm="base"),
+        row(3, "well.", judged(3, "well."), judged(3, "Well.", kind="probe")),
+        row(4, "Fine.", judged(4, "Fine.")),
+        row(5, " ", judged(5, " ")),
+        row(6, "Well.", judged(6, "Well.")),
+    ]
+    samples = samples_of(rows)
+    assert [(s.turn, s.is_repeated) for s in samples] == [
+        (1, False), (3, True), (3, None), (4, False), (5, None), (6, True),
+    ]  # fmt: skip
+    assert statuses(samples) == [(3, "pass"), (4, "fail"), (6, "pass")]
+    # Of a human history nothing is known but the judged ones.
+    read = {"key": "gatt/reference/d", "samples": [s.as_dict() for s in said("Yes.", "Yes.")]}
+    assert {s.is_repeated for s in samples_of([read])} == {None}
 
 
 def test_probes_and_replies_that_never_came_are_passed_over() -> None:
