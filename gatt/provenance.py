@@ -21,6 +21,8 @@ PACKAGES: Final = (
     "accelerate",
     "datasets",
 )
+PUBLISHED: Final = tuple(f"results/*.{ending}" for ending in ("html", "json", "png", "gz"))
+"""What evaluations leave in a checkout, and nothing of the code reads. An adapter's weights are not among it."""
 
 
 def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
@@ -90,12 +92,16 @@ def _gpus() -> list[str]:
 
 
 def _commit() -> dict[str, Any] | None:
-    """Return commit and cleanness of the checkout that this code runs from, if it is one."""
+    """Return commit and cleanness of the checkout that this code runs from, if it is one.
+
+    Files of `PUBLISHED` may have changed: one evaluation after the other is published there.
+    """
     folder = Path(__file__).resolve().parents[1]
     if not (folder / ".git").exists():
         return None
     commit = _git(folder, "rev-parse", "HEAD")
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    others = (f":(exclude){pattern}" for pattern in PUBLISHED)
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".", *others)
     if commit is None or changes is None:
         return None
     return {"id": commit, "is_clean": not changes}

@@ -64,11 +64,23 @@ def test_a_checkout_gives_its_commit_and_anything_else_none(
     subprocess.run([*git, "init", "-q"], check=True)
     assert provenance()["commit"] is None
     (tmp_path / "x").write_text("1", encoding="utf-8")
-    subprocess.run([*git, "add", "x"], check=True)
+    folder = tmp_path / "results" / "run"
+    folder.mkdir(parents=True)
+    published, weights = folder / "results.json", folder / "adapter.safetensors"
+    for path in (published, weights):
+        path.write_text("1", encoding="utf-8")
+    subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "One"], check=True)
     commit = provenance()["commit"]
     assert len(commit["id"]) == 40
     assert commit["is_clean"]
+    # The run before was published there.
+    published.write_text("2", encoding="utf-8")
+    assert provenance()["commit"]["is_clean"]
+    weights.write_text("2", encoding="utf-8")
+    assert not provenance()["commit"]["is_clean"]
+    weights.write_text("1", encoding="utf-8")
+    assert provenance()["commit"]["is_clean"]
     (tmp_path / "x").write_text("2", encoding="utf-8")
     assert not provenance()["commit"]["is_clean"]
     monkeypatch.setenv("PATH", str(tmp_path))
