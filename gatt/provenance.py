@@ -22,7 +22,7 @@ PACKAGES: Final = (
     "datasets",
 )
 PUBLISHED: Final = tuple(f"results/*.{ending}" for ending in ("html", "json", "png", "gz"))
-"""What evaluations leave in a checkout, and nothing of the code reads. An adapter's weights are not among it."""
+"""What evaluations leave in a checkout, and no code reads. An adapter's weights are not among it."""
 
 
 def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
@@ -60,7 +60,10 @@ def versions() -> dict[str, str | None]:
 
 def _command() -> list[str]:
     # Without its folder: a report is shown to others, and the place of an installation is private.
-    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+    called = Path(sys.argv[0])
+    # `python -m gatt` is told as `gatt`.
+    name = called.parent.name if called.name == "__main__.py" else called.name
+    return [name, *sys.argv[1:]]
 
 
 def _cpu_model() -> str:

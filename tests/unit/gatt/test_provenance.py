@@ -30,6 +30,8 @@ def test_it_is_json_with_versions_machine_and_utc_time() -> None:
 def test_the_command_of_the_process_loses_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/private/gatt", "synth", "--seed=3"])
     assert provenance()["command"] == ["gatt", "synth", "--seed=3"]
+    monkeypatch.setattr(sys, "argv", ["/somewhere/gatt/__main__.py", "synth"])
+    assert provenance()["command"] == ["gatt", "synth"]
 
 
 def test_a_missing_package_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
