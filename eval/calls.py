@@ -96,13 +96,18 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
 
 
 def run_head(config: EvalConfig) -> dict[str, Any]:
-    """Return the head of `results.json`: the last call's, with all calls where they differ."""
+    """Return the head of `results.json`: the last call's, with all calls where they differ.
+
+    `counted_at` is the commit whose metrics these are, where it is another than that of the replies.
+    """
     asked = [c for c in read_calls(config.output_dir) if set(c["arms"]) & set(config.arms)]
     if not asked:
         return head(config)
     run = {key: value for key, value in asked[-1].items() if key != "arms"}
     if len(asked) > 1:
         run["calls"] = [{key: call.get(key) for key in ("arms", *SAME, AGAIN)} for call in asked]
+    if (counted := head(config)["commit"]) != run["commit"]:
+        run["counted_at"] = counted
     return run
 
 

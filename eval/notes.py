@@ -145,7 +145,7 @@ def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
     last = {p.arm: p for p in sorted(found, key=lambda p: p.turn) if p.rate is not None}
     return [
         f"{arm}: {100 * point.rate:.0f} % of its replies at turn {point.turn} of its own history are earlier "
-        "ones word for word; what held in turn 1 then holds by copying, and says little of later turns."
+        "ones word for word; what these kept then holds by copying, and says little of later turns."
         for arm, point in last.items()
         if point.rate is not None and point.rate >= MUCH_REPEATED
     ]

@@ -25,7 +25,7 @@ from eval.notes import note_of_cuts, note_of_entries, notes, notes_of_repetition
 from eval.report.attention import read_attention
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
-from eval.rollout_rows import row_keys, samples_of, total_tokens
+from eval.rollout_rows import row_keys, samples_of_rows, total_tokens
 from eval.samples import read_samples
 from eval.triggers import Triggers
 from eval.vacuous import vacuous_curves
@@ -87,7 +87,7 @@ def close(
     found = read_records(config.output_dir / ROLLOUTS_FILE)
     # An arm or a history of an earlier call stays on disk and is not told of.
     rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
-    samples = samples_of(rows)
+    samples = samples_of_rows(rows)
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
         path = config.output_dir / SAMPLES_FILE

@@ -73,7 +73,7 @@ def rows_of_step(
         yield row
 
 
-def samples_of(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
+def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
     """Return the samples of rows; those of an own history know whether they were said before.
 
     Args:

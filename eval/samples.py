@@ -87,7 +87,8 @@ class Sample:
     """The words that change the instruction at this turn."""
     is_repeated: bool | None = None
     """Whether the arm has said just this at an earlier turn of its own history, judged or not, but for
-    case and white space; None where not all of its replies are known, and for probes and blank ones."""
+    case and white space; None where that was not looked for (a human history, no `gatt eval`), and for
+    probes and blank ones."""
 
     def __post_init__(self) -> None:
         for key in TEXTS:

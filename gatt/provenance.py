@@ -21,8 +21,11 @@ PACKAGES: Final = (
     "accelerate",
     "datasets",
 )
-PUBLISHED: Final = tuple(f"results/*.{ending}" for ending in ("html", "json", "png", "gz"))
-"""What evaluations leave in a checkout, and no code reads. An adapter's weights are not among it."""
+PUBLISHED: Final = (
+    "results/*.html", "results/*.png", "results/*results.json", "results/*attention*.json",
+    "results/*perplexity.json", "results/ablations/*",
+)  # fmt: skip
+"""What evaluations leave in a checkout, and no code reads: not the adapter and the data beside it."""
 
 
 def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
@@ -62,7 +65,7 @@ def _command() -> list[str]:
     # Without its folder: a report is shown to others, and the place of an installation is private.
     called = Path(sys.argv[0])
     # `python -m gatt` is told as `gatt`.
-    name = called.parent.name if called.name == "__main__.py" else called.name
+    name = called.absolute().parent.name if called.name == "__main__.py" else called.name
     return [name, *sys.argv[1:]]
 
 

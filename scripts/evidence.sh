@@ -115,7 +115,7 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
       --output_dir="$out/attend_20"
   mkdir -p results/attend
   cp "$from"/attention.{json,html} "$from"/attention{,-turns,-heads}.png results/attend/
-  cp "$out/attend_20/attention.json" results/attend/turn-20.json
+  cp "$out/attend_20/attention.json" results/attend/attention-20.json
   publish ordinary "$from" # Its report has the section now.
 }
 stage_heldout() { # 20 turns of its own, and 40 of a human history
@@ -127,17 +127,11 @@ stage_combined() {
   evaluate combined_2 adherence combined
   evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
 }
-further() { # further NAME: the main adapter goes on with the chats of NAME_chats, to NAME_main
-  gatt train --config "$configs/train_further.yaml" --samples="[$out/$1_chats/samples.jsonl]" \
-    --output_dir="$out/$1_main"
-}
-stage_forty() { # does it hold twice as long, after chats twice as long? On the validation part.
-  synth forty_chats --source.min_turns=40 --source.max_turns=40 --source.seed=4 --num_samples=96 \
-    --instructions.families='[language, figure, hobby, persona, behaviour]' --plain_fraction=0.15
-  further forty
-  evaluate validation_forty adherence validation --arms='[gatt, forty]' \
-    --adapters.forty="$out/forty_main/adapter" --histories='[reference]' --num_turns=40 \
-    --source.min_turns=12 --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]' --probe_turns='[2, 20, 40]'
+further() { # further NAME [KEY=VALUE…]: the main adapter goes on with the chats of NAME_chats, to NAME_main
+  local name=$1
+  shift
+  gatt train --config "$configs/train_further.yaml" --samples="[$out/${name}_chats/samples.jsonl]" \
+    --output_dir="$out/${name}_main" "$@"
 }
 stage_switch() {
   local kind metric
@@ -155,6 +149,16 @@ stage_switch() {
   # What it costs where nothing changes.
   evaluate switch_unchanged adherence ordinary --arms='[gatt, steady, switch]' \
     --adapters.switch="$out/switch_main/adapter" --adapters.steady="$out/steady_main/adapter"
+}
+stage_forty() { # does it hold twice as long, after chats twice as long? On the validation part, behind `switch`.
+  synth forty_chats --source.min_turns=40 --source.max_turns=40 --source.seed=4 --num_samples=96 \
+    --instructions.families='[language, figure, hobby, persona, behaviour]' --plain_fraction=0.15
+  further forty --max_length=4096 # 2,048 would drop turns of every third chat.
+  # `steady` went on as well, with chats of 20 turns. The part joins to 41 conversations of 40 turns.
+  evaluate validation_forty adherence validation --arms='[gatt, steady, forty]' --num_dialogues=40 \
+    --adapters.steady="$out/steady_main/adapter" --adapters.forty="$out/forty_main/adapter" \
+    --histories='[reference]' --num_turns=40 --source.min_turns=12 --source.max_turns=40 \
+    --turns='[1, 2, 4, 8, 12, 20, 30, 40]' --probe_turns='[2, 20, 40]'
 }
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
   evaluate cost false_trigger cost
@@ -220,7 +224,7 @@ stage_gpu() {
   done
 }
 
-stages=(ability data main validation table30 ordinary attend heldout combined forty switch cost long ablations)
+stages=(ability data main validation table30 ordinary attend heldout combined switch forty cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

@@ -53,8 +53,8 @@ class AttendConfig:
     turns: tuple[int, ...] = ()
     """Turns whose replies are looked at; empty takes all that there are."""
     num_dialogues: int = 16
-    """Most dialogues: the first ones. With `samples` cases of the evaluation, each on a dialogue of its own
-    as long as there are, all families and splits alike."""
+    """Most dialogues: the first ones. With `samples` so many cases of the evaluation, on as many dialogues
+    as there are, and of all families and splits about as often."""
     mask_last: bool = True
     """Whether the last turn at which the instruction holds is answered anew without sight of it, to see
     what falls."""

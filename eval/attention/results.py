@@ -20,6 +20,7 @@ from eval.attention.statistics import (
 from eval.attention.task import Task
 from eval.calls import head
 from eval.report.attention import SCHEMA
+from eval.samples import Sample
 from gatt.config import config_dict
 from gatt.trained_on import read_marks
 from gatt.verifiers import verifier_versions
@@ -75,7 +76,7 @@ def results_of(
 def pictured(looked: Sequence[Looked], arm: str) -> list[Looked]:
     """Return all arms' views of the cases whose maps are kept; of those kept alike often the first ones."""
     num_kept = {
-        one.spoken.case.id: sum(sample.status == "pass" for _, sample in one.replies())
+        one.spoken.case.id: sum(_status(one, sample) == "pass" for _, sample in one.replies())
         for one in looked
         if one.spoken.arm == arm
     }
@@ -83,8 +84,13 @@ def pictured(looked: Sequence[Looked], arm: str) -> list[Looked]:
     return [one for name in best for one in looked if one.spoken.case.id == name]
 
 
+def _status(one: Looked, sample: Sample) -> str | None:
+    """Return whether a reply keeps the instruction; None where no rule tells, or it does not hold."""
+    is_told = one.spoken.instruction.verifiers and one.spoken.holds_at(sample.turn)
+    return sample.status if is_told else None
+
+
 def _map(one: Looked) -> dict[str, Any]:
-    is_judged = bool(one.spoken.instruction.verifiers)
     return {
         "arm": one.spoken.arm,
         "dialogue": one.spoken.case.dialogue.id,
@@ -97,7 +103,7 @@ def _map(one: Looked) -> dict[str, Any]:
         "rows": [
             {
                 "turn": turn.turn,
-                "status": sample.status if is_judged else None,
+                "status": _status(one, sample),
                 "mass": turn.bin_mass_N.round(DIGITS).tolist(),
                 "peak": turn.bin_peak_N.round(DIGITS).tolist(),
             }

@@ -233,9 +233,10 @@ def _no_engine(folder: Path) -> Engine:
 
 
 def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
-    """Return at most so many cases in their order: each dialogue, family and split as often as the others.
+    """Return at most so many cases in their order, from as many dialogues as there are.
 
-    Dialogues come first: two cases of one are no two observations.
+    One by one, always of a dialogue that was taken least often (two cases of one are no two
+    observations), and among these of the pair of split and family that was.
     """
     left, chosen = dict(enumerate(cases)), list[int]()
     of_dialogue, of_kind = Counter[str](), Counter[object]()

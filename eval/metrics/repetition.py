@@ -1,4 +1,4 @@
-"""Repetition: does the model say again, word for word, what it has said in this dialogue before."""
+"""Repetition: does the model say again, word for word, what it has said before at other turns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def folded(reply: str) -> str:
 
 
 def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield the judged ordinary replies behind the first that the arm has given before in the dialogue.
+    """Yield the judged ordinary replies that have earlier ones, and whether they equal one of these.
 
-    Here a pass is the error. A model that copies its first reply keeps whatever that
-    reply kept; where this is high, adherence in the model's own history tells little.
+    Here a pass is the error. A model that copies its own replies keeps whatever these
+    kept; where this is high, adherence in the model's own history tells little.
     A sample of its own history knows of all its turns (`Sample.is_repeated`). Others are
-    held against those of earlier judged turns alone, so that the rate is a lower bound.
-    Replies that never came are passed over.
+    held against the arm's at earlier judged turns alone, so that the rate is a lower
+    bound. Replies that never came are passed over.
     """
     cases: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -31,7 +31,8 @@ def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
         known: set[str] = set()
         for index, sample in enumerate(sorted(case, key=lambda s: s.turn)):
             said = folded(sample.reply)
-            is_repeated = said in known if sample.is_repeated is None else sample.is_repeated
-            if index:
+            is_known = sample.is_repeated is not None
+            is_repeated = sample.is_repeated if is_known else said in known
+            if sample.turn > 1 if is_known else index:
                 yield Outcome(sample, "pass" if is_repeated else "fail")
             known.add(said)

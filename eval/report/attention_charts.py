@@ -97,7 +97,15 @@ def _title(name: str, data: Mapping[str, Any]) -> str:
         return "Attention on the instruction over turns"
     told = str(data["maps"][0]["text"])
     told = told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD].rstrip()} …"
-    return f"Largest attention weight in any layer and head under the instruction “{told}”"
+    title = f"Largest attention weight in any layer and head under the instruction “{told}”"
+    if is_chosen(data):
+        title += f" (of {data['num_dialogues']} dialogues the one that {ours} keeps most often)"
+    return title
+
+
+def is_chosen(data: Mapping[str, Any]) -> bool:
+    """Whether the case of the map was chosen among several, by verdicts."""
+    return data["num_dialogues"] > 1 and any(_is_judged(record) for record in data["maps"])
 
 
 def draw(name: str, data: Mapping[str, Any], arms: Sequence[str], paint: Palette) -> Figure:

@@ -53,7 +53,7 @@ class Axis:
 
 
 TURNS = Axis()
-SINCE_EVENT = Axis("turns since, log scale", 1, "{} turns later")
+SINCE_EVENT = Axis("turns since then, log scale", 1, "{} turns later")
 
 
 def chart(

@@ -126,8 +126,8 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         "ordinary",
         "heldout",
         "combined",
-        "forty",
         "switch",
+        "forty",
         "cost",
         "long",
     ]
@@ -162,15 +162,13 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         if "output_dir" in word
     }
     assert folders <= {Path("results/adapter"), *(p / "adapter" for p in made)}
-    # Each goes on with the chats of its name.
+    # Each goes on with the chats of its name, and none of 40 turns loses some of them.
     further = [c for c in commands if "configs/evidence/train_further.yaml" in c]
-    assert [c[3:] for c in further] == [
-        [
-            f"--samples=[runs/evidence/{name}_chats/samples.jsonl]",
-            f"--output_dir=runs/evidence/{name}_main",
-        ]
-        for name in ("forty", "switch", "steady")
+    assert [c[3:5] for c in further] == [
+        [f"--samples=[{chats}_chats/samples.jsonl]", f"--output_dir={chats}_main"]
+        for chats in (f"runs/evidence/{name}" for name in ("switch", "steady", "forty"))
     ]
+    assert [c[5:] for c in further] == [[], [], ["--max_length=4096"]]
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
@@ -219,7 +217,7 @@ def test_attention_is_looked_at_once_and_published(root: Path) -> None:
     names = {path.name for path in (root / "results" / "attend").iterdir()}
     assert names == {
         "attention.json", "attention.html", "attention.png", "attention-turns.png",
-        "attention-heads.png", "turn-20.json",
+        "attention-heads.png", "attention-20.json",
     }  # fmt: skip
     assert (root / "results" / "ordinary" / "report.html").is_file()
     _, again = follow(root, "attend")

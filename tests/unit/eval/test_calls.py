@@ -34,6 +34,10 @@ def test_calls_of_one_machine_and_commit_are_told_as_one(config, monkeypatch) ->
     assert "calls" not in run
     assert "arms" not in run
     assert note_of_calls(run) == []
+    assert "counted_at" not in run
+    # Only closed again, by newer code: the replies are the old ones.
+    commit(monkeypatch, "bbbb")
+    assert [run_head(config)[key] for key in ("commit", "counted_at")] == ["aaaa", "bbbb"]
 
 
 def test_an_arm_of_other_code_is_told_and_noted(config, monkeypatch) -> None:

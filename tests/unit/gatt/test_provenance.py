@@ -66,10 +66,15 @@ def test_a_checkout_gives_its_commit_and_anything_else_none(
     subprocess.run([*git, "init", "-q"], check=True)
     assert provenance()["commit"] is None
     (tmp_path / "x").write_text("1", encoding="utf-8")
-    folder = tmp_path / "results" / "run"
-    folder.mkdir(parents=True)
-    published, weights = folder / "results.json", folder / "adapter.safetensors"
-    for path in (published, weights):
+    published, *read = (
+        tmp_path / "results" / name
+        for name in (
+            "run/results.json", "adapter/adapter_config.json", "adapter/trained_on.json",
+            "adapter/adapter_model.safetensors", "data/figure.jsonl.gz",
+        )
+    )  # fmt: skip
+    for path in (published, *read):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1", encoding="utf-8")
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "One"], check=True)
@@ -79,9 +84,10 @@ def test_a_checkout_gives_its_commit_and_anything_else_none(
     # The run before was published there.
     published.write_text("2", encoding="utf-8")
     assert provenance()["commit"]["is_clean"]
-    weights.write_text("2", encoding="utf-8")
-    assert not provenance()["commit"]["is_clean"]
-    weights.write_text("1", encoding="utf-8")
+    for path in read:
+        path.write_text("2", encoding="utf-8")
+        assert not provenance()["commit"]["is_clean"]
+        path.write_text("1", encoding="utf-8")
     assert provenance()["commit"]["is_clean"]
     (tmp_path / "x").write_text("2", encoding="utf-8")
     assert not provenance()["commit"]["is_clean"]

@@ -100,6 +100,12 @@ def test_base_and_adapter_look_at_different_things_in_the_same_text(data: dict[s
     assert base["bins"] == gatt["bins"]
     assert base["dialogue"] == gatt["dialogue"] == "d-000"
     assert base["rows"][2]["peak"] != gatt["rows"][2]["peak"]
+    statuses = {
+        r["turn"]: r["status"]
+        for r in data["turns"]
+        if (r["arm"], r["dialogue"]) == ("gatt", "d-000")
+    }
+    assert {row["turn"]: row["status"] for row in gatt["rows"]} == statuses
     lengths = [len(row["peak"]) for row in base["rows"]]
     assert lengths == sorted(lengths)
     assert lengths[-1] == len(base["bins"])
@@ -202,6 +208,7 @@ def test_text_that_cannot_be_read_is_dropped_for_both_arms_and_counted(
     assert "control token '<|im_end|>'" in reason
     assert f"not looked at: 1 ({reason})" in caplog.text
     assert found["unsighted"]["falls"] == []
+    assert {row["status"] for row in found["maps"][0]["rows"]} == {None}
     assert found["notes"][0].startswith("No rule judges the replies")
     path.write_text(json.dumps(bad.as_dict()) + "\n", encoding="utf-8")
     alone = AttendConfig(**{**vars(config), "output_dir": tmp_path / "none"})

@@ -161,3 +161,7 @@ def test_the_picture_is_of_the_case_that_the_adapter_keeps_most_often() -> None:
     found = [(one.spoken.case.id, one.spoken.arm) for one in pictured(given, "gatt")]
     # Of those alike the first; both arms of each.
     assert found == [("c2", "base"), ("c2", "gatt"), ("c3", "base"), ("c3", "gatt")]
+    # A pass where the instruction does not hold is none of it.
+    released = [looked("gatt", 7, [0.1, 0.2], events=RELEASED), looked("gatt", 8, [0.1], "fail")]
+    kept = [looked("gatt", 9, [0.1], "pass")]
+    assert [one.spoken.case.id for one in pictured([*released, *kept], "gatt")] == ["c9", "c7"]

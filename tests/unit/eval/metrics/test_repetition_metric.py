@@ -4,7 +4,7 @@ from typing import Any
 
 from eval.metrics.curves import PASS_IS_BAD, curves
 from eval.metrics.repetition import repetition
-from eval.rollout_rows import samples_of
+from eval.rollout_rows import samples_of_rows
 from eval.samples import Sample
 from tests.support.fake_samples import sample
 
@@ -53,14 +53,16 @@ def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> Non
         row(5, " ", judged(5, " ")),
         row(6, "Well.", judged(6, "Well.")),
     ]
-    samples = samples_of(rows)
+    samples = samples_of_rows(rows)
     assert [(s.turn, s.is_repeated) for s in samples] == [
         (1, False), (3, True), (3, None), (4, False), (5, None), (6, True),
     ]  # fmt: skip
     assert statuses(samples) == [(3, "pass"), (4, "fail"), (6, "pass")]
+    # The first judged one, too, where more is known than the judged ones.
+    assert statuses([s for s in samples if s.turn > 3]) == [(4, "fail"), (6, "pass")]
     # Of a human history nothing is known but the judged ones.
     read = {"key": "gatt/reference/d", "samples": [s.as_dict() for s in said("Yes.", "Yes.")]}
-    assert {s.is_repeated for s in samples_of([read])} == {None}
+    assert {s.is_repeated for s in samples_of_rows([read])} == {None}
 
 
 def test_probes_and_replies_that_never_came_are_passed_over() -> None:

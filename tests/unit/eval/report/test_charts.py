@@ -82,7 +82,7 @@ def test_a_hostile_arm_name_stays_text() -> None:
 def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
     found = {"base": points("base", {0: 0.5, 8: 0.25})}
     svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_EVENT)
-    assert ">turns since, log scale<" in svg
+    assert ">turns since then, log scale<" in svg
     assert "base model, 8 turns later: 25" in svg.replace("\N{NO-BREAK SPACE}", " ")
 
 
