@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from eval.report.attention_charts import attention_svgs, is_chosen
+from eval.report.attention_charts import attention_svgs, is_chosen, is_judged
 from eval.report.selection import few_turns
 from gatt.errors import DataError
 
@@ -62,6 +62,7 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
         "svgs": attention_svgs(data, known),
         "shown": data["maps"][0],
         "is_chosen": is_chosen(data),
+        "is_judged": is_judged(data["maps"][0]),
         "turns": turn_table(data, MOST_COLUMNS),
         "correlation": [
             {

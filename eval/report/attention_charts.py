@@ -105,7 +105,7 @@ def _title(name: str, data: Mapping[str, Any]) -> str:
 
 def is_chosen(data: Mapping[str, Any]) -> bool:
     """Whether the case of the map was chosen among several, by verdicts."""
-    return data["num_dialogues"] > 1 and any(_is_judged(record) for record in data["maps"])
+    return data["num_dialogues"] > 1 and any(is_judged(record) for record in data["maps"])
 
 
 def draw(name: str, data: Mapping[str, Any], arms: Sequence[str], paint: Palette) -> Figure:
@@ -128,14 +128,15 @@ def _maps(maps: Sequence[Record], colours: Mapping[str, str], paint: Palette) ->
         _map(axes, record, colours[record["arm"]], paint)
         if not number:
             axes.set_ylabel(
-                "reply to turn (✓ kept)" if _is_judged(record) else "reply to turn",
+                "reply to turn (✓ kept)" if is_judged(record) else "reply to turn",
                 color=paint.muted,
             )
     _scale(figure, list(colours.values()), height, paint)
     return figure
 
 
-def _is_judged(record: Record) -> bool:
+def is_judged(record: Record) -> bool:
+    """Whether a map has a verdict beside any of its turns."""
     return any(row.get("status") for row in record["rows"])
 
 
