@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from peft.tuners.lora import Linear as LoraLinear
+from peft.tuners.tuners_utils import BaseTunerLayer
 from torch import nn
 
 MOST_BYTES = 4 * 2**30
@@ -38,44 +39,67 @@ class _Layer:
 
     @property
     def key(self) -> tuple[int, str | None]:
-        return id(self.base), self.adapter
+        return id(self.module), self.adapter
 
     @property
     def parts(self) -> list[torch.Tensor]:
-        """The weights that the laid out one is made of."""
+        """The weights that the laid out one is made of: `[out, in]`, then A `[r, in]` and B `[out, r]`."""
         if self.adapter is None:
             return [self.base.weight]
         added = (self.module.lora_A[self.adapter], self.module.lora_B[self.adapter])
         return [self.base.weight, *(layer.weight for layer in added)]
 
     @property
-    def state(self) -> list[tuple[int, float]]:
+    def state(self) -> list[tuple[float, ...]]:
         """Numbers that change with the parts."""
-        scaling = [] if self.adapter is None else [(0, self.module.scaling[self.adapter])]
-        return [(part._version, _content(part)) for part in self.parts] + scaling
+        numbers: list[tuple[float, ...]] = [
+            (part._version, part.data_ptr(), part.element_size(), _content(part))
+            for part in self.parts
+        ]
+        return numbers if self.adapter is None else [*numbers, (self._scaling,)]
+
+    @property
+    def _scaling(self) -> float:
+        return float(self.module.scaling[self.adapter])
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the adapter is loaded still."""
+        return self.adapter is None or self.adapter in self.module.lora_A
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a call would compute now what the laid out weight does."""
+        if type(self.base) is not nn.Linear:  # Parametrized meanwhile: PEFT's target_parameters.
+            return False
+        return self.adapter is None or _active(self.module) == [self.adapter]
 
     def laid_out(self) -> torch.Tensor:
-        weight = self.base.weight.detach()
-        if self.adapter is not None:
-            weight = weight + self.module.get_delta_weight(self.adapter).detach()
-        packed: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, _LAID_OUT_FOR)
+        with torch.autocast("cpu", enabled=False):
+            weight = self.base.weight.detach()
+            if self.adapter is not None:
+                _, a, b = (part.detach() for part in self.parts)
+                weight = torch.addmm(weight, b, a, alpha=self._scaling)
+            packed: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, _LAID_OUT_FOR)
         return packed
 
 
 @dataclass(frozen=True)
 class _Packed:
+    layer: _Layer
     parts: list[torch.Tensor]
     """Held, so that no other weight can stand at its address."""
-    state: list[tuple[int, float]]
-    packed: torch.Tensor
+    state: list[tuple[float, ...]]
+    weight: torch.Tensor
+    num_bytes: int
 
-    def is_of(self, layer: _Layer) -> bool:
-        parts = layer.parts
-        return (
-            len(parts) == len(self.parts)
-            and all(mine is its for mine, its in zip(self.parts, parts, strict=True))
-            and self.state == layer.state
-        )
+    @classmethod
+    def of(cls, layer: _Layer) -> _Packed:
+        return cls(layer, layer.parts, layer.state, layer.laid_out(), _size(layer.base.weight))
+
+    @property
+    def is_current(self) -> bool:
+        return self.layer.is_there and self.state == self.layer.state
 
 
 class PackedLinears:
@@ -91,29 +115,32 @@ class PackedLinears:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Have the layers use them for a while, with the adapter that is active then; inference only."""
+        """Have the layers use them for a while; inference only.
+
+        A layer whose adapter is switched meanwhile computes as if there were none of this.
+        """
         layers = _layers(self._model)
-        now = {layer.key: self._weight(layer) for layer in layers}
-        there = {id(module) for module in self._model.modules()}
-        both = {key: held for key, held in self._packed.items() if key[0] in there} | now
-        self._packed = both if _num_bytes(both) <= MOST_BYTES else now
-        for layer in layers:
-            layer.module.forward = _forward(layer, now[layer.key].packed)
+        self._pack(layers)
         try:
+            for layer in layers:
+                layer.module.forward = _forward(layer, self._packed[layer.key].weight)
             yield
         finally:
             for layer in layers:
-                del layer.module.forward
+                vars(layer.module).pop("forward", None)
 
-    def _weight(self, layer: _Layer) -> _Packed:
-        known = self._packed.get(layer.key)
-        if known is not None and known.is_of(layer):
-            return known
-        return _Packed(layer.parts, layer.state, layer.laid_out())
-
-
-def _num_bytes(packed: dict[tuple[int, str | None], _Packed]) -> int:
-    return sum(_size(held.parts[0]) for held in packed.values())
+    def _pack(self, layers: list[_Layer]) -> None:
+        """Lay out what is missing, and let go first of what is old or too much."""
+        there = {id(module) for module in self._model.modules()}
+        kept = {k: held for k, held in self._packed.items() if k[0] in there and held.is_current}
+        missing = [layer for layer in layers if layer.key not in kept]
+        sizes = [held.num_bytes for held in kept.values()] + [_size(m.base.weight) for m in missing]
+        if sum(sizes) > MOST_BYTES:
+            wanted = {layer.key for layer in layers}
+            kept = {key: held for key, held in kept.items() if key in wanted}
+        self._packed = kept
+        for layer in missing:
+            kept[layer.key] = _Packed.of(layer)
 
 
 def _size(weight: torch.Tensor) -> int:
@@ -123,7 +150,9 @@ def _size(weight: torch.Tensor) -> int:
 def _content(weight: torch.Tensor) -> float:
     """Return a number that changes with a weight: adding to `weight.data` leaves its version."""
     values = weight.detach().flatten()
-    return float(values[:: max(1, len(values) // 1024)].double().sum())
+    # Odd, so that it meets all columns of a weight whose width is a power of two.
+    step = len(values) // 1024 | 1 if len(values) > 2**16 else 1
+    return float(values[::step].double().sum())
 
 
 def _layers(model: nn.Module) -> list[_Layer]:
@@ -134,28 +163,39 @@ def _layers(model: nn.Module) -> list[_Layer]:
     ):
         return []
     adapted = [layer for m in model.modules() if (layer := _adapted(m)) is not None]
-    inside = {id(part) for layer in adapted for part in layer.module.modules()}
+    left_out = {id(part) for layer in adapted for part in layer.module.modules()}
+    for module in model.modules():
+        # Without its adapter such a layer takes it out of the weight at its next call.
+        if isinstance(module, BaseTunerLayer) and module.disable_adapters and module.merged:
+            left_out |= {id(part) for part in module.modules()}
     plain = [
         _Layer(m, m)
         for m in model.modules()
-        if type(m) is nn.Linear and id(m) not in inside and _is_plain(m)
+        if id(m) not in left_out and type(m) is nn.Linear and _is_plain(m)
     ]
     layers = [*adapted, *plain]
     return layers if sum(_size(layer.base.weight) for layer in layers) <= MOST_BYTES else []
 
 
+def _active(module: Any) -> list[str]:
+    """Return the adapters that a LoRA layer adds to its output by itself."""
+    if module.disable_adapters or module.merged:
+        return []
+    return [name for name in module.active_adapters if name in module.lora_A]
+
+
 def _adapted(module: Any) -> _Layer | None:
     """Return a layer with an active LoRA adapter that is no more than a product of two matrices."""
-    if type(module) is not LoraLinear or module.disable_adapters or module.merged:
-        return None
-    if module.training:  # It may have dropout.
-        return None
-    active = [name for name in module.active_adapters if name in module.lora_A]
+    if type(module) is not LoraLinear or module.training or "forward" in vars(module):
+        return None  # In training it may have dropout.
+    active = _active(module)
     if len(active) != 1 or active[0] in module.lora_variant or module.lora_bias[active[0]]:
         return None
     base, name = module.base_layer, active[0]
-    layers = (base, module.lora_A[name], module.lora_B[name])
-    if "forward" in vars(module) or not all(type(m) is nn.Linear and _is_plain(m) for m in layers):
+    parts = (base, module.lora_A[name], module.lora_B[name])
+    if module.fan_in_fan_out or not all(type(m) is nn.Linear and _is_plain(m) for m in parts):
+        return None
+    if any(m._forward_hooks or m._forward_pre_hooks for m in (*parts, module.lora_dropout[name])):
         return None
     return _Layer(module, base, name)
 
@@ -176,9 +216,10 @@ def _is_plain(layer: nn.Linear) -> bool:
 def _forward(layer: _Layer, packed: torch.Tensor) -> Any:
     plain = layer.module.forward
 
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        if x.dtype != torch.float32:
-            found: torch.Tensor = plain(x)
+    def forward(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        other = args or kwargs or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu")
+        if other or not layer.is_active:
+            found: torch.Tensor = plain(x, *args, **kwargs)
         else:
             found = torch.ops.mkldnn._linear_pointwise(x, packed, layer.base.bias, "none", [], "")
         return found
