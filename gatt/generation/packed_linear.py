@@ -42,6 +42,10 @@ class _Layer:
         return id(self.module), self.adapter
 
     @property
+    def num_bytes(self) -> int:
+        return self.base.weight.numel() * self.base.weight.element_size()
+
+    @property
     def parts(self) -> list[torch.Tensor]:
         """The weights that the laid out one is made of: `[out, in]`, then A `[r, in]` and B `[out, r]`."""
         if self.adapter is None:
@@ -91,11 +95,10 @@ class _Packed:
     """Held, so that no other weight can stand at its address."""
     state: list[tuple[float, ...]]
     weight: torch.Tensor
-    num_bytes: int
 
     @classmethod
     def of(cls, layer: _Layer) -> _Packed:
-        return cls(layer, layer.parts, layer.state, layer.laid_out(), _size(layer.base.weight))
+        return cls(layer, layer.parts, layer.state, layer.laid_out())
 
     @property
     def is_current(self) -> bool:
@@ -134,17 +137,15 @@ class PackedLinears:
         there = {id(module) for module in self._model.modules()}
         kept = {k: held for k, held in self._packed.items() if k[0] in there and held.is_current}
         missing = [layer for layer in layers if layer.key not in kept]
-        sizes = [held.num_bytes for held in kept.values()] + [_size(m.base.weight) for m in missing]
-        if sum(sizes) > MOST_BYTES:
+        if (
+            sum(m.num_bytes for m in [*(held.layer for held in kept.values()), *missing])
+            > MOST_BYTES
+        ):
             wanted = {layer.key for layer in layers}
             kept = {key: held for key, held in kept.items() if key in wanted}
         self._packed = kept
         for layer in missing:
             kept[layer.key] = _Packed.of(layer)
-
-
-def _size(weight: torch.Tensor) -> int:
-    return weight.numel() * weight.element_size()
 
 
 def _content(weight: torch.Tensor) -> float:
@@ -174,7 +175,7 @@ def _layers(model: nn.Module) -> list[_Layer]:
         if id(m) not in left_out and type(m) is nn.Linear and _is_plain(m)
     ]
     layers = [*adapted, *plain]
-    return layers if sum(_size(layer.base.weight) for layer in layers) <= MOST_BYTES else []
+    return layers if sum(layer.num_bytes for layer in layers) <= MOST_BYTES else []
 
 
 def _active(module: Any) -> list[str]:

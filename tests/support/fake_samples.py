@@ -198,12 +198,18 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
     }
 
 
-def write_run(folder: Path, samples: list[Sample], results: dict[str, Any]) -> None:
-    """Write the files of a run that `gatt report` reads."""
+def write_samples(folder: Path, samples: list[Sample]) -> Path:
+    """Write the samples of a run to its folder, which is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
     lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
     (folder / "samples.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def write_run(folder: Path, samples: list[Sample], results: dict[str, Any]) -> None:
+    """Write the files of a run that `gatt report` reads."""
+    write_samples(folder, samples)
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,14 +13,7 @@ from eval.compare import compare
 from eval.samples import Sample
 from gatt.cli import main
 from gatt.errors import DataError
-from tests.support.fake_samples import sample
-
-
-def write(folder: Path, samples: list[Sample]) -> Path:
-    folder.mkdir()
-    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
-    (folder / "samples.jsonl").write_text("".join(lines), encoding="utf-8")
-    return folder
+from tests.support.fake_samples import sample, write_samples
 
 
 def two(
@@ -28,7 +21,7 @@ def two(
 ) -> tuple[Path, Path]:
     """Write samples, and the same with some of them changed, by their place."""
     other = [replace(s, **changes.get(n, {})) for n, s in enumerate(samples)]
-    return write(tmp_path / "local", samples), write(tmp_path / "served", other)
+    return write_samples(tmp_path / "local", samples), write_samples(tmp_path / "served", other)
 
 
 def test_verdicts_and_words_are_counted_apart(tmp_path: Path) -> None:
@@ -55,9 +48,9 @@ def test_verdicts_and_words_are_counted_apart(tmp_path: Path) -> None:
 
 
 def test_what_only_one_has_and_other_prompts_are_in_no_rate(tmp_path: Path) -> None:
-    left = write(tmp_path / "a", [sample(turn=t) for t in (1, 2, 4)])
+    left = write_samples(tmp_path / "a", [sample(turn=t) for t in (1, 2, 4)])
     shorter = replace(sample().instruction, text="Language: French.")
-    right = write(
+    right = write_samples(
         tmp_path / "b",
         [
             sample(turn=1),
@@ -88,8 +81,8 @@ def test_in_its_own_history_later_differences_follow_from_the_first(tmp_path: Pa
 
 
 def test_arms_of_other_names_can_be_held_against_each_other(tmp_path: Path) -> None:
-    left = write(tmp_path / "a", [sample(arm=arm, reply=arm) for arm in ("base", "gatt")])
-    right = write(tmp_path / "b", [sample(arm="base", reply="gatt")])
+    left = write_samples(tmp_path / "a", [sample(arm=arm, reply=arm) for arm in ("base", "gatt")])
+    right = write_samples(tmp_path / "b", [sample(arm="base", reply="gatt")])
     found = compare(left, right, {"gatt": "base"})
     assert list(found.arms) == ["gatt"]
     assert (found.total.num, found.total.num_same_replies, found.num_only_left) == (1, 1, 0)
@@ -107,8 +100,8 @@ def test_arms_that_are_no_pair(words: list[str], capsys: pytest.CaptureFixture[s
 
 
 def test_folders_that_cannot_be_compared(tmp_path: Path) -> None:
-    left = write(tmp_path / "a", [sample(arm="gatt")])
-    right = write(tmp_path / "b", [sample(arm="base")])
+    left = write_samples(tmp_path / "a", [sample(arm="gatt")])
+    right = write_samples(tmp_path / "b", [sample(arm="base")])
     with pytest.raises(
         DataError,
         match=r"a and .*b: no reply to the same prompt in both \(arms 'gatt' and 'base'\): expected",
@@ -155,8 +148,8 @@ def test_the_command_lists_differences_and_can_demand_agreement(
 def test_what_is_left_out_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path / "a", [sample(turn=1), sample(turn=2)])
-    write(tmp_path / "b", [sample(turn=1), sample(turn=2, user="What?"), sample(turn=4)])
+    write_samples(tmp_path / "a", [sample(turn=1), sample(turn=2)])
+    write_samples(tmp_path / "b", [sample(turn=1), sample(turn=2, user="What?"), sample(turn=4)])
     monkeypatch.chdir(tmp_path)
     assert main(["eval", "compare", "a", "b"]) == 0
     assert "not compared: 1 only in b, 1 asked something else\n" in capsys.readouterr().out
@@ -174,8 +167,8 @@ def test_what_is_left_out_is_said(
 def test_agreement_of_a_part_is_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], right: list[Sample]
 ) -> None:
-    left = str(write(tmp_path / "a", [sample(turn=1), sample(turn=2)]))
-    other = str(write(tmp_path / "b", right))
+    left = str(write_samples(tmp_path / "a", [sample(turn=1), sample(turn=2)]))
+    other = str(write_samples(tmp_path / "b", right))
     words = ["eval", "compare", left, other]
     assert main(words) == 0
     assert main([*words, "--at-least", "0.5"]) == 1

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
-from eval.samples import Sample
 from tests.support.doc_pages import DOCS, blocks
-from tests.support.fake_samples import sample
-
-
-def write(folder: Path, samples: list[Sample]) -> None:
-    folder.mkdir(parents=True)
-    lines = [json.dumps(s.as_dict()) + "\n" for s in samples]
-    (folder / "samples.jsonl").write_text("".join(lines), encoding="utf-8")
+from tests.support.fake_samples import sample, write_samples
 
 
 def test_the_program_counts_replies_and_meets_those_of_another_run(
@@ -29,10 +20,10 @@ def test_the_program_counts_replies_and_meets_those_of_another_run(
     base = [replace(s, arm="base") for s in kept]
     told = sample(arm="gatt", turn=20, dialogue="plain")
     plain = replace(told, instruction=None, split="none", family="none", is_repeated=False)
-    write(tmp_path / "runs/default/behaviour", [*kept, *base, plain])
+    write_samples(tmp_path / "runs/default/behaviour", [*kept, *base, plain])
     # One is missing, two at turn 20 are lost.
     other = [replace(s, status="fail" if n in (5, 6) else "pass") for n, s in enumerate(kept)]
-    write(tmp_path / "runs/other/behaviour", other[:-1])
+    write_samples(tmp_path / "runs/other/behaviour", other[:-1])
     monkeypatch.chdir(tmp_path)
     exec(compile(program.text, program.title, "exec"), {})
     counted, met = capsys.readouterr().out.split("status_there")

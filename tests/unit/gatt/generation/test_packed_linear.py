@@ -232,7 +232,7 @@ def test_the_memory_holds_while_another_adapter_is_laid_out(adapted, x, monkeypa
 
     def measured(layer: packed_linear._Layer) -> torch.Tensor:
         made = layer.laid_out_plainly()
-        most.append(sum(held.num_bytes for held in packed._packed.values()))
+        most.append(sum(held.layer.num_bytes for held in packed._packed.values()))
         return made
 
     monkeypatch.setattr(packed_linear._Layer, "laid_out_plainly", laid_out, raising=False)
