@@ -8,7 +8,7 @@ replies. The contenders take turns and give replies of the same number of tokens
 a small warm-up, on a CPU in a process of its own. Quoted are medians, of `generate` those of its best
 batch size: the first round tries all, for roll-outs on the prompts of the middle turn. The bound is what
 must be done at least: plain passes over the distinct prompt tokens in one row, then over as many steps
-as a reply has tokens, without any history to attend to.
+as a reply has tokens, without any history to attend to. With --adapter, all have the model under it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from gatt.benchmark.sampling import (
 )
 from gatt.errors import GattError
 from gatt.generation.transformers import EngineCounters
-from gatt.models import EMBEDDED, LoadedModel, load_model, load_tokenizer
+from gatt.models import EMBEDDED, LoadedModel, load_adapter, load_model, load_tokenizer
 from gatt.provenance import provenance
 
 PARTS = ("turns", "rollout")
@@ -77,6 +77,8 @@ def main() -> None:
 def measure(part: str, name: str, args: argparse.Namespace) -> dict[str, Any]:
     """Return the seconds of a contender in this process, and the engine's counters."""
     loaded = load_model(args.model, device=args.device)
+    if args.adapter:
+        loaded = load_adapter(loaded, args.adapter, "adapter")
     setting = setting_of(args)
     small = replace(setting, turns=2, new_tokens=2)
     engine = endless_engine(loaded, tokens_held(args)) if name == ENGINE else None
@@ -123,6 +125,7 @@ def measured(part: str, name: str, args: argparse.Namespace, number: int) -> dic
             "--turns", str(args.turns), "--new-tokens", str(args.new_tokens),
             "--user-tokens", str(args.user_tokens), "--reply-tokens", str(args.reply_tokens),
             "--dialogues", str(args.dialogues), "--seed", str(args.seed),
+            *(["--adapter", str(args.adapter)] if args.adapter else []),
         ]  # fmt: skip
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -159,7 +162,8 @@ def time_turns(args: argparse.Namespace) -> dict[str, Any]:
         "counters": counters,
         "sampling_seconds": seconds,
     }
-    print_table(f"{args.model}: replies to {args.turns} turns of one dialogue", seconds, report)
+    title = f"{model_of(args)}: replies to {args.turns} turns of one dialogue"
+    print_table(title, seconds, report)
     return report
 
 
@@ -185,7 +189,7 @@ def time_roll_outs(args: argparse.Namespace) -> dict[str, Any]:
         "rollout_trial_seconds": trial,
         "rollout_seconds": seconds,
     }
-    title = f"{args.model}: roll-outs of {args.dialogues} dialogues, {args.turns} turns"
+    title = f"{model_of(args)}: roll-outs of {args.dialogues} dialogues, {args.turns} turns"
     print_table(title, seconds, report)
     return report
 
@@ -196,6 +200,11 @@ def setting_of(args: argparse.Namespace) -> SamplingSetting:
         turns=args.turns, new_tokens=args.new_tokens, user_tokens=args.user_tokens,
         reply_tokens=args.reply_tokens, seed=args.seed,
     )  # fmt: skip
+
+
+def model_of(args: argparse.Namespace) -> str:
+    """Return what is timed, for the title of a table."""
+    return f"{args.model} under {args.adapter}" if args.adapter else str(args.model)
 
 
 def tokens_held(args: argparse.Namespace) -> int:
@@ -231,6 +240,12 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default=EMBEDDED, help="embedded, a folder, or a hub id")
+    parser.add_argument(
+        "--adapter",
+        type=Path,
+        metavar="FOLDER",
+        help="under which all contenders run (default: none)",
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--part", choices=PARTS, help="one of the two (default: both)")
     parser.add_argument("--only", metavar="NAME", help="one contender of a part, once, as JSON")

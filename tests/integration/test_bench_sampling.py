@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from peft import PeftModel
 
 from tests.support.tiny import save_tiny_model
+from tests.support.trained import save_trained
 
 pytestmark = pytest.mark.integration
 
@@ -62,3 +64,19 @@ def test_one_contender_is_measured_in_a_process_of_its_own(tmp_path: Path) -> No
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["seconds"] > 0
+
+
+def test_contenders_run_under_the_adapter(bench, tmp_path, monkeypatch) -> None:
+    model, adapter = save_trained(tmp_path)
+    words = ["bench", "--model", str(model), "--part", "turns", "--adapter"]
+    monkeypatch.setattr(sys, "argv", [*words, str(adapter)])
+    seen = []
+    monkeypatch.setattr(
+        bench, "work_of", lambda _, __, loaded, ___: seen.append(loaded.model) or (lambda *_: None)
+    )
+    bench.measure("turns", "bound", bench.arguments())
+    assert isinstance(seen[0], PeftModel)
+    # The process of a contender is told of it too.
+    monkeypatch.setattr(sys, "argv", [*words, str(tmp_path / "elsewhere")])
+    with pytest.raises(SystemExit, match="elsewhere: no adapter_config"):
+        bench.measured("turns", "bound", bench.arguments(), 0)
