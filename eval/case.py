@@ -140,11 +140,21 @@ class Case:
         return last_switch(self.switches, turn)
 
     def probe_at(self, turn: int) -> Probe | None:
-        """Return the probe of the instruction at a turn."""
+        """Return the probe of the instruction at a turn; where it was taken back, of what was."""
+        for switch in reversed(self.switches):
+            if switch.turn <= turn and switch.instruction is not None:
+                return next(iter(switch.instruction.probes), None)
+        return self.probe
+
+    def probed_at(self, turn: int) -> Instruction | None:
+        """Return what a probe at a turn asks for: what is in force, or what a change has taken back.
+
+        None where an event has released the model: what a probe should find there is open.
+        """
         switch = last_switch(self.switches, turn)
-        if switch is None:
-            return self.probe
-        return next(iter(switch.instruction.probes if switch.instruction else ()), None)
+        if switch is not None and switch.instruction is None and self.told(turn) == "released":
+            return self.ended_at(turn)
+        return self.held_at(turn)
 
     @property
     def release_turn(self) -> int | None:

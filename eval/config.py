@@ -45,6 +45,9 @@ class EvalConfig:
     `adapters`; empty takes all of them."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""
+    baseline: str | None = None
+    """Arm that the others are compared with, case by case; null: `base`, or the first where it is none
+    of the arms. In a finished folder another one only counts anew."""
     seed: int = 0
     """Fixes cases, draws and bootstrap; `source.seed` the order of dialogues."""
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -126,6 +129,10 @@ class EvalConfig:
                     f"arm {arm!r} has no adapter: expected {BASE!r}, {REMINDER!r} or a name of 'adapters' "
                     f"({', '.join(self.adapters) or 'none given'})"
                 )
+        if self.baseline is not None and self.baseline not in self.arms:
+            raise ConfigError(
+                f"baseline is {self.baseline!r}: expected one of the arms ({', '.join(self.arms)}), or null"
+            )
         for arm in (*self.arms, *self.adapters):
             if not arm.strip() or "/" in arm:
                 raise ConfigError(f"arm {arm!r}: expected a name without '/'")
@@ -169,9 +176,9 @@ class EvalConfig:
             raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
 
     @property
-    def baseline(self) -> str:
-        """The arm that all others are compared with: `base`, or the first where it is none of them."""
-        return BASE if BASE in self.arms else self.arms[0]
+    def compared_with(self) -> str:
+        """The arm that all others are compared with, see `baseline`."""
+        return self.baseline or (BASE if BASE in self.arms else self.arms[0])
 
     def _check_length(self) -> None:
         if self.cases:

@@ -35,7 +35,8 @@ from gatt.views import prompt_of_turn
 ARMS: Final[Mapping[str, str]] = {"once": BASE, "reminder": REMINDER}
 """Where the instruction stands, and what `gatt eval` calls that."""
 NOT_HERE: Final = (
-    "adapters", "arms", "batch_cases", "engine", "histories", "judge", "output_dir", "task_completion",
+    "adapters", "arms", "baseline", "batch_cases", "engine", "histories", "judge", "output_dir",
+    "task_completion",
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
 SHARED: Final = ("arm", "history", "dialogue", "family", "split", "instruction")
@@ -78,7 +79,7 @@ class Prepared:
     def measures(self) -> list[str]:
         """Return the names of `MEASURES` that some case has."""
         cases = self.cases.values()
-        probes = ((c, turn) for c in cases for turn in self.config.probe_turns)
+        probes = ((c, t) for c in cases for t in self.config.probe_turns if c.told(t) == "kept")
         is_known: dict[Measure, bool] = {
             false_trigger: any(c.instruction is None for c in cases),
             probe_recall: any(has_probe(c, turn, self.config) for c, turn in probes),

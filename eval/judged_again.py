@@ -113,7 +113,7 @@ class EarlierReplies:
     def _check_words(self, key: str, case: Case, sample: Mapping[str, Any]) -> None:
         turn, is_probe = sample["turn"], sample["kind"] == "probe"
         probe = case.probe_at(turn) if is_probe else None
-        held = case.held_at(turn) if is_probe else case.instruction_at(turn)
+        held = case.probed_at(turn) if is_probe else case.instruction_at(turn)
         told = (sample["instruction"] or {}).get("text")
         for what, then, now in (
             ("the user said", sample["user"], probe.question if probe else case.user_turn(turn)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eval.judge.status import expected_status
 from eval.rollout import Reply
-from eval.samples import History, Sample
+from eval.samples import Expected, History, Sample
 from gatt.instruction import Entry, Instruction, VerifierSpec
 from gatt.leaks import leak_status
 from gatt.verifiers import Status, Verdict, check_all, overall
@@ -34,15 +34,15 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     - No reply for want of context, because a server withheld it, or because its tokens ended before
       any text (a model that thinks first), is `undecided`.
     """
-    case, text = reply.case, reply.generation.text
-    status, verdicts = _verdicts(reply, pool)
-    is_turn, expected = reply.kind == "turn", case.expected(reply.turn)
+    case, text, is_turn = reply.case, reply.generation.text, reply.kind == "turn"
+    expected = case.expected(reply.turn) if is_turn else case.told(reply.turn)
+    status, verdicts = _verdicts(reply, expected, pool)
     event = case.events.get(reply.turn) if is_turn else None
     switch = case.switch_at(reply.turn)
     is_switch = is_turn and switch is not None and switch.turn == reply.turn
-    instruction = case.instruction_at(reply.turn) if is_turn else case.held_at(reply.turn)
+    instruction = case.instruction_at(reply.turn) if is_turn else case.probed_at(reply.turn)
     first = case.instruction.id if case.instruction else ""
-    leak, since_end = _leak(reply) if is_turn else None, case.since_end(reply.turn)
+    leak, since_end = _leak(reply, expected), case.since_end(reply.turn)
     return Sample(
         arm=arm,
         history=history,
@@ -71,9 +71,17 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     )
 
 
-def _leak(reply: Reply) -> Status | None:
-    """Return whether a reply follows what was replaced or taken back, see `gatt.leaks`."""
-    status = leak_status(reply.case.ended_rules(reply.turn), reply.generation.text)
+def _leak(reply: Reply, expected: Expected) -> Status | None:
+    """Return whether a reply follows what was replaced or taken back, see `gatt.leaks`.
+
+    The answer to a probe does where it still gives what was taken back; after a
+    replacement the probe is that of the new instruction, and says nothing of it.
+    """
+    rules = reply.case.ended_rules(reply.turn)
+    if reply.kind == "probe":
+        probe = reply.case.probe_at(reply.turn)
+        rules = (probe.verifiers,) if probe is not None and expected == "released" else ()
+    status = leak_status(rules, reply.generation.text)
     if status and not reply.generation.text and reply.generation.finish in _NO_REPLY:
         return "undecided"
     return status
@@ -86,15 +94,17 @@ def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Statu
     return check_loose(instruction.verifiers, reply)
 
 
-def _verdicts(reply: Reply, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdict, ...]]:
+def _verdicts(
+    reply: Reply, expected: Expected, pool: Sequence[Entry]
+) -> tuple[Status, tuple[Verdict, ...]]:
     text, case = reply.generation.text, reply.case
     why = _NO_REPLY.get(reply.generation.finish)
     if why and not text:
         return "undecided", (Verdict("undecided", why, RUNNER, 1),)
     if reply.kind == "probe" and (probe := case.probe_at(reply.turn)) is not None:
-        return _checked(probe.verifiers, text)
-    status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
-    expected = case.expected(reply.turn)
+        status, verdicts = _checked(probe.verifiers, text)
+    else:
+        status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
     # Junk follows no instruction, and is no way of leaving one alone either.
     junk = degenerate(text) if expected == "released" else None
     if junk:

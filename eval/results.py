@@ -117,7 +117,9 @@ def close(
         "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "summaries": [s.as_dict() for s in summaries(samples, points)],
         "events": [e.as_dict() for e in events(samples)],
-        "differences": [asdict(d) for d in differences(samples, config.baseline, seed=config.seed)],
+        "differences": [
+            asdict(d) for d in differences(samples, config.compared_with, seed=config.seed)
+        ],
         "agreement": [a.as_dict() for a in agreements],
         "coverage": coverage(inputs.constraints),
         "limits": [limit.as_dict() for limit in limits(rows)],

@@ -81,12 +81,12 @@ def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
 
 
 def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
-    """Whether a probe is asked at a turn: none once the instruction does not hold any more."""
+    """Whether a probe is asked at a turn: none once an event has released the model."""
     return (
         case.probe_at(turn) is not None
         and turn in config.probe_turns
         and turn <= case.num_turns
-        and case.told(turn) == "kept"
+        and case.probed_at(turn) is not None
     )
 
 

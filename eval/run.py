@@ -26,7 +26,7 @@ from gatt.verifiers import verifier_versions
 
 NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
-    "adapters", "histories", "ray", "replies_from",
+    "adapters", "baseline", "histories", "ray", "replies_from",
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
@@ -117,6 +117,9 @@ def evaluate(
         settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
     if any(case.switches for case in cases):
         settings["leaks"] = LEAKS_VERSION
+    if config.probe_turns and any(s.instruction is None for c in cases for s in c.switches):
+        # Before, no probe was asked after an instruction was taken back.
+        settings["ended_probes"] = 1
     settings["cases"] = fingerprint({"cases": [c.as_dict() for c in cases]})
     weights = {
         n: config.engine.adapter_digest(at) or f"served as {at}"

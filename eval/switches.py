@@ -11,6 +11,7 @@ from typing import Any
 from eval.case import Case
 from eval.cases import only_trained
 from eval.config import EvalConfig
+from gatt.announcement import EVALUATION
 from gatt.catalog import Catalog
 from gatt.chat_template import inspect_template
 from gatt.ordinary import is_ordinary
@@ -28,7 +29,8 @@ def add_switches(
 ) -> list[Case]:
     """Return the cases with the changes of the configuration; plain ones stay as they are.
 
-    What comes is drawn from the split of what was. Where ordinary replies follow
+    What comes is drawn from the split of what was, and is announced in words that
+    no training data of `gatt synth` has. Where ordinary replies follow
     an instruction unasked ("use no digits"), it is neither replaced nor taken
     back: leaving it alone could not be told from following it.
 
@@ -52,6 +54,7 @@ def add_switches(
             catalog,
             only_trained(config.instructions.select(catalog, (split,)), trained),
             config.instructions.terse_probability,
+            EVALUATION,
         )
         for split in dict.fromkeys(c.instruction.split for c in cases if c.instruction)
     }

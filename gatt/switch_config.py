@@ -6,7 +6,7 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from gatt.announcement import announce_end, announce_new
+from gatt.announcement import TRAINING, Announcements
 from gatt.catalog import Catalog
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.instruction import Entry, Instruction, combine, compose, draw_entries
@@ -89,6 +89,7 @@ class SwitchDraw:
     """What a new instruction may be made of."""
     terse_probability: float
     """Chance of the shortened wording."""
+    announcements: Announcements = TRAINING
 
     def draw(
         self,
@@ -126,14 +127,14 @@ class SwitchDraw:
         if kind == "cancel":
             is_terse = rng.random() < self.terse_probability
             entries = [self.catalog.entry(name) for name in given.entries]
-            text = announce_end(entries, "terse" if is_terse else "verbose", rng)
+            text = self.announcements.of_end(entries, "terse" if is_terse else "verbose", rng)
         elif kind == "replace":
             held = compose(self._instead(given, others, rng), rng, self.terse_probability)
-            text = announce_new(kind, held, rng)
+            text = self.announcements.of_new(kind, held, rng)
         else:
             (entry,) = draw_entries(fitting, 1, self.catalog.conflicts, rng)
             new = compose([entry], rng, self.terse_probability)
-            text, held = announce_new(kind, new, rng), combine(given, new)
+            text, held = self.announcements.of_new(kind, new, rng), combine(given, new)
         return Switch(turn, kind, place, text, held)
 
     def _instead(

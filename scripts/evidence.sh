@@ -26,12 +26,23 @@ evaluate() { # evaluate NAME METRIC CONFIG [KEY=VALUE…]: configs/evidence/eval
 ablation() { # ablation NAME STEPS [KEY=VALUE…]: the main recipe in so many steps, with keys set anew
   local name=$1 steps=$2
   shift 2
-  local at=$out/ablations/$name kept=results/ablations/$name
-  gatt train --config "$configs/train.yaml" --output_dir="$at" --max_steps="$steps" "$@"
-  gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$at/validation" --adapters.gatt="$at/adapter"
-  mkdir -p "$kept"
-  cp "$at/validation/results.json" "$kept/"
-  gzip -9 -n -c "$at/validation/samples.jsonl" >"$kept/samples.jsonl.gz"
+  gatt train --config "$configs/train.yaml" --output_dir="$out/ablated/$name" --max_steps="$steps" "$@"
+}
+listed() { # listed WORD…: as --arms and other keys take a list
+  local IFS=,
+  echo "[$*]"
+}
+ablated() { # ablated NAME…: the adapters of ablations, as --adapters takes them
+  local name found=()
+  for name; do found+=("$name: $out/ablated/$name/adapter"); done
+  local IFS=,
+  echo "{${found[*]}}"
+}
+compared() { # compared NAME "ABLATION…" [KEY=VALUE…]: case by case against the first of them
+  local name=$1 trained=($2)
+  shift 2
+  gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/$name" --adapters="$(ablated "${trained[@]}")" \
+    --arms="$(listed "${trained[@]}")" --baseline="${trained[0]}" "$@"
 }
 
 synth() { # synth NAME [KEY=VALUE…]: samples to runs/evidence/NAME
@@ -127,36 +138,45 @@ stage_combined() {
   evaluate combined_2 adherence combined
   evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
 }
-further() { # further NAME [KEY=VALUE…]: the main adapter goes on with the chats of NAME_chats, to NAME_main
-  local name=$1
-  shift
-  gatt train --config "$configs/train_further.yaml" --samples="[$out/${name}_chats/samples.jsonl]" \
-    --output_dir="$out/${name}_main" "$@"
-}
 stage_switch() {
-  local kind metric
   gatt synth --config "$configs/synth_switch.yaml"
-  further switch
-  # The control: as many more chats and steps, without a change.
-  gatt synth --config "$configs/synth_switch.yaml" --output_dir="$out/steady_chats" --switch=null
-  further steady
-  for kind in replace cancel add; do
-    evaluate "switch_$kind" adherence switch --switch.replace=0 "--switch.$kind=1"
-  done
-  for metric in adherence_since_switch leakage; do
-    gatt report "$out/switch_replace" --metric "$metric" --chart "results/switch_replace/$metric.png"
-  done
-  # What it costs where nothing changes.
-  evaluate switch_unchanged adherence ordinary --arms='[gatt, steady, switch]' \
-    --adapters.switch="$out/switch_main/adapter" --adapters.steady="$out/steady_main/adapter"
+  gatt train --config "$configs/train_further.yaml"
+  # The control: as many steps more, on the data that it knows.
+  gatt train --config "$configs/train_further.yaml" --output_dir="$out/steady_main" --max_steps=160 \
+    --samples="[$(printf "$out/data/%s/samples.jsonl," "${sets[@]}")]"
+  switched validation replace adherence_since_switch --part=validation --num_dialogues=20 \
+    --arms='[switch, steady, main]'
+  # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
+  # beside another instruction (`combined`), so nothing is added to them.
+  switched replace replace adherence_since_switch
+  switched system replace adherence_since_switch --switch.system=1 --num_dialogues=40 --arms='[switch, main]' --baseline=main
+  switched cancel cancel leakage --arms='[switch, main]' --baseline=main
+  switched add add adherence_since_switch --num_dialogues=40 --arms='[switch, main]' --baseline=main \
+    --instructions.families='[figure, hobby, persona]'
+  # What it costs where nothing changes: the same dialogues and first instructions.
+  evaluate switch_unchanged adherence switch --switch=null --num_turns=20 --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
+    --probe_turns='[]' --arms='[switch, steady, main]'
+  local figures=results/switch_unchanged/perplexity.json
+  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
+    --adapters="{main: results/adapter, steady: $out/steady_main/adapter, switch: $out/switch_main/adapter}"
+  gatt report "$out/switch_replace" --metric leakage --chart results/switch_replace/leakage.png
 }
-stage_forty() { # does it hold twice as long, after chats twice as long? On the validation part, behind `switch`.
+switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change at turn 10 in one way
+  local name=switch_$1 kind=$2 metric=$3
+  shift 3
+  evaluate "$name" "$metric" switch --switch.replace=0 "--switch.$kind=1" "$@"
+}
+stage_forty() { # does it hold twice as long, after chats twice as long? On the validation part.
   synth forty_chats --source.min_turns=40 --source.max_turns=40 --source.seed=4 --num_samples=96 \
     --instructions.families='[language, figure, hobby, persona, behaviour]' --plain_fraction=0.15
-  further forty --max_length=4096 # 2,048 would drop turns of every third chat.
-  # `steady` went on as well, with chats of 20 turns. The part joins to 41 conversations of 40 turns.
-  evaluate validation_forty adherence validation --arms='[gatt, steady, forty]' --num_dialogues=40 \
-    --adapters.steady="$out/steady_main/adapter" --adapters.forty="$out/forty_main/adapter" \
+  local turns
+  for turns in 40 20; do # The control: the same chats, cut. 2,048 positions would drop turns of every third.
+    gatt train --config "$configs/train_further.yaml" --samples="[$out/forty_chats/samples.jsonl]" \
+      --output_dir="$out/forty_$turns" --max_turns="$turns" --max_length=4096
+  done
+  # The part joins to 41 conversations of 40 turns.
+  evaluate validation_forty adherence validation --arms='[cut, forty, gatt]' --num_dialogues=40 \
+    --adapters.cut="$out/forty_20/adapter" --adapters.forty="$out/forty_40/adapter" \
     --histories='[reference]' --num_turns=40 --source.min_turns=12 --source.max_turns=40 \
     --turns='[1, 2, 4, 8, 12, 20, 30, 40]' --probe_turns='[2, 20, 40]'
 }
@@ -165,63 +185,93 @@ stage_cost() { # no instruction at all: false triggers, task completion, perplex
   gatt perplexity --config "$configs/perplexity.yaml"
   cp "$out/perplexity.json" results/cost/
 }
-stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
+stage_long() { # trained at 8, 16 and 20 turns, evaluated at 40 and to the end of the context
+  local turns by_turns="{gatt: results/adapter, gatt_8: $out/turns_8/kept, gatt_16: $out/turns_16/kept}"
   for turns in 8 16; do
     gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
+    [[ -d "$out/turns_$turns/kept" ]] || keep "$out/turns_$turns/adapter" "$out/turns_$turns/kept"
   done
-  evaluate long adherence long
+  # The cases of `ordinary`, whose replies of the main adapter need not be made again.
+  [[ -d "$out/trained_turns" ]] || cp -r "$out/ordinary" "$out/trained_turns"
+  evaluate trained_turns adherence ordinary --arms='[gatt, gatt_8, gatt_16]' --adapters="$by_turns"
+  evaluate long adherence long --adapters="$by_turns"
+  evaluate long_own adherence long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \
+    --num_dialogues=10 --batch_cases=10
 }
-half_a_pass() { # the steps of an ablation: half of the samples that have a target
-  echo $(($(cat "$out"/data/*/samples.jsonl | grep -c '"reply": "[^"]') / 2))
+half_a_pass() { # half_a_pass FILE…: the steps of an ablation, half of the samples that have a target
+  echo $(($(cat "$@" | grep -c '"reply": "[^"]') / 2))
+}
+parts() { # the samples that some ablations take, under the ids (and so with the draws) that they have among all
+  local files=()
+  for name in "${sets[@]}"; do files+=("$out/data/$name/samples.jsonl"); done
+  rm -rf "$out/parts"
+  mkdir -p "$out/parts"
+  awk -v at="$out/parts/" '
+    FNR == 1 { file++ }
+    {
+      rest = substr($0, 9) # behind {"id": "
+      id = substr(rest, 1, index(rest, "\"") - 1)
+      name = id in seen ? id "." file : id
+      seen[name]
+      line = "{\"id\": \"" name substr(rest, length(id) + 1)
+      if (line !~ /"instruction": null/) print line > (at "told.jsonl")
+      if (FNR % 8 == 1) print line > (at "one_in_8.jsonl")
+      if (FNR % 4 == 1) print line > (at "one_in_4.jsonl")
+    }' "${files[@]}"
 }
 stage_ablations() {
-  local every name steps
-  steps=$(half_a_pass)
-  # A part of the samples, file by file as their ids are told apart, in as many steps.
-  mkdir -p "$out/ablations/parts"
-  for name in "${sets[@]}"; do
-    grep -v '"instruction": null' "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-told.jsonl" || true
-    for every in 8 4; do
-      awk "NR % $every == 1" "$out/data/$name/samples.jsonl" >"$out/ablations/parts/$name-$every.jsonl"
-    done
-  done
-  rm "$out/ablations/parts/plain-told.jsonl"
-  part() { # part NAME: the files of a part, as --samples takes them
-    local IFS=, files=("$out"/ablations/parts/*-"$1".jsonl)
-    echo "[${files[*]}]"
-  }
+  local steps name figures=results/ablations/perplexity.json
+  steps=$(half_a_pass "$out"/data/*/samples.jsonl)
+  parts
   ablation recipe "$steps" # What the others are compared with.
-  ablation all_turns "$steps" --supervise=all_turns --history=reference
-  ablation context_only "$steps" --supervise=context_only --history=reference
-  ablation every_turn "$steps" --placement=every_turn
   ablation reference "$steps" --history=reference
   ablation sampled "$steps" --history=sampled
-  ablation told "$steps" --samples="$(part told)" # No dialogue without an instruction.
-  for every in 8 4; do
-    ablation "one_in_$every" "$steps" --samples="$(part "$every")"
-  done
+  ablation all_turns "$steps" --supervise=all_turns --history=reference
+  ablation context_only "$steps" --supervise=context_only --history=reference
+  # Its prompts are longer: within 2,048 positions it would lose exchanges, and come by other samples.
+  ablation every_turn "$steps" --placement=every_turn --max_length=4096
+  # No dialogue without an instruction, and about as many steps with one as the others have.
+  ablation told "$(half_a_pass "$out/parts/told.jsonl")" --samples="[$out/parts/told.jsonl]"
+  for name in one_in_8 one_in_4; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
-  ablation system "$steps" --placement=system
+  ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
+  compared ablations "recipe reference sampled all_turns context_only every_turn told one_in_8 one_in_4 plain_targets seed_1"
+  publish ablations "$out/ablations"
+  gzip -9 -n -c "$out/ablations/samples.jsonl" >results/ablations/samples.jsonl.gz
+  # These differ from `reference` in one thing. The same replies, counted anew.
+  compared ablations "reference all_turns context_only sampled"
+  publish ablations_history "$out/ablations"
+  # Where it was trained to read the instruction, at the start of a user message.
+  compared ablations_first_user "recipe every_turn" --placement=first_user --histories='[reference]'
+  publish ablations_first_user "$out/ablations_first_user"
+  compared ablations_plain "recipe told plain_targets" --num_dialogues=0 --num_plain=40 --histories='[own]'
+  publish ablations_plain "$out/ablations_plain" false_trigger
   # What plain dialogues, and how they are learned, do to the model's general text.
-  local at=$out/ablations
-  gatt perplexity --config "$configs/perplexity.yaml" --output=results/ablations/perplexity.json \
-    --adapters.recipe="$at/recipe/adapter" --adapters.plain_targets="$at/plain_targets/adapter" \
-    --adapters.told="$at/told/adapter"
+  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --part=validation --output="$figures" \
+    --adapters="$(ablated recipe told plain_targets reference sampled)"
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
 stage_gpu() {
-  local seed rank terse num
-  for seed in 1 2; do ablation "seed_$seed" "$(half_a_pass)" --seed="$seed"; done
-  for rank in 4 64; do ablation "rank_$rank" "$(half_a_pass)" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
+  local steps seed rank terse num
+  steps=$(half_a_pass "$out"/data/*/samples.jsonl)
+  ablation recipe "$steps"
+  for seed in 1 2; do ablation "seed_$seed" "$steps" --seed="$seed"; done
+  for rank in 4 64; do ablation "rank_$rank" "$steps" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
+  compared gpu "recipe seed_1 seed_2 rank_4 rank_64"
+  publish gpu "$out/gpu"
   for terse in 0 1; do
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
     ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
   done
+  compared gpu_terse "terse_0 terse_1"
+  publish gpu_terse "$out/gpu_terse"
   for num in 320 1600 6400; do
     synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
-    ablation "samples_$num" "$num" --samples="[$out/samples_$num/samples.jsonl]"
+    ablation "samples_$num" 1600 --samples="[$out/samples_$num/samples.jsonl]"
   done
+  compared gpu_samples "samples_320 samples_1600 samples_6400"
+  publish gpu_samples "$out/gpu_samples"
 }
 
 stages=(ability data main validation table30 ordinary attend heldout combined switch forty cost long ablations)

@@ -14,7 +14,7 @@ from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import Outcome, Rows, rate_of
 from eval.metrics.probe_recall import probe_recall
 from eval.metrics.repetition import repetition
-from eval.metrics.since_switch import adherence_since_switch, leakage
+from eval.metrics.since_switch import adherence_since_switch, leakage, probe_leakage
 from eval.metrics.survival import survival
 from eval.metrics.task_completion import task_completion
 from eval.samples import Sample
@@ -33,6 +33,7 @@ METRICS: Mapping[str, Metric] = {
     "false_trigger": false_trigger,
     "adherence_since_switch": adherence_since_switch,
     "leakage": leakage,
+    "probe_leakage": probe_leakage,
 }
 """Name -> function. A new metric is one file, one line here, one test."""
 
@@ -52,6 +53,7 @@ PASS_IS_BAD = frozenset(
         "repetition",
         "leakage",
         VACUOUS["leakage"],
+        "probe_leakage",
     }
 )
 """Metrics that count errors: there the pessimistic rate is the higher one."""

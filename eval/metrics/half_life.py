@@ -21,9 +21,10 @@ def half_life(points: Iterable[CurvePoint]) -> int | None:
 def half_life_interval(points: Sequence[CurvePoint]) -> tuple[int | None, int | None]:
     """Return the first turns at which the band reaches below 0.5, and lies below it whole.
 
-    None: at no measured turn. Where the true curve falls, its half-life lies between
-    the two in at least 95 % of the runs: before it the band of the last turn would
-    have to lie too low, at it too high, and each is a chance of 2.5 %.
+    None: at no measured turn. Where the true curve crosses 0.5 steeply, the turn lies
+    between the two in at least 95 % of the runs. Where it runs flat beside 0.5, every
+    turn before is another chance that a band lies on the wrong side, and it does less
+    often.
 
     Args:
         points: one curve, in any order.

@@ -1,8 +1,8 @@
 """After a change of the instruction: is the new one followed, is the old one let go.
 
-Both count turns from the change on: their records have in `turn` how many turns
-ago it was, 0 for the reply to the message that announces it. For `leakage` it is
-the last change that ended something, for the other the last of any kind.
+All count turns from the change on: their records have in `turn` how many turns
+ago it was, 0 for the reply to the message that announces it. For leakage it is
+the last change that ended something, for adherence the last of any kind.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from eval.metrics.adherence import is_asked_to_adhere
 from eval.metrics.outcomes import Outcome
-from eval.samples import Sample
+from eval.samples import Kind, Sample
 
-SINCE_SWITCH = frozenset({"adherence_since_switch", "leakage"})
+SINCE_SWITCH = frozenset({"adherence_since_switch", "leakage", "probe_leakage"})
 """Metrics whose turns are counted from the change on."""
 
 
@@ -43,8 +43,21 @@ def leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
     entry has several), only a reply that follows all of them counts. Entries that
     hold again, or that ordinary replies follow, are left out.
     """
+    return _leaks(samples, "turn")
+
+
+def probe_leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether answers to a probe still give what the instruction said that was taken back.
+
+    Here too a pass is the error. After a replacement the probe is that of the new
+    instruction: nothing is counted.
+    """
+    return _leaks(samples, "probe")
+
+
+def _leaks(samples: Iterable[Sample], kind: Kind) -> Iterator[Outcome]:
     for sample in samples:
-        if sample.kind == "turn" and sample.leak is not None and sample.ended is not None:
+        if sample.kind == kind and sample.leak is not None and sample.ended is not None:
             old, (_, first, _) = sample.ended, sample.case
             under = replace(
                 sample, instruction=old, family=old.family, split=old.split, given=first

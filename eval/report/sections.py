@@ -45,6 +45,8 @@ METRIC_NOTES: Mapping[str, str] = {
     "leakage": "Share of replies that still satisfy the rules of the instruction that was replaced or "
     "cancelled, by turns since, under its family; lower is better. Some do by chance. Of a combination "
     "one part is enough, where its rules can be told apart.",
+    "probe_leakage": "Share of answers to a probe that still give what a cancelled instruction said, by turns "
+    "since; lower is better.",
     "adherence_loose": "The same replies read with leniency: a first or last line, or asterisks, "
     "do not count against them.",
 }

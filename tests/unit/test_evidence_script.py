@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +24,14 @@ from tests.support.doc_pages import ROOT
 from tests.support.tiny import sample, write_samples
 
 STAND_IN = """#!/usr/bin/env bash
+[[ $1 != - ]] || exit 0
 echo "${@:3}" >>"$RECORD"
 for word in "$@"; do
   [[ $word == --output_dir=* ]] || continue
   mkdir -p "${word#*=}"
   [[ $3 != eval ]] || touch "${word#*=}"/{results.json,report.html,samples.jsonl}
   [[ $3 != attend ]] || touch "${word#*=}"/attention.{json,html}
+  [[ $3 != train ]] || { mkdir -p "${word#*=}"/adapter && touch "${word#*=}"/adapter/README.md; }
 done
 [[ $3 != perplexity ]] || touch runs/evidence/perplexity.json
 [[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png,-heads.png}
@@ -62,84 +65,102 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
     return done.stdout, [line.split() for line in lines]
 
 
-def test_ablations_train_on_parts_that_can_be_read(root: Path) -> None:
-    made = root / "runs" / "evidence" / "data"
-    names = [
-        "figure",
-        "hobby",
-        "language",
-        "behaviour",
-        "persona",
-        "plain",
-        "combined",
-        "questions",
-    ]
-    for name in names:
+SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
+
+
+def write_sets(made: Path) -> None:
+    """Write eight samples of every set, as every run of `gatt synth` counts them."""
+    for name in SETS:
         (made / name).mkdir(parents=True)
-        # As every run of `gatt synth` counts them.
         rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(8)]
         rows = [replace(row, dialogue=replace(row.dialogue, id=name)) for row in rows]
         if name == "combined":
             silent = tuple(TurnTarget(turn, None, "rejected") for turn in (1, 2))
             rows[0] = replace(rows[0], targets=silent)
-        told = name != "plain"
-        last = replace(rows[-1], instruction=None) if name == "questions" else rows[-1]
-        rows = [row if told else replace(row, instruction=None) for row in [*rows[:-1], last]]
+        plain = rows if name == "plain" else rows[-1:] if name == "questions" else []
+        rows = [replace(row, instruction=None) if row in plain else row for row in rows]
         write_samples(made / name / "samples.jsonl", rows)
+
+
+def trained(commands: Iterable[list[str]]) -> dict[Path, TrainConfig]:
+    """Return the configurations of all trainings, by output folder."""
+    found = {}
+    for words in (words for words in commands if words[0] == "train"):
+        keys = [word for word in words[3:] if word.startswith("--")]
+        config = load_config(TrainConfig, ROOT / words[2], keys)
+        found[config.output_dir] = config
+    return found
+
+
+def evaluated(commands: Iterable[list[str]]) -> list[EvalConfig]:
+    """Return the configurations of all evaluations; lists were taken apart at their blanks."""
+    found = []
+    for words in (words for words in commands if words[0] == "eval"):
+        assert words[1] == "--config"
+        keys = " ".join(words[3:]).replace("--", "\n--").strip().split("\n")
+        found.append(load_config(EvalConfig, ROOT / words[2], [key.strip() for key in keys]))
+    return found
+
+
+def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> None:
+    made = root / "runs" / "evidence" / "data"
+    write_sets(made)
     _, commands = follow(root, "ablations")
-    configs = {}
-    for command in (words for words in commands if words[0] == "train"):
-        keys = [word for word in command if word.startswith("--") and word != "--config"]
-        given = [] if any(key.startswith("--samples=") for key in keys) else ["--samples=[x]"]
-        config = load_config(TrainConfig, None, [*given, *keys])
-        configs[config.output_dir.name] = config
+    configs = {config.output_dir.name: config for config in trained(commands).values()}
+    whole = {s.id: s for s in read_all_samples([made / n / "samples.jsonl" for n in SETS])}
+    assert len(whole) == 64
+    parts = {}
+    for name in ("told", "one_in_8", "one_in_4"):
+        (path,) = configs.pop(name).samples
+        parts[name] = {s.id: s for s in read_all_samples([root / path])}
+        assert parts[name].items() <= whole.items()
+    assert parts["told"] == {i: s for i, s in whole.items() if s.instruction}
     numbers = {
-        name: sorted(
-            Counter(
-                s.dialogue.id for s in read_all_samples([root / p for p in config.samples])
-            ).items()
-        )
-        for name, config in configs.items()
-        if config.samples != (Path("x"),)
+        n: Counter(s.dialogue.id for s in parts[n].values()) for n in ("one_in_8", "one_in_4")
     }
-    assert numbers == {
-        "told": sorted((n, 7 if n == "questions" else 8) for n in names if n != "plain"),
-        "one_in_8": sorted((n, 1) for n in names),
-        "one_in_4": sorted((n, 2) for n in names),
-    }
-    # Half of the 64; one of them has no target, and gives no step.
+    assert numbers == {"one_in_8": dict.fromkeys(SETS, 1), "one_in_4": dict.fromkeys(SETS, 2)}
+    # All others take what the main adapter took; half of the 64, one of them without a target.
+    assert {tuple(c.samples) for c in configs.values()} == {configs["recipe"].samples}
     assert {config.max_steps for config in configs.values()} == {31}
-    assert (root / "results" / "ablations" / "told" / "samples.jsonl.gz").is_file()
-    # Adapters that were trained, beside the main one of the configuration.
-    last = commands[-1]
-    assert last[:2] == ["perplexity", "--config"]
-    perplexity = load_config(PerplexityConfig, ROOT / last[2], last[3:])
-    trained = {str(config.output_dir / "adapter") for config in configs.values()}
-    assert set(perplexity.adapters) == {"gatt", "recipe", "plain_targets", "told"}
-    assert {str(path) for path in perplexity.adapters.values()} - trained == {"results/adapter"}
+    # Each differs from the recipe in what it is named for, and some from `reference`.
+    keys = ("history", "supervise", "placement", "max_length", "plain_loss", "seed")
+
+    def changes(name: str, other: str = "recipe") -> dict[str, object]:
+        one, two = configs[name], configs[other]
+        return {k: getattr(one, k) for k in keys if getattr(one, k) != getattr(two, k)}
+
+    assert {name: changes(name) for name in configs} == {
+        "recipe": {},
+        "reference": {"history": "reference"},
+        "sampled": {"history": "sampled"},
+        "all_turns": {"history": "reference", "supervise": "all_turns"},
+        "context_only": {"history": "reference", "supervise": "context_only"},
+        "every_turn": {"placement": "every_turn", "max_length": 4096},
+        "plain_targets": {"plain_loss": "targets"},
+        "seed_1": {"seed": 1},
+    }
+    first, of_history, first_user, plain = evaluated(commands)
+    assert (first.compared_with, of_history.compared_with) == ("recipe", "reference")
+    assert set(first.arms) == {*configs, *parts}
+    assert (root / "results" / "ablations" / "samples.jsonl.gz").is_file()
+    assert (first_user.placement, first_user.arms) == ("first_user", ("recipe", "every_turn"))
+    assert (plain.num_dialogues, plain.num_plain) == (0, 40)
+    trained_here = {str(c.output_dir / "adapter") for c in trained(commands).values()}
+    assert {str(p) for c in (first, plain) for p in c.adapters.values()} == trained_here
+    measured = [words for words in commands if words[0] == "perplexity"]
+    keys_of = " ".join(measured[0][3:]).replace("--", "\n--").strip().split("\n")
+    perplexity = load_config(PerplexityConfig, ROOT / measured[0][2], [k.strip() for k in keys_of])
+    assert {str(p) for p in perplexity.adapters.values()} < trained_here
+    assert perplexity.part == "validation"
 
 
 def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
-    stages = [
-        "validation",
-        "table30",
-        "ordinary",
-        "heldout",
-        "combined",
-        "switch",
-        "forty",
-        "cost",
-        "long",
-    ]
+    stages = (
+        "validation", "table30", "ordinary", "heldout", "combined", "switch", "forty", "cost", "long",
+    )  # fmt: skip
     for stage in stages:
         _, commands = follow(root, stage)
-    configs = {}
-    for command in (words for words in commands if words[0] == "eval"):
-        assert command[1] == "--config"
-        # Lists were taken apart at their blanks.
-        keys = " ".join(command[3:]).replace("--", "\n--").strip().split("\n")
-        config = load_config(EvalConfig, ROOT / command[2], [key.strip() for key in keys])
-        configs[config.output_dir.name] = config
+    configs = {config.output_dir.name: config for config in evaluated(commands)}
     published = {path.name for path in (root / "results").iterdir()}
     assert published == set(configs)
     assert configs["ordinary_own"].histories == ("own",)
@@ -152,23 +173,27 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         assert {k: getattr(switch, k) for k in ("replace", "add", "cancel")} == {
             k: float(k == kind) for k in ("replace", "add", "cancel")
         }
-    assert set(configs["switch_unchanged"].adapters) == {"gatt", "steady", "switch"}
+        assert switch.system == 0
+    later = configs["switch_system"].switch
+    assert later is not None
+    assert (later.replace, later.system) == (1, 1)
+    assert (configs["switch_unchanged"].switch, configs["switch_unchanged"].num_turns) == (None, 20)
+    assert configs["switch_validation"].part == "validation"
+    # The replies of the main adapter to the cases of `ordinary` are there already.
+    assert configs["trained_turns"].instructions == configs["ordinary"].instructions
+    assert (root / "runs" / "evidence" / "trained_turns" / "results.json").is_file()
+    made = trained(commands)
     folders = {p for c in configs.values() for p in c.adapters.values()}
-    made = {
-        Path(word.partition("=")[2])
-        for c in commands
-        if c[0] == "train"
-        for word in c
-        if "output_dir" in word
+    of_training = {p / name for p in made for name in ("adapter", "kept")}
+    assert folders <= {Path("results/adapter"), *of_training}
+    further = {p.name: c for p, c in made.items() if c.init_adapter}
+    assert {name: [p.parent.name for p in c.samples] for name, c in further.items()} == {
+        "switch_main": ["switch_chats"],
+        "steady_main": list(SETS),
+        "forty_40": ["forty_chats"],
+        "forty_20": ["forty_chats"],
     }
-    assert folders <= {Path("results/adapter"), *(p / "adapter" for p in made)}
-    # Each goes on with the chats of its name, and none of 40 turns loses some of them.
-    further = [c for c in commands if "configs/evidence/train_further.yaml" in c]
-    assert [c[3:5] for c in further] == [
-        [f"--samples=[{chats}_chats/samples.jsonl]", f"--output_dir={chats}_main"]
-        for chats in (f"runs/evidence/{name}" for name in ("switch", "steady", "forty"))
-    ]
-    assert [c[5:] for c in further] == [[], [], ["--max_length=4096"]]
+    assert [further[f"forty_{n}"].max_turns for n in (40, 20)] == [40, 20]
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:

@@ -300,6 +300,18 @@ def test_without_the_base_model_arms_are_compared_with_the_first(config) -> None
         }
 
 
+def test_a_finished_folder_compares_with_another_arm_without_a_reply(config) -> None:
+    own = replace(config, histories=("own",), num_plain=0, splits=("train",))
+    run(own)
+    again, _ = run(replace(own, baseline="gatt"))
+    assert again.num_new == 0
+    assert {(d["arm"], d["baseline"]) for d in again.results["differences"]} == {
+        ("base", "gatt"), ("base+reminder", "gatt"),
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match="baseline is 'other': expected one of the arms"):
+        replace(own, baseline="other")
+
+
 def test_no_arms_are_all_arms(config) -> None:
     assert replace(config, arms=()).arms == ("base", "base+reminder", "gatt")
     assert replace(config, arms=(), adapters={}).arms == ("base", "base+reminder")

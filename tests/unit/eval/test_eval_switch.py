@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from eval.case import Event
 from eval.config import EvalConfig
 from eval.judging import judge
 from eval.notes import notes
@@ -53,19 +56,25 @@ def test_the_reminder_has_what_is_in_force_on_every_turn() -> None:
     ]  # fmt: skip
 
 
-def test_probes_ask_for_what_is_in_force() -> None:
+def test_probes_ask_for_what_is_in_force_or_was_taken_back() -> None:
     engine = RecordingEngine(lambda request: "I love chess.")
     one = case(to("chess", 3), cancel(5))
     steps = list(roll_out(engine, [one], "base", "reference", config()))
     probes = {r.turn: r for step in steps for r in step if r.kind == "probe"}
     assert {t: r.user for t, r in probes.items()} == {
-        2: "Do you like tennis?", 3: "Do you like chess?",
+        2: "Do you like tennis?", 3: "Do you like chess?", 5: "Do you like chess?",
     }  # fmt: skip
-    assert not has_probe(one, 5, config())
     found = {t: judge(r, "base", "own", ()) for t, r in probes.items()}
-    assert [(found[t].status, found[t].instruction.id) for t in (2, 3)] == [
-        ("fail", "hobby.tennis"), ("pass", "hobby.chess"),
+    assert [(s.status, s.instruction.id, s.leak, s.expected) for s in found.values()] == [
+        ("fail", "hobby.tennis", None, "kept"), ("pass", "hobby.chess", None, "kept"),
+        ("fail", "hobby.chess", "pass", "released"),
     ]  # fmt: skip
+
+
+def test_no_probe_is_asked_once_an_event_has_released_the_model() -> None:
+    drop = {3: Event("asks_to_drop", "Please drop that.", "released")}
+    one = replace(case(), events=drop)
+    assert [has_probe(one, turn, config()) for turn in (2, 3, 5)] == [True, False, False]
 
 
 def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:

@@ -120,6 +120,28 @@ def test_curves_count_turns_from_the_change_on() -> None:
     assert turn_name("adherence", 3) == "turn 3"
 
 
+def test_a_probe_leaks_where_it_gives_what_was_taken_back() -> None:
+    """After a replacement it asks for the new one, which is recall and no leak."""
+    one = case(to("chess", 2), cancel(4))
+    found = [judged(one, t, "Chess!", "probe") for t in (3, 4)]
+    found += [judged(one, 5, "Nothing much.", "probe"), judged(one, 5, "Chess!")]
+    points = {
+        (p.metric, p.turn): (p.num_passed, p.num_decided)
+        for p in curves(found)
+        if (p.split, p.family) == ("all", "all")
+    }
+    assert points[("probe_recall", 3)] == (1, 1)
+    assert {k: v for k, v in points.items() if "leakage" in k[0]} == {
+        ("probe_leakage", 0): (1, 1), ("probe_leakage", 1): (0, 1), ("leakage", 1): (1, 1),
+    }  # fmt: skip
+    assert [k for k in points if k[0] == "probe_recall"] == [("probe_recall", 3)]
+    # Junk gives nothing, and is no answer either.
+    junk = judged(one, 5, "no no no no no no no no no no no no", "probe")
+    assert (junk.leak, junk.status) == ("fail", "fail")
+    assert "probe_leakage" in PASS_IS_BAD
+    assert turn_name("probe_leakage", 3) == "3 later"
+
+
 def test_paired_differences_keep_the_pairs_of_a_shifted_axis() -> None:
     """Of two cases changed at different turns the order by turn is not that by turns since."""
     both = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 
 import pytest
 
-from gatt.announcement import WORDINGS, announce_end, announce_new
+from gatt.announcement import EVALUATION, TRAINING
 from gatt.catalog import Catalog, load_catalog
 from gatt.errors import ConfigError, DataError
 from gatt.instruction import compose
@@ -108,19 +109,37 @@ def test_equal_states_give_equal_changes(catalog) -> None:
 
 def test_words_of_the_catalogue_take_an_instruction_back(catalog) -> None:
     entries = [catalog.entry("language.fr")]
-    said = {announce_end(entries, "verbose", random.Random(n)) for n in range(60)}
+    said = {TRAINING.of_end(entries, "verbose", random.Random(n)) for n in range(60)}
     assert {"You can stop speaking French now."} < said
-    assert said > set(WORDINGS["cancel", "verbose"])
-    terse = {announce_end(entries, "terse", random.Random(n)) for n in range(60)}
-    assert terse == {w.format(old="Language: French.") for w in WORDINGS["cancel", "terse"]}
+    assert said > set(TRAINING.texts["cancel", "verbose"])
+    terse = {TRAINING.of_end(entries, "terse", random.Random(n)) for n in range(60)}
+    assert terse == {w.format(old="Language: French.") for w in TRAINING.texts["cancel", "terse"]}
 
 
-def test_both_wordings_of_each_kind_hold_the_new_instruction(catalog) -> None:
+@pytest.mark.parametrize("words", [TRAINING, EVALUATION])
+def test_both_wordings_of_each_kind_hold_the_new_instruction(catalog, words) -> None:
     for terse in (0.0, 1.0):
         new = compose([catalog.entry("figure.napoleon")], random.Random(1), terse)
         for kind in ("replace", "add"):
-            said = {announce_new(kind, new, random.Random(n)) for n in range(60)}
-            assert said == {w.format(new=new.text) for w in WORDINGS[kind, new.wording]}
+            said = {words.of_new(kind, new, random.Random(n)) for n in range(60)}
+            assert said == {w.format(new=new.text) for w in words.texts[kind, new.wording]}
+
+
+def test_an_evaluation_announces_in_words_of_which_training_has_none(catalog) -> None:
+    """Not even a sentence of them, or three words at a beginning."""
+    assert EVALUATION.texts.keys() == TRAINING.texts.keys()
+
+    def parts(words) -> set[str]:
+        texts = [t.replace("{new}", "").replace("{old}", "") for w in words for t in w]
+        sentences = {s.strip() for t in texts for s in re.split(r"[.:,]", t)} - {""}
+        return sentences | {" ".join(t.split()[:3]) for t in texts}
+
+    own = [e.cancel for e in catalog.entries if e.cancel]
+    assert own
+    assert not parts(EVALUATION.texts.values()) & parts([*TRAINING.texts.values(), *own])
+    entries = [catalog.entry("language.fr")]
+    said = {EVALUATION.of_end(entries, "verbose", random.Random(n)) for n in range(60)}
+    assert said == set(EVALUATION.texts["cancel", "verbose"])
 
 
 @pytest.mark.parametrize(
