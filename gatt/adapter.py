@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
@@ -72,6 +73,23 @@ def attach_adapter(
         ) from None
     _check_fit(model, saved, folder, base_name, adapter_name)
     return model
+
+
+def outside_text(model: Any) -> list[str]:
+    """Return the names of the linear layers that no text reaches, such as those of a vision tower.
+
+    Adapted they would get no gradient, for which several processes would wait in vain.
+
+    Args:
+        model: a causal LM; those that read text alone have none.
+    """
+    decoder, head = model.get_decoder(), model.get_output_embeddings()
+    within = {id(module) for module in decoder.modules()} | {id(head)}
+    return [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and id(module) not in within
+    ]
 
 
 def base_model_of(folder: Path) -> str | None:

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import jinja2
 
@@ -46,7 +50,7 @@ class TemplateFacts:
 
 @dataclass(frozen=True)
 class EncodedView:
-    """Token ids of a view, cut after the prompt of its last user turn.
+    """Token ids of a view, cut after the prompt of its last user turn, or of one that is too long.
 
     `prompt_lengths[t-1]` tokens of `input_ids` are the prompt of turn t, which
     ends with the generation prompt. `reply_spans[t-1]` is [start, end) of the
@@ -57,6 +61,29 @@ class EncodedView:
     input_ids: tuple[int, ...]
     prompt_lengths: tuple[int, ...]
     reply_spans: tuple[tuple[int, int], ...]
+
+
+_ASKS_DATE: Final = re.compile(r"""strftime_now\(\s*(['"])(.*?)\1\s*\)""")
+_DAY: ContextVar[date | None] = ContextVar("day", default=None)
+
+
+@contextmanager
+def rendered_on(day: date) -> Iterator[None]:
+    """Have chat templates that print the date print this one while the block runs.
+
+    Llama 3's and SmolLM3's do: rows that are built again on the next day would differ.
+    """
+    before = _DAY.set(day)
+    try:
+        yield
+    finally:
+        _DAY.reset(before)
+
+
+@lru_cache(maxsize=16)
+def _dated(template: str, day: date) -> str:
+    """Return a chat template with the date that it prints in place of the calls that ask for it."""
+    return _ASKS_DATE.sub(lambda call: repr(day.strftime(call[2])), template)
 
 
 def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool) -> str:
@@ -70,11 +97,13 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
             f"{_name(tokenizer)}: the tokenizer has no chat template: use an instruct model, "
             "or put a chat_template.jinja into its folder"
         )
+    day, template = _DAY.get(), tokenizer.chat_template
     try:
         text: str = tokenizer.apply_chat_template(
             [m.as_dict() for m in messages],
             tokenize=False,
             add_generation_prompt=add_generation_prompt,
+            chat_template=_dated(template, day) if day and isinstance(template, str) else None,
         )
     except (jinja2.TemplateError, TypeError) as error:
         raise TemplateError(
@@ -91,8 +120,13 @@ def encode(
     return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
+def encode_view(tokenizer: Tokenizer, view: Dialogue, max_length: int | None = None) -> EncodedView:
     """Return ids and spans of a view, up to the prompt of its last user turn.
+
+    Args:
+        tokenizer: with a chat template.
+        view: at least one turn.
+        max_length: nothing behind the first prompt of more tokens is encoded, if there is one.
 
     Raises:
         TemplateError: no template, or it refuses the messages.
@@ -101,10 +135,11 @@ def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
     """
     for message in view.messages:
         refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}")
-    prompts = [
-        encode(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=True)
-        for turn in range(1, view.num_turns + 1)
-    ]
+    prompts: list[tuple[int, ...]] = []
+    for turn in range(1, view.num_turns + 1):
+        prompts.append(encode(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=True))
+        if max_length is not None and len(prompts[-1]) > max_length:
+            break
     spans = []
     for turn, (prompt, after) in enumerate(itertools.pairwise(prompts), start=1):
         if after[: len(prompt)] != prompt:

@@ -87,6 +87,11 @@ class Comb:
         return len(self.trunk) + sum(len(b.input_ids) for b in self.branches)
 
     @property
+    def num_positions(self) -> int:
+        """Most tokens that any of its tokens stands behind, itself included."""
+        return max(len(self.trunk), *(b.fork + len(b.input_ids) for b in self.branches), 0)
+
+    @property
     def num_supervised(self) -> int:
         """Number of tokens that carry loss."""
         labels = (self.trunk_labels, *(b.labels for b in self.branches))

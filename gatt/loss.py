@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from gatt.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.attention.geometry import RowGeometry
 from gatt.comb import IGNORE
+from gatt.errors import TrainingError
 
 KL_CHUNK = 64
 """Tokens whose distributions are held at once; the rest of the KL divergence is computed anew backward."""
@@ -61,6 +62,7 @@ def scored_tokens(
 
     Raises:
         ValueError: a packed row for a model without that attention.
+        TrainingError: a model that pays no heed to `logits_to_keep`.
     """
     labels_BT = batch["labels"]
     inputs: dict[str, Any]
@@ -91,24 +93,38 @@ def scored_tokens(
         kept = torch.zeros(1, dtype=torch.long, device=labels_BT.device)
     inputs |= {"input_ids": batch["input_ids"], "logits_to_keep": kept, "use_cache": False}
     if len(labels_BT) > 1:
-        with _head_at(model, rows, index):
+        with _head_at(model, rows, index, len(kept)):
             return model(**inputs).logits[0], places_N
     output = model(**inputs)
+    _check_kept(model, output.logits.shape[1], len(kept))
     if len(kept) == len(sources) and not in_order:
         return output.logits[0], torch.empty_like(places_N).scatter_(0, index, places_N)
     return output.logits[0, index], places_N
 
 
+def _check_kept(model: Any, num_found: int, num_kept: int) -> None:
+    if num_found != num_kept:
+        raise TrainingError(
+            f"{type(getattr(model, 'module', model)).__name__} scored {num_found} positions where {num_kept} "
+            "were asked for: its forward pays no heed to logits_to_keep, so it cannot be trained here"
+        )
+
+
 @contextmanager
-def _head_at(model: Any, rows_N: torch.Tensor, columns_N: torch.Tensor) -> Iterator[None]:
+def _head_at(
+    model: Any, rows_N: torch.Tensor, columns_N: torch.Tensor, num_kept: int
+) -> Iterator[None]:
     """Let the LM head score one position of one row each, in place of all rows at all columns.
 
     Rows of a batch end at different columns, and `logits_to_keep` is one list for all.
     """
     head = getattr(model, "module", model).get_output_embeddings()
-    handle = head.register_forward_pre_hook(
-        lambda _, hidden: (hidden[0][rows_N, columns_N][None], *hidden[1:])
-    )
+
+    def pick(_: Any, hidden: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        _check_kept(model, hidden[0].shape[1], num_kept)
+        return (hidden[0][rows_N, columns_N][None], *hidden[1:])
+
+    handle = head.register_forward_pre_hook(pick)
     try:
         yield
     finally:

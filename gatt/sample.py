@@ -214,13 +214,14 @@ def _reasons(raw: object, turn: object) -> tuple[str, ...]:
 def with_sampled_history(sample: GattSample) -> GattSample:
     """Return the sample with its targets in the dialogue, in place of the dialogue's own replies.
 
-    Where a turn has no target, the dialogue's own reply stays; where the last
-    turn has no reply, none is added.
+    Where a turn has no target, or a blank one, the dialogue's own reply stays; where
+    the last turn has no reply, none is added.
     """
     targets = iter(sample.targets)
     messages = []
     for message in sample.dialogue.messages:
-        if message.role == "assistant" and (reply := next(targets).reply) is not None:
+        reply = next(targets).reply if message.role == "assistant" else None
+        if reply is not None and reply.strip():
             message = replace(message, content=reply)
         messages.append(message)
     return replace(sample, dialogue=replace(sample.dialogue, messages=tuple(messages)))

@@ -49,7 +49,8 @@ class BuiltSample:
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all targets."""
     dropped_targets: tuple[str, ...]
-    """One reason per target that could not be encoded or does not fit."""
+    """One reason per target that could not be encoded or does not fit, or own reply to learn behind
+    the last prompt of its comb."""
 
     @property
     def targets(self) -> tuple[int, ...]:
@@ -97,6 +98,7 @@ def build_combs(
     if supervise not in SUPERVISE:
         raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
     waiting = [t.turn for t in sample.targets if t.reply is not None]
+    telling = telling_turns(sample)
     parts: list[BuiltComb] = []
     problems: list[str] = []
     labelled: set[int] = set()
@@ -105,14 +107,24 @@ def build_combs(
         if num_dropped and not waiting:
             break
         view = view_of_turns(sample, turns, placement)
-        encoded = encode_view(tokenizer, view)
+        encoded = encode_view(tokenizer, view, max_length)
         branches: dict[int, Branch] = {}
         for index, turn in enumerate(turns, start=1):
             if turn not in waiting:
                 continue
-            fork, reply = encoded.prompt_lengths[index - 1], sample.targets[turn - 1].reply or ""
+            # The instruction and this turn alone: nothing is left to drop.
+            is_bare = set(turns[: index - 1]) <= telling
+            if index <= len(encoded.prompt_lengths):
+                prompt = encoded.input_ids[: encoded.prompt_lengths[index - 1]]
+            elif is_bare:
+                prompt = encode(tokenizer, prompt_of_turn(view, index), add_generation_prompt=True)
+            else:
+                continue
+            fork, reply = len(prompt), sample.targets[turn - 1].reply or ""
+            if max_length is not None and fork > max_length and not is_bare:
+                continue
             try:
-                ids = encode_reply(tokenizer, view, index, encoded.input_ids[:fork], reply)
+                ids = encode_reply(tokenizer, view, index, prompt, reply)
             except (DataError, TemplateError) as error:
                 problems.append(str(error))
                 waiting.remove(turn)
@@ -121,8 +133,7 @@ def build_combs(
                 labels = (IGNORE,) * len(ids) if supervise == "context_only" else ids
                 branches[turn] = Branch(fork, ids, labels)
                 waiting.remove(turn)
-            elif set(turns[: index - 1]) <= telling_turns(sample):
-                # The instruction and this turn alone: nothing is left to drop.
+            elif is_bare:
                 problems.append(_too_long(sample, turn, fork + len(ids), max_length))
                 waiting.remove(turn)
         if not branches and sample.num_targets:
@@ -137,6 +148,11 @@ def build_combs(
         comb = Comb(encoded.input_ids[:end], tuple(trunk_labels), tuple(branches.values()))
         parts.append(BuiltComb(comb, turns, tuple(branches)))
         num_exchanges_dropped += num_dropped * len(branches)
+    if supervise != "last_turn":
+        last = max((turn for part in parts for turn in part.targets), default=0)
+        problems += [
+            _left_out(sample, turn, max_length) for turn in range(1, last) if turn not in labelled
+        ]
     return BuiltSample(tuple(parts), num_exchanges_dropped, tuple(problems))
 
 
@@ -263,6 +279,13 @@ def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -
     return (
         f"sample {sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
         f"{max_length}: raise it or shorten the messages"
+    )
+
+
+def _left_out(sample: GattSample, turn: int, max_length: int | None) -> str:
+    return (
+        f"sample {sample.id!r}: an own reply behind the last prompt that max_length {max_length} leaves "
+        f"room for, at turn {turn}: raise it, or use layout 'expanded'"
     )
 
 

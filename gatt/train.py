@@ -13,12 +13,15 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatt.adapter import attach_adapter
+import torch
+
+from gatt.adapter import attach_adapter, outside_text
 from gatt.attention.packable import packing_problem
-from gatt.chat_template import inspect_template
+from gatt.chat_template import inspect_template, rendered_on
 from gatt.config import config_dict, save_config
 from gatt.errors import ConfigError
 from gatt.model_card import write_adapter
@@ -73,8 +76,19 @@ def train(config: TrainConfig) -> TrainResult:
             return _recorded(store)
         # No process may write before all have looked.
         wait_for_everyone()
-        prepared = prepare(config, args, store)
-        return _run(config, prepared)
+        day = from_main(lambda: _day(config, store))
+        with rendered_on(day):
+            return _run(config, prepare(config, args, store), day)
+
+
+def _day(config: TrainConfig, store: TrainStore) -> date:
+    """Return the day that chat templates print: that on which the run began."""
+    found = (store.read() or {}) if config.resume else {}
+    return date.fromisoformat(found["day"]) if "day" in found else _today()
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()
 
 
 def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -> bool:
@@ -168,6 +182,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         report.num_supervised_tokens, report.num_tokens,
         f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
     )  # fmt: skip
+    _check_positions(model, config.model, report.num_positions)
     if report.layout == "expanded" and config.attn_implementation is not None:
         _set_attention(model, config.attn_implementation)
     if config.init_adapter is not None:
@@ -176,6 +191,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         )
     else:
         settings = config_dict(config.lora)
+        if config.lora.target_modules == "all-linear" and (unread := outside_text(model)):
+            settings["exclude_modules"] = unread
         peft_config = LoraConfig(task_type="CAUSAL_LM", **settings)
     try:
         trainer = GattTrainer(
@@ -193,6 +210,28 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     if evaluator is not None:
         _track(config, prepared, evaluator)
     return prepared
+
+
+def _check_positions(model: Any, name: str, num_positions: int) -> None:
+    """Refuse rows longer than a table of positions, and warn where rotary positions go on.
+
+    Raises:
+        ConfigError: says what the model has.
+    """
+    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if not most or num_positions <= most:
+        return
+    tables = (m for m in model.modules() if isinstance(m, torch.nn.Embedding))
+    # OPT's has two rows more than it says.
+    is_learned = any(
+        0 <= table.num_embeddings - most <= 2
+        for table in tables
+        if table is not model.get_input_embeddings()
+    )
+    told = f"the longest prompt with its target has {num_positions} tokens, {name} {most} positions"
+    if is_learned:
+        raise ConfigError(f"{told}: set max_length to {most} or less")
+    log.warning("%s: it was not made for more; set max_length to %d or less", told, most)
 
 
 def _trained_before(config: TrainConfig) -> TrainedOn | None:
@@ -261,11 +300,12 @@ def _set_attention(model: Any, attn_implementation: str) -> None:
         )
 
 
-def _run(config: TrainConfig, prepared: Prepared) -> TrainResult:
+def _run(config: TrainConfig, prepared: Prepared, day: date) -> TrainResult:
     """Train from the last checkpoint on and write the adapter."""
     trainer, report, store = prepared.trainer, prepared.report, prepared.store
     runtime = current_runtime()
     more: dict[str, Any] = {
+        "day": day.isoformat(),
         "config": config_dict(config),
         "data": report.as_dict(),
         "provenance": provenance(),

@@ -41,6 +41,8 @@ class RowReport:
     num_supervised_tokens: int = 0
     num_kl_tokens: int = 0
     """Those of them that are learned by the KL divergence (`plain_loss`)."""
+    num_positions: int = 0
+    """Tokens of the longest prompt with its target."""
     num_exchanges_dropped: int = 0
     """Exchanges that the length policy removed."""
     num_padding_rows: int = 0
@@ -170,10 +172,10 @@ def build_rows(
                 placement_of(placement, config.seed, sample.id),
             )  # fmt: skip
         except (DataError, TemplateError) as error:
-            dropped.add(str(error))
+            dropped.add(str(error), sample)
             continue
         for problem in problems:
-            dropped.add(problem)
+            dropped.add(problem, sample)
         combs += [comb for comb, _ in rows]
         if not any(comb.num_supervised for comb, _ in rows):
             continue
@@ -206,6 +208,7 @@ def build_rows(
         num_tokens=sum(c.num_tokens for c in combs),
         num_supervised_tokens=sum(c.num_supervised for c in combs),
         num_kl_tokens=sum(c.num_supervised for c in combs if c.by_kl),
+        num_positions=max(c.num_positions for c in combs),
         num_exchanges_dropped=report["num_exchanges_dropped"],
         num_padding_rows=num_padding,
         kinds=kinds,
@@ -229,7 +232,8 @@ def build_rows(
             "each prompt (first: sample %r): raise max_length to keep them",
             config.max_length, len(shortened), result.num_exchanges_dropped, shortened[0],
         )  # fmt: skip
-    padding = [Comb((tokenizer.pad_token_id,), (IGNORE,))]
+    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
+    padding = [Comb(combs[0].trunk[:1], (IGNORE,))]
     return _dataset([*documents, *[padding] * num_padding]), result
 
 
@@ -356,8 +360,8 @@ class _Dropped:
         self.counts: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
-    def add(self, message: str) -> None:
-        reason = reason_of(message)
+    def add(self, message: str, sample: GattSample) -> None:
+        message, reason = reason_of(message, sample)
         self.counts[reason] += 1
         self._first.setdefault(reason, message)
 
@@ -370,11 +374,17 @@ class _Dropped:
         return f" (dropped {listed})" if listed else ""
 
 
-def reason_of(message: str) -> str:
-    """Return what is wrong without where and what to do, alike for all that share it."""
-    parts = message.split(": ")
-    text = parts[1] if len(parts) > 1 else parts[0]
-    return re.sub(r"\d+", "N", text)
+def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
+    """Return a message that names its sample, and of it what is alike for all that share it.
+
+    That is what is wrong, without where and what to do.
+    """
+    places = (f"sample {sample.id!r}", f"dialogue {sample.dialogue.id!r}")
+    place = next((place for place in places if message.startswith(place)), "")
+    # Behind the place may stand a turn. What is left of the id holds no colon.
+    what = message[len(place) :].partition(": ")[2] if place else message
+    told = message if place else f"{places[0]}: {message}"
+    return told, re.sub(r"\d+", "N", what.partition(": ")[0])
 
 
 def _dataset(rows: Sequence[Sequence[Comb]]) -> Any:

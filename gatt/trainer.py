@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from peft import PeftModel
-from transformers import Trainer
+from transformers import Trainer, get_scheduler
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -62,7 +62,7 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     # Made here and dropped: one that is not installed is told before a model is loaded.
     reporting_callbacks(config.report_to, config.output_dir)
     try:
-        return SFTConfig(
+        args = SFTConfig(
             output_dir=str(config.output_dir),
             learning_rate=config.learning_rate,
             lr_scheduler_type=config.lr_scheduler_type,
@@ -109,6 +109,28 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     except (ValueError, ImportError) as error:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
+        ) from None
+    _try_schedule(args)
+    return args
+
+
+def _try_schedule(args: SFTConfig) -> None:
+    """Refuse a schedule that needs more than its name.
+
+    Raises:
+        ConfigError: names it.
+    """
+    nothing = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=args.learning_rate)
+    try:
+        get_scheduler(
+            args.lr_scheduler_type, nothing, num_warmup_steps=1, num_training_steps=10,
+            scheduler_specific_kwargs=args.lr_scheduler_kwargs,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"lr_scheduler_type is {str(args.lr_scheduler_type.value)!r}, which needs settings of its own "
+            f"({' '.join(str(error).split())}): expected one that does not, such as 'cosine', 'linear' or "
+            "'constant_with_warmup'"
         ) from None
 
 
@@ -199,14 +221,16 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._kl_coef = config.plain_kl_coef
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
-        dropout = getattr(model.config, "attention_dropout", 0.0) or 0.0
+        text = model.config.get_text_config()
+        names = ("attention_dropout", "attn_pdrop")
+        dropout = next((value for name in names if (value := getattr(text, name, None))), 0.0)
         self._backend = choose_backend(config.attn_implementation, args.device, dropout)
         if layout == "comb":
             enable_comb_attention(model)
         super().__init__(
             model=model,
             args=args,
-            data_collator=GattCollator(tokenizer.pad_token_id, layout),
+            data_collator=GattCollator(_padding_id(model, tokenizer), layout),
             train_dataset=rows,
             processing_class=tokenizer,
             peft_config=peft_config,
@@ -330,6 +354,22 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         Trainer.log(self, dict(values))
         self.control.should_log = is_due
 
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Set up the schedule; a share of warm-up leaves at least one step to train in.
+
+        Transformers rounds it up, and the first step of a warm-up has a learning rate of zero: a run
+        of one step would change nothing.
+        """
+        if self.args.get_warmup_steps(num_training_steps) >= num_training_steps:
+            if self.args.warmup_steps < 1:
+                self.args.warmup_steps = num_training_steps - 1
+            else:
+                log.warning(
+                    "warmup_steps is %g, but the run has %d steps: the learning rate never reaches %g",
+                    self.args.warmup_steps, num_training_steps, self.args.learning_rate,
+                )  # fmt: skip
+        return super().create_scheduler(num_training_steps, optimizer)
+
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write none: the adapter gets this project's own (`gatt.model_card`)."""
 
@@ -385,3 +425,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
+
+
+def _padding_id(model: Any, tokenizer: Any) -> int:
+    """Return a token to pad with, which nothing reads: the tokenizer's may lie behind the embeddings."""
+    found, size = tokenizer.pad_token_id, model.get_input_embeddings().num_embeddings
+    return int(found) if found is not None and found < size else 0

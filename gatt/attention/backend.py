@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import torch
+from torch.nn import functional
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
@@ -103,11 +104,18 @@ def comb_attention_forward(
     """Return the attention output `[1, T, H, D]` of one layer, and no weights.
 
     The signature is that of transformers' attention functions; without
-    `comb_attention` this is its SDPA.
+    `comb_attention` this is its SDPA, and where scores are bent, which SDPA
+    cannot, written out.
 
     Raises:
         ValueError: attention sinks (`s_aux`), which no back end has.
     """
+    if comb_attention is None and softcap is not None:
+        return _bent_attention(
+            module, query, key, value, attention_mask,
+            scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
+            softcap=softcap, dropout=dropout if module.training else 0.0,
+        ), None  # fmt: skip
     if comb_attention is None:
         plain: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask,
@@ -126,6 +134,44 @@ def comb_attention_forward(
         dropout=dropout if module.training else 0.0,
     )
     return output, None
+
+
+def _bent_attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    *,
+    scale: float,
+    softcap: float,
+    dropout: float,
+) -> torch.Tensor:
+    """Return the attention output `[B, T, H, D]` of a plain batch whose scores are bent.
+
+    Args:
+        module: the layer.
+        query: `[B, H, T, D]`.
+        key: `[B, K, S, D]`.
+        value: likewise.
+        mask: of `sdpa_mask`: `[B, 1, T, S]`, true where a key is seen; None is causal, or for one
+            query all.
+        scale: factor of the scores.
+        softcap: scores stay below it.
+        dropout: share of the weights that training drops.
+    """
+    groups = query.shape[1] // key.shape[1]
+    key, value = (t.repeat_interleave(groups, dim=1) for t in (key, value))
+    scores = softcap * torch.tanh(query @ key.transpose(2, 3) * (scale / softcap))
+    num_queries, num_keys = scores.shape[-2:]
+    if mask is None and num_queries > 1 and getattr(module, "is_causal", True):
+        mask = scores.new_ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
+    if mask is not None:
+        seen = mask if mask.dtype == torch.bool else mask == 0
+        # Finite, since a padded query sees nothing.
+        scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+    weights = functional.dropout(scores.softmax(-1, dtype=torch.float32).to(query.dtype), dropout)
+    return (weights @ value).transpose(1, 2).contiguous()
 
 
 def window_of(module: Any, sliding_window: int | None) -> int | None:

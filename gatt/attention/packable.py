@@ -17,6 +17,8 @@ MOST_ERROR = 1e-3
 MOST_ERROR_BF16 = 0.1
 # Their layers mask a window that they tell nobody of.
 _HIDDEN_WINDOWS = ("phimoe", "doge")
+# Their layers choose which tokens they see.
+_OWN_MASKS = ("doge",)
 # The factors of all positions hang on the furthest one.
 _LENGTH_DEPENDENT_ROPE = ("longrope", "dynamic")
 _PACKABLE_LAYERS = {"full_attention", SLIDING}
@@ -45,6 +47,8 @@ def why_not_packable(
     text = config.get_text_config()
     if text.model_type in _HIDDEN_WINDOWS and getattr(text, "sliding_window", None):
         return f"the layers of {name} do not tell their sliding window"
+    if text.model_type in _OWN_MASKS:
+        return f"the layers of {name} add a mask of their own to every pair of tokens"
     for rope in _ropes(text):
         if rope.get("rope_type") not in _LENGTH_DEPENDENT_ROPE:
             continue

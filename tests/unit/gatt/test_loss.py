@@ -10,6 +10,7 @@ import torch
 from gatt.attention.backend import enable_comb_attention
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import IGNORE, Branch, Comb, expand
+from gatt.errors import TrainingError
 from gatt.loss import KL_CHUNK, scored_tokens, summed_kl, summed_loss, supervised_logits
 from tests.support.tiny import tiny_llama, tiny_tokenizer
 
@@ -36,6 +37,18 @@ def test_the_head_scores_as_many_positions_as_there_are_targets(layout) -> None:
     assert [shape[:2].numel() for shape in scored] == [5]
     assert logits.shape[0] == len(labels) == 5
     assert sorted(labels.tolist()) == [40, 41, 42, 43, 44]
+
+
+@pytest.mark.parametrize("num_rows", [1, 2])
+def test_a_model_that_scores_all_positions_whatever_it_is_asked_is_one_line(num_rows) -> None:
+    model = tiny_llama(tiny_tokenizer())
+    forward = model.forward
+    model.forward = lambda *, logits_to_keep, **inputs: forward(**inputs)
+    rows = [combs_to_features([c]) for c in expand(COMB)][:num_rows]
+    with pytest.raises(
+        TrainingError, match=r"LlamaForCausalLM scored .* pays no heed to logits_to"
+    ):
+        supervised_logits(model, GattCollator(0, "expanded")(rows))
 
 
 def test_rows_without_a_target_stay_in_the_graph_and_cost_nothing() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
+from gatt import supervision
 from gatt.comb import IGNORE, Comb, expand
 from gatt.errors import DataError
 from gatt.supervision import SUPERVISE, Supervise, build_combs, build_expanded
@@ -100,6 +102,46 @@ def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Super
     assert learned(built.rows) == expected
     assert built.num_targets == combs.num_targets
     assert built.dropped_targets == combs.dropped_targets
+
+
+@pytest.mark.parametrize("max_length", [120, 150, 180, 220, 260])
+@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize("targets", [None, ["Oui.", None, None, None, "Oui, et " * 9, "Non."]])
+def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets) -> None:
+    """A comb ends with its last prompt, whatever is learned: own replies behind it are in none."""
+    tokenizer, one = tiny_tokenizer(CHATML), sample(1, 6, targets=targets)
+    combs = build_combs(tokenizer, one, supervise=supervise, max_length=max_length)
+    built = build_expanded(tokenizer, one, supervise=supervise, max_length=max_length)
+    expected = learned(row for part in combs.parts for row in expand(part.comb))
+    if supervise == "last_turn":
+        assert learned(built.rows) == expected
+    end = tokenizer.convert_tokens_to_ids("<|im_end|>")
+    ends = [
+        sum(n for (_, label), n in r.items() if label == end)
+        for r in (learned(built.rows), expected)
+    ]
+    left = [p for p in combs.dropped_targets if "an own reply behind the last prompt" in p]
+    # Those that do not fit into any row are told of either way.
+    nowhere = len(built.dropped_targets) - (len(combs.dropped_targets) - len(left))
+    assert ends[0] - ends[1] == len(left) - nowhere
+    assert max(part.comb.num_positions for part in combs.parts) <= max_length
+    assert built.num_targets == combs.num_targets
+
+
+def test_what_cannot_fit_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 turns that lose their oldest exchanges one by one."""
+    tokenizer, one, calls = tiny_tokenizer(CHATML), sample(1, 40, targets=["Oui."] * 40), []
+    encode = supervision.encode_view
+
+    def counted(*args: Any) -> Any:
+        found = encode(*args)
+        calls.append(len(found.prompt_lengths))
+        return found
+
+    monkeypatch.setattr(supervision, "encode_view", counted)
+    built = build_combs(tokenizer, one, max_length=1000)
+    assert built.num_targets == 40
+    assert max(calls[1:]) < 20
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -253,11 +254,25 @@ def test_no_chat_template() -> None:
 
 
 def test_reasons_leave_out_where_and_how_many() -> None:
-    found = reason_of(
-        "sample 'a-1': 300 tokens with turn 1 alone, more than max_length 200: raise it"
+    one = replace(sample(1, 1), id="Movie: The a-1")
+    told = f"sample {one.id!r}: 300 tokens with turn 1 alone, more than max_length 200: raise it"
+    alone = "N tokens with turn N alone, more than max_length N"
+    assert reason_of(told, one) == (told, alone)
+    turn = "dialogue 'd-1', turn 3: the target reply is blank: expected some text"
+    assert reason_of(turn, one) == (turn, "the target reply is blank")
+    # What does not say where gets the sample's name.
+    assert reason_of("bare: do this", one) == ("sample 'Movie: The a-1': bare: do this", "bare")
+
+
+def test_a_blank_target_takes_no_other_with_it() -> None:
+    one = sample(1, 3, targets=["Oui.", "Non.", "Si."])
+    blank = replace(
+        one, targets=(one.targets[0], replace(one.targets[1], reply="  "), one.targets[2])
     )
-    assert found == "N tokens with turn N alone, more than max_length N"
-    assert reason_of("bare") == "bare"
+    for history in ("reference", "sampled"):
+        _, report = build([blank], history=history)
+        assert report.num_targets == 2
+        assert report.dropped == {"the target reply is blank": 1}
 
 
 def test_the_report_is_plain_json() -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from transformers import Gemma2Config, Gemma2ForCausalLM
 
 from gatt.attention.backend import (
     IMPLEMENTATION,
@@ -46,6 +47,31 @@ def test_without_a_packed_row_it_is_sdpa() -> None:
     enable_comb_attention(model)
     assert model.config._attn_implementation == IMPLEMENTATION
     assert torch.equal(model(input_ids=ids, attention_mask=mask).logits, expected)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_without_a_packed_row_bent_scores_are_those_of_eager(is_training) -> None:
+    """SDPA refuses them, and a model that is measured while it trains answers plain prompts."""
+    settings = Gemma2Config(
+        vocab_size=40, hidden_size=32, intermediate_size=32, num_hidden_layers=2, head_dim=8,
+        num_attention_heads=4, num_key_value_heads=2, sliding_window=5, attn_logit_softcapping=0.5,
+        attn_implementation="eager",
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = Gemma2ForCausalLM(settings).train(is_training)
+    ids = torch.arange(24).reshape(2, 12) % 7
+    right = torch.tensor([[1] * 12, [1] * 9 + [0] * 3])
+    batches = [
+        {"input_ids": ids}, {"input_ids": ids, "attention_mask": right},
+        {"input_ids": ids, "attention_mask": right.flip(1)},
+    ]  # fmt: skip
+    expected = [model(**batch).logits for batch in batches]
+    steps = model.generate(ids, max_new_tokens=4, do_sample=False)
+    enable_comb_attention(model)
+    for batch, logits in zip(batches, expected, strict=True):
+        seen = batch.get("attention_mask", torch.ones_like(ids)).bool()
+        torch.testing.assert_close(model(**batch).logits[seen], logits[seen])
+    assert torch.equal(model.generate(ids, max_new_tokens=4, do_sample=False), steps)
 
 
 def test_a_plan_is_made_once_for_each_kind_of_layer(monkeypatch: pytest.MonkeyPatch) -> None:

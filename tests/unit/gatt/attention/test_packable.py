@@ -9,6 +9,7 @@ import torch
 from transformers import (
     AutoModelForCausalLM,
     BloomConfig,
+    DogeConfig,
     FalconH1Config,
     Gemma2Config,
     GptOssConfig,
@@ -68,6 +69,11 @@ def test_a_rotary_embedding_that_hangs_on_the_length() -> None:
 def test_a_window_that_no_layer_tells() -> None:
     assert why_not_packable(PhimoeConfig(sliding_window=None)) is None
     assert "do not tell" in (why_not_packable(PhimoeConfig(sliding_window=64)) or "")
+
+
+def test_a_model_that_chooses_what_it_sees() -> None:
+    """In bfloat16 a try would take what it leaves out for rounding."""
+    assert "add a mask of their own" in (why_not_packable(DogeConfig()) or "")
 
 
 def test_eager_attention_is_asked_for() -> None:
