@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gatt.adapter import attach_adapter, outside_text
+from gatt.attention.backend import choose_backend
 from gatt.attention.packable import packing_problem
 from gatt.chat_template import inspect_template, rendered_on
 from gatt.config import config_dict, save_config
@@ -150,6 +151,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             f"one process sees {args.n_gpu} GPUs, expected one a process: start it with "
             "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
         )
+    choose_backend(config.attn_implementation, args.device)
     inspect_template(load_tokenizer(config.model))
     samples = list(read_all_samples(config.samples))
     trained_on = TrainedOn.of(sample.dialogue for sample in samples)

@@ -54,7 +54,8 @@ def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
     # Else SDPA is what a Llama has anyway.
     monkeypatch.setattr("gatt.train.load_model", load_eager)
     # As on CUDA: FlexAttention is not refused.
-    monkeypatch.setattr("gatt.trainer.choose_backend", lambda *_: "split")
+    for module in ("train", "trainer"):
+        monkeypatch.setattr(f"gatt.{module}.choose_backend", lambda *_: "split")
     folder = save_tiny_model(tmp_path / "rewriting", REWRITING)
     trainer = ready(make(model=str(folder), attn_implementation=wanted))
     assert attention_of(trainer) == wanted
@@ -77,8 +78,10 @@ def test_packed_rows_keep_their_own_attention(make: Any) -> None:
     ],
 )
 def test_an_attention_that_the_model_of_plain_rows_does_not_have(
-    make: Any, tmp_path: Path, architecture: Any, settings: Any, wanted: str
+    make: Any, tmp_path: Path, monkeypatch: Any, architecture: Any, settings: Any, wanted: str
 ) -> None:
+    # As on CUDA: FlexAttention is not refused.
+    monkeypatch.setattr("gatt.train.choose_backend", lambda *_: "split")
     tokenizer = tiny_tokenizer()
     settings.vocab_size = len(tokenizer)
     tokenizer.save_pretrained(tmp_path / "model")
@@ -92,10 +95,11 @@ def test_an_attention_that_the_model_of_plain_rows_does_not_have(
 
 
 @pytest.mark.parametrize("layout", ["comb", "expanded"])
-def test_flex_attention_on_cpu_is_no_matter_of_lora(
+def test_flex_attention_on_cpu_is_told_before_a_model_is_loaded(
     make: Any, monkeypatch: pytest.MonkeyPatch, layout: str
 ) -> None:
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    monkeypatch.setattr("gatt.train.load_model", None)
     with pytest.raises(
         ConfigError, match=r"^attn_implementation is 'flex_attention': it trains on CUDA only: use"
     ):
