@@ -89,7 +89,7 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     raw, problems = read_mapping(path) if path is not None else ({}, [])
     changed = apply_overrides(cls, raw, overrides, problems)
     origins = dict.fromkeys(changed, COMMAND_LINE)
-    raw = _with_presets(cls, raw, "", origins, problems)
+    raw = _with_defaults(cls, _with_presets(cls, raw, "", origins, problems))
     config = _validate(cls, raw, str(path) if path is not None else None, origins, problems)
     if problems:
         raise ConfigError("; ".join(problems))
@@ -123,6 +123,27 @@ def _with_presets(
         origin = f"{cls.preset_key} {found.get(cls.preset_key)}"
         origins |= dict.fromkeys(_places_below(below, found, prefix), origin)
         return _laid_over(below, found)
+    return found
+
+
+def _with_defaults(cls: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping with what `cls` has for the keys that a nested part of it leaves out.
+
+    A part may have other defaults here than its own class has: one key of it that is
+    set leaves the others as they are.
+    """
+    found = dict(raw)
+    own = {field.name: field for field in dataclasses.fields(cls)}
+    for name, inner in nested_classes(cls).items():
+        if not isinstance(found.get(name), dict):
+            continue
+        field = own[name]
+        factory, default = field.default_factory, field.default
+        if factory is not dataclasses.MISSING:
+            default = factory()
+        if isinstance(default, inner):
+            found[name] = _laid_over(config_dict(default), found[name])
+        found[name] = _with_defaults(inner, found[name])
     return found
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from accelerate.commands.config.config_args import load_config_from_file
 
 from data_synth.config import SynthConfig
+from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
-from gatt.config import load_config
+from gatt.config import config_dict, load_config
 from gatt.errors import ConfigError
 from gatt.run import load_run
 from gatt.train_config import TrainConfig
@@ -73,3 +77,46 @@ def test_a_misspelt_key_is_caught(tmp_path: Path) -> None:
     path.write_text(text.replace("num_samples", "num_sample"), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"unknown key 'synth.num_sample', did you mean"):
         load_run(path)
+
+
+def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+@pytest.mark.parametrize(
+    ("cls", "required"),
+    [
+        (SynthConfig, ["output_dir=out"]),
+        (TrainConfig, ["output_dir=out", "samples=[a.jsonl]"]),
+        (EvalConfig, ["output_dir=out"]),
+        (PerplexityConfig, ["output=out.json"]),
+        (AttendConfig, ["adapter=a", "output_dir=out", "entry=language.fr"]),
+    ],
+)
+def test_a_key_set_to_what_it_is_changes_no_other(cls: type, required: list[str]) -> None:
+    """Where a part has other defaults than its own class, one key of it must not bring those back."""
+    values = config_dict(load_config(cls, None, required))
+    nested = [(key, value) for key, value in leaves(values) if "." in key and value is not None]
+    assert nested
+    of_parts = {key.rpartition(".")[0]: (key, value) for key, value in nested}
+    for key, value in of_parts.values():
+        again = load_config(cls, None, [*required, f"{key}={json.dumps(value)}"])
+        assert config_dict(again) == values, key
+
+
+def test_help_tells_the_defaults_that_a_part_has_there(tmp_path: Path) -> None:
+    found = load_config(EvalConfig, None, ["output_dir=out", "sampling.max_new_tokens=64"])
+    assert (found.sampling.max_new_tokens, found.sampling.temperature) == (64, 0.0)
+    # Files too, and a suite goes before the defaults and behind what is given.
+    path = tmp_path / "eval.yaml"
+    path.write_text("output_dir: out\nsource: {seed: 3}\n", encoding="utf-8")
+    source = load_config(EvalConfig, path).source
+    assert (source.seed, source.min_turns, source.max_turns) == (3, 20, 20)
+    given = ["output_dir=out", "suite=switch", "switch.replace=0.1", "switch.add=0"]
+    switch = load_config(EvalConfig, None, given).switch
+    assert switch is not None
+    assert (switch.replace, switch.add, switch.cancel, switch.min_turn) == (0.1, 0, 0.3, 10)

@@ -100,7 +100,7 @@ def test_a_file_gives_typed_values_and_overrides_win(tmp_path: Path) -> None:
         languages=("no", "yes", "on"),
         pair=(1, 2.0),
         weights={"no": 1.0},
-        train=Optimiser(learning_rate=1e-5, warmup=5, bf16=True),
+        train=Optimiser(learning_rate=1e-5, num_steps=7, warmup=5, bf16=True),
         second=Optimiser(learning_rate=1e-5, warmup=4),
     )
 
