@@ -22,6 +22,8 @@ from gatt.file_lock import free_lock, take_lock
 
 SAMPLES_FILE = "samples.jsonl"
 SHARDS_FOLDER = "shards"
+DESCRIBING = ("README.md", "config.yaml", "source.json")
+"""What a run writes beside its samples, for readers."""
 BEGIN_SECONDS: Final = 10.0
 """Time for the shards that begin at once to do so one after the other."""
 
@@ -106,6 +108,13 @@ def refuse_mixture(folder: Path, shard: Shard) -> None:
     others = {s.num_shards for s in found_shards(folder)} - {shard.num_shards}
     place = folder / SHARDS_FOLDER
     is_merged = (folder / SAMPLES_FILE).exists()
+    if not is_merged and not place.exists():
+        foreign = [name for name in DESCRIBING if (folder / name).exists()]
+        if foreign:
+            raise StoreError(
+                f"{folder / foreign[0]}: stands there, and no samples beside it: expected an empty folder, "
+                "since a run writes files of this name; choose another output_dir"
+            )
     if others and not (shard.is_whole and is_merged):
         num = min(others)
         raise StoreError(

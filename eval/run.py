@@ -12,6 +12,7 @@ from eval.inputs import Inputs, load_inputs
 from eval.judged_again import WORDS, EarlierReplies, rows_judged_again
 from eval.overlap import refuse_overlap
 from eval.results import ROLLOUTS_FILE, EvalResult, close
+from eval.rollout import has_probe
 from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.triggers import Triggers, find_triggers, own_replies
 from eval.work import Piece, rows_made_here, rows_made_on_cluster, used_adapters
@@ -117,7 +118,11 @@ def evaluate(
         settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
     if any(case.switches for case in cases):
         settings["leaks"] = LEAKS_VERSION
-    if config.probe_turns and any(s.instruction is None for c in cases for s in c.switches):
+    if any(
+        has_probe(c, t, config) and c.told(t) == "released"
+        for c in cases
+        for t in config.probe_turns
+    ):
         # Before, no probe was asked after an instruction was taken back.
         settings["ended_probes"] = 1
     settings["cases"] = fingerprint({"cases": [c.as_dict() for c in cases]})

@@ -83,6 +83,8 @@ def outside_text(model: Any) -> list[str]:
     Args:
         model: a causal LM; those that read text alone have none.
     """
+    if model.config.get_text_config() is model.config:
+        return []
     decoder, head = model.get_decoder(), model.get_output_embeddings()
     within = {id(module) for module in decoder.modules()} | {id(head)}
     return [

@@ -149,14 +149,15 @@ def load_catalog(*folders: Path) -> Catalog:
             try:
                 raw = read_yaml(path)
                 if path.name == CONFLICTS_FILE:
-                    pairs |= {frozenset(pair) for pair in raw.get("pairs", [])}
-                    repeatable |= set(raw.get("repeatable", []))
+                    some_pairs, some_repeatable = parse_conflicts(raw)
+                    pairs |= some_pairs
+                    repeatable |= some_repeatable
                 else:
                     family, line, found = parse_family(raw)
                     about[family] = line
                     entries += found
             except (CatalogError, VerifierError) as error:
-                problems.append(f"{path.name}: {error}")
+                problems.append(f"{path if folders else path.name}: {error}")
     entry_ids = [e.id for e in entries]
     problems += [f"id {i!r} stands twice" for i in sorted(set(entry_ids)) if entry_ids.count(i) > 1]
     names = set(entry_ids) | {e.family for e in entries}
@@ -176,7 +177,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        raw = yaml.load(text, Loader=_SafeLoader)
+        raw = yaml.load(text, Loader=_Loader)
     except OSError as error:
         raise CatalogError(f"cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -188,6 +189,21 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return raw
 
 
+class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
+    """Refuses a key that stands twice, of which YAML would keep the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            if key.value in lines:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key.value!r} already stands in line {lines[key.value]}, expected it once",
+                    problem_mark=key.start_mark,
+                )
+            lines[key.value] = key.start_mark.line + 1
+        return super().construct_mapping(node, deep)
+
+
 def _in_full(text: str, error: yaml.YAMLError) -> str:
     """Return what is wrong as PyYAML itself says it: libyaml leaves out what was found."""
     try:
@@ -195,6 +211,25 @@ def _in_full(text: str, error: yaml.YAMLError) -> str:
     except yaml.YAMLError as fuller:
         return str(fuller)
     return str(error)
+
+
+def parse_conflicts(raw: Mapping[str, Any]) -> tuple[set[frozenset[str]], set[str]]:
+    """Return the pairs that do not go together, and what may stand twice in an instruction.
+
+    Raises:
+        CatalogError: unknown keys, or other values than lists of names.
+    """
+    _refuse_unknown(raw, ("pairs", "repeatable"), "file")
+    pairs, repeatable = raw.get("pairs") or [], raw.get("repeatable") or []
+    if not isinstance(pairs, list) or not all(_is_names(p) and len(p) > 1 for p in pairs):
+        raise CatalogError(f"'pairs' is {pairs!r}: expected a list of lists of two or more names")
+    if not _is_names(repeatable):
+        raise CatalogError(f"'repeatable' is {repeatable!r}: expected a list of names")
+    return {frozenset(pair) for pair in pairs}, set(repeatable)
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
@@ -236,18 +271,18 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
         raise CatalogError(
             f"{where}: unknown split {merged['split']!r} (known: {', '.join(SPLITS)})"
         )
-    facts = {"value": merged["value"], **(merged.get("facts") or {})}
+    facts = {"value": merged["value"], **_facts(merged, where)}
     filled = {key: _fill(value, facts, where) for key, value in merged.items() if key != "facts"}
     try:
         entry = Entry(
-            id=filled["id"],
+            id=_text(filled, "id", where),
             family=family,
-            value=str(filled["value"]),
+            value=_text(filled, "value", where),
             verbose=_texts(filled, "verbose", where),
-            terse=str(filled["terse"]),
-            verifiers=tuple(VerifierSpec.from_dict(v) for v in filled["verifiers"]),
-            probes=tuple(Probe.from_dict(p) for p in filled.get("probes") or ()),
-            hint=filled.get("hint"),
+            terse=_text(filled, "terse", where),
+            verifiers=_verifiers(filled, where),
+            probes=_probes(filled, where),
+            hint=_text(filled, "hint", where) if filled.get("hint") is not None else None,
             split=filled.get("split", "train"),
             utterances=_texts(filled, "utterances", where),
             prefills=_texts(filled, "prefills", where),
@@ -255,14 +290,55 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
             bad=_texts(filled, "bad", where),
             cancel=_texts(filled, "cancel", where),
         )
-    except (KeyError, TypeError) as error:
-        raise CatalogError(f"{where}: probe or verifier lacks {error}") from None
+    except TypeError as error:
+        raise CatalogError(f"{where}: {error}") from None
     for spec in (*entry.verifiers, *(v for p in entry.probes for v in p.verifiers)):
         try:
             build(spec)
-        except VerifierError as error:
+        except (VerifierError, TypeError) as error:
             raise VerifierError(f"{where}: {error}") from None
     return entry
+
+
+def _text(raw: Mapping[str, Any], key: str, where: str) -> str:
+    value = raw.get(key)
+    # A number reads as it was written; `no`, `on` and dates do not.
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise CatalogError(f"{where}: {key!r} is {value!r}: expected a text, in quotes if need be")
+    return value
+
+
+def _facts(raw: Mapping[str, Any], where: str) -> dict[str, str]:
+    facts = raw.get("facts") or {}
+    if not isinstance(facts, Mapping):
+        raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
+    return {str(name): _text(facts, name, f"{where}: facts") for name in facts}
+
+
+def _verifiers(raw: Mapping[str, Any], where: str) -> tuple[VerifierSpec, ...]:
+    found = raw.get("verifiers")
+    if not isinstance(found, list) or not found:
+        raise CatalogError(f"{where}: 'verifiers' is {found!r}: expected a list with at least one")
+    try:
+        return tuple(VerifierSpec.from_dict(one) for one in found)
+    except CatalogError as error:
+        raise CatalogError(f"{where}: {error}") from None
+
+
+def _probes(raw: Mapping[str, Any], where: str) -> tuple[Probe, ...]:
+    found = raw.get("probes") or []
+    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+        raise CatalogError(
+            f"{where}: 'probes' is {found!r}: expected a list of a question with its verifiers each"
+        )
+    probes = []
+    for number, one in enumerate(found, start=1):
+        place = f"{where}: probe {number}"
+        _refuse_unknown(one, ("question", "verifiers"), place)
+        probes.append(Probe(_text(one, "question", place), _verifiers(one, place)))
+    return tuple(probes)
 
 
 def _texts(raw: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
@@ -285,7 +361,7 @@ def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
                 )
             return str(facts[match[1]])
 
-        return re.sub(r"\{([a-z_]+)\}", fact, value)
+        return re.sub(r"\{([a-z_][a-z0-9_]*)\}", fact, value)
     if isinstance(value, Mapping):
         return {k: _fill(v, facts, where) for k, v in value.items()}
     if isinstance(value, list):

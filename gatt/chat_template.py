@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -63,7 +63,9 @@ class EncodedView:
     reply_spans: tuple[tuple[int, int], ...]
 
 
-_ASKS_DATE: Final = re.compile(r"""strftime_now\(\s*(['"])(.*?)\1\s*\)""")
+_ASKS_DATE: Final = re.compile(
+    r"""strftime_now\(\s*(?:format\s*=\s*)?(['"])([^'"\\]*)\1\s*,?\s*\)"""
+)
 _DAY: ContextVar[date | None] = ContextVar("day", default=None)
 
 
@@ -83,7 +85,13 @@ def rendered_on(day: date) -> Iterator[None]:
 @lru_cache(maxsize=16)
 def _dated(template: str, day: date) -> str:
     """Return a chat template with the date that it prints in place of the calls that ask for it."""
-    return _ASKS_DATE.sub(lambda call: repr(day.strftime(call[2])), template)
+    dated = _ASKS_DATE.sub(lambda call: repr(day.strftime(call[2])), template)
+    if "strftime_now(" in dated:
+        log.warning(
+            "the chat template prints the date in a way that cannot be held to %s: a run that goes on on "
+            "another day has other rows", day,
+        )  # fmt: skip
+    return dated
 
 
 def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool) -> str:
@@ -98,6 +106,8 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
             "or put a chat_template.jinja into its folder"
         )
     day, template = _DAY.get(), tokenizer.chat_template
+    if isinstance(template, Mapping):
+        template = template.get("default")
     try:
         text: str = tokenizer.apply_chat_template(
             [m.as_dict() for m in messages],

@@ -18,16 +18,19 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Final, Protocol, TypeVar, get_args, runtime_checkable
 
 from gatt.config_schema import (
     Field,
     annotation_at,
     describe,
     key_names,
+    members,
+    nested_class,
     nested_classes,
     type_text,
 )
@@ -90,6 +93,7 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     changed = apply_overrides(cls, raw, overrides, problems)
     origins = dict.fromkeys(changed, COMMAND_LINE)
     raw = _with_defaults(cls, _with_presets(cls, raw, "", origins, problems))
+    raw = {key: _with_home(annotation_at(cls, [key]), value) for key, value in raw.items()}
     config = _validate(cls, raw, str(path) if path is not None else None, origins, problems)
     if problems:
         raise ConfigError("; ".join(problems))
@@ -145,6 +149,25 @@ def _with_defaults(cls: type, raw: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = _laid_over(config_dict(default), found[name])
         found[name] = _with_defaults(inner, found[name])
     return found
+
+
+def _with_home(annotation: Any, value: Any) -> Any:
+    """Return a value with `~` expanded where it stands for a path; an empty path becomes null.
+
+    A shell expands no `--key=~/x`, and an empty variable would mean the current folder.
+    """
+    inner = nested_class(annotation)
+    if inner is not None and isinstance(value, dict):
+        return {k: _with_home(annotation_at(inner, [k]), v) for k, v in value.items()}
+    for kind in members(annotation):
+        if kind is Path and isinstance(value, str):
+            return os.path.expanduser(value) or None
+        arguments = get_args(kind)
+        if isinstance(value, list) and arguments and arguments[0] is Path:
+            return [_with_home(Path, item) for item in value]
+        if isinstance(value, dict) and len(arguments) == 2 and arguments[1] is Path:
+            return {key: _with_home(Path, item) for key, item in value.items()}
+    return value
 
 
 def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

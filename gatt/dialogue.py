@@ -176,7 +176,8 @@ def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
         raise DataError(f"found {type(raw).__name__}: expected an object with 'id' and 'messages'")
     if "messages" not in raw:
         raise DataError(f"no 'messages' (found keys: {', '.join(map(str, raw)) or 'none'})")
-    identity = raw.get("id", default_id)
+    identity = raw.get("id")
+    identity = default_id if identity is None else identity
     if identity is None:
         raise DataError("no 'id': expected a non-empty string")
     return Dialogue(str(identity), parse_messages(raw["messages"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,8 +37,8 @@ class InstructionChoice:
     def __post_init__(self) -> None:
         if (
             not 1 <= len(self.num_entries) <= 3
-            or min(self.num_entries) < 0
-            or not sum(self.num_entries)
+            or not min(self.num_entries) >= 0
+            or not 0 < sum(self.num_entries) < math.inf
         ):
             raise ConfigError(
                 f"num_entries is {list(self.num_entries)}: expected one to three chances, not all zero"
@@ -53,7 +54,7 @@ class InstructionChoice:
         Raises:
             CatalogError: see `load_catalog`.
         """
-        return load_catalog(*map(Path, self.catalog))
+        return load_catalog(*(Path(folder).expanduser() for folder in self.catalog))
 
     def select(self, catalog: Catalog, splits: Sequence[Split]) -> tuple[Entry, ...]:
         """Return the entries of the chosen families and values in some splits (empty: all).

@@ -48,7 +48,7 @@ def scan_lines(
                 problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
             except json.JSONDecodeError as error:
                 problem = f"broken JSON ({error.msg}, column {error.colno})"
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 problem = f"broken JSON ({error})"
             is_terminated = data.endswith(b"\n")
             can_be_torn = allow_broken_end or (allow_torn_end and not is_terminated)

@@ -104,8 +104,10 @@ def scored_tokens(
 
 def _check_kept(model: Any, num_found: int, num_kept: int) -> None:
     if num_found != num_kept:
+        model = getattr(model, "module", model)
+        model = model.get_base_model() if hasattr(model, "get_base_model") else model
         raise TrainingError(
-            f"{type(getattr(model, 'module', model)).__name__} scored {num_found} positions where {num_kept} "
+            f"{type(model).__name__} scored {num_found} positions where {num_kept} "
             "were asked for: its forward pays no heed to logits_to_keep, so it cannot be trained here"
         )
 

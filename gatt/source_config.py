@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -85,7 +86,7 @@ class SourceConfig:
         """
         options: dict[str, Any] = {}
         if self.name in ("jsonl", "hub"):
-            options["path"] = self.path
+            options["path"] = os.path.expanduser(self.path or "")
         if self.name == "hub":
             options |= {key: getattr(self, key) for key in HUB_OPTIONS}
         return load_dialogues(self.name, self.request(), part, **options)

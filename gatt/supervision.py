@@ -122,7 +122,7 @@ def build_combs(
                 continue
             fork, reply = len(prompt), sample.targets[turn - 1].reply or ""
             if max_length is not None and fork > max_length and not is_bare:
-                continue
+                continue  # Without rendering the reply.
             try:
                 ids = encode_reply(tokenizer, view, index, prompt, reply)
             except (DataError, TemplateError) as error:

@@ -193,7 +193,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         )
     else:
         settings = config_dict(config.lora)
-        if config.lora.target_modules == "all-linear" and (unread := outside_text(model)):
+        if unread := outside_text(model):
             settings["exclude_modules"] = unread
         peft_config = LoraConfig(task_type="CAUSAL_LM", **settings)
     try:

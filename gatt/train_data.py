@@ -375,13 +375,13 @@ class _Dropped:
 
 
 def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
-    """Return a message that names its sample, and of it what is alike for all that share it.
+    """Return a message that names its sample or dialogue, and what is wrong, alike for all it befalls.
 
-    That is what is wrong, without where and what to do.
+    What is wrong goes without where and what to do.
     """
     places = (f"sample {sample.id!r}", f"dialogue {sample.dialogue.id!r}")
     place = next((place for place in places if message.startswith(place)), "")
-    # Behind the place may stand a turn. What is left of the id holds no colon.
+    # Behind the id, which may hold a colon, a turn may stand.
     what = message[len(place) :].partition(": ")[2] if place else message
     told = message if place else f"{places[0]}: {message}"
     return told, re.sub(r"\d+", "N", what.partition(": ")[0])

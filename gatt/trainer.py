@@ -429,5 +429,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
 def _padding_id(model: Any, tokenizer: Any) -> int:
     """Return a token to pad with, which nothing reads: the tokenizer's may lie behind the embeddings."""
-    found, size = tokenizer.pad_token_id, model.get_input_embeddings().num_embeddings
-    return int(found) if found is not None and found < size else 0
+    found, embeddings = tokenizer.pad_token_id, model.get_input_embeddings()
+    # An adapter on the embeddings wraps them.
+    size = getattr(getattr(embeddings, "original_module", embeddings), "num_embeddings", None)
+    size = size or getattr(getattr(embeddings, "base_layer", None), "num_embeddings", None)
+    return int(found) if found is not None and (size is None or found < size) else 0

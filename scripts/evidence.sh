@@ -154,7 +154,7 @@ stage_switch() {
   switched add add adherence_since_switch --num_dialogues=40 --arms='[switch, main]' --baseline=main \
     --instructions.families='[figure, hobby, persona]'
   # What it costs where nothing changes: the same dialogues and first instructions.
-  evaluate switch_unchanged adherence switch --switch=null --num_turns=20 --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
+  evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
     --probe_turns='[]' --arms='[switch, steady, main]'
   local figures=results/switch_unchanged/perplexity.json
   [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
@@ -189,10 +189,15 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated at 40 and to the end o
   local turns by_turns="{gatt: results/adapter, gatt_8: $out/turns_8/kept, gatt_16: $out/turns_16/kept}"
   for turns in 8 16; do
     gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
-    [[ -d "$out/turns_$turns/kept" ]] || keep "$out/turns_$turns/adapter" "$out/turns_$turns/kept"
+    keep "$out/turns_$turns/adapter" "$out/turns_$turns/kept"
   done
-  # The cases of `ordinary`, whose replies of the main adapter need not be made again.
-  [[ -d "$out/trained_turns" ]] || cp -r "$out/ordinary" "$out/trained_turns"
+  # The cases of `ordinary`: the replies of the main adapter need not be made again, where they are.
+  if [[ ! -d "$out/trained_turns" && -d "$out/ordinary" ]]; then
+    rm -rf "$out/trained_turns.draft"
+    cp -r "$out/ordinary" "$out/trained_turns.draft"
+    rm -f "$out"/trained_turns.draft/attention*
+    mv "$out/trained_turns.draft" "$out/trained_turns"
+  fi
   evaluate trained_turns adherence ordinary --arms='[gatt, gatt_8, gatt_16]' --adapters="$by_turns"
   evaluate long adherence long --adapters="$by_turns"
   evaluate long_own adherence long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \

@@ -45,7 +45,7 @@ METRIC_NAMES: Mapping[str, str] = {
     "adherence_loose": "Adherence, lenient reading",
     "adherence_since_switch": "Adherence since the change",
     "leakage": "Leakage of the old instruction",
-    "probe_leakage": "Leakage of the old instruction, asked outright",
+    "probe_leakage": "Leakage of the old instruction, when asked",
 }
 """In the order in which a report shows them."""
 OWN_REPLIES_NAME = "the dialogue itself"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -31,7 +32,7 @@ class SamplingConfig:
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
             raise ConfigError(f"max_new_tokens is {self.max_new_tokens}: expected at least 1")
-        if self.temperature < 0:
+        if not 0 <= self.temperature < math.inf:
             raise ConfigError(f"temperature is {self.temperature}: expected 0 (greedy) or more")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p is {self.top_p}: expected a share in (0, 1]")

@@ -47,7 +47,7 @@ def _message(index: int, turn: object) -> object:
     if not isinstance(turn, Mapping) or not {"from", "value"} <= set(turn):
         return turn
     speaker = turn["from"]
-    if speaker not in SPEAKERS:
+    if not isinstance(speaker, str) or speaker not in SPEAKERS:
         raise DataError(
             f"message {index}: unknown speaker {speaker!r}: expected one of {', '.join(SPEAKERS)}"
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from data_synth.config import SynthConfig
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
@@ -45,7 +46,7 @@ def root(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "scripts" / "evidence.sh", tmp_path / "scripts")
     ordinary = tmp_path / "runs" / "evidence" / "ordinary"
     ordinary.mkdir(parents=True)
-    for name in ("results.json", "report.html"):
+    for name in ("results.json", "report.html", "rollouts.jsonl", "attention.json"):
         (ordinary / name).touch()
     stand_in = tmp_path / "python"
     stand_in.write_text(STAND_IN, encoding="utf-8")
@@ -109,6 +110,8 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     configs = {config.output_dir.name: config for config in trained(commands).values()}
     whole = {s.id: s for s in read_all_samples([made / n / "samples.jsonl" for n in SETS])}
     assert len(whole) == 64
+    # Half of those with an instruction, but for one without a target.
+    assert configs["told"].max_steps == 27
     parts = {}
     for name in ("told", "one_in_8", "one_in_4"):
         (path,) = configs.pop(name).samples
@@ -177,11 +180,16 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     later = configs["switch_system"].switch
     assert later is not None
     assert (later.replace, later.system) == (1, 1)
-    assert (configs["switch_unchanged"].switch, configs["switch_unchanged"].num_turns) == (None, 20)
+    assert (configs["switch_unchanged"].switch, configs["switch_unchanged"].num_turns) == (
+        None,
+        configs["switch_replace"].num_turns,
+    )
     assert configs["switch_validation"].part == "validation"
     # The replies of the main adapter to the cases of `ordinary` are there already.
     assert configs["trained_turns"].instructions == configs["ordinary"].instructions
-    assert (root / "runs" / "evidence" / "trained_turns" / "results.json").is_file()
+    copied = root / "runs" / "evidence" / "trained_turns"
+    assert (copied / "rollouts.jsonl").is_file()
+    assert not (copied / "attention.json").exists()
     made = trained(commands)
     folders = {p for c in configs.values() for p in c.adapters.values()}
     of_training = {p / name for p in made for name in ("adapter", "kept")}
@@ -194,6 +202,9 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         "forty_20": ["forty_chats"],
     }
     assert [further[f"forty_{n}"].max_turns for n in (40, 20)] == [40, 20]
+    # As many steps as there are chats with changes.
+    chats = load_config(SynthConfig, ROOT / "configs" / "evidence" / "synth_switch.yaml")
+    assert further["steady_main"].max_steps == chats.num_samples
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:

@@ -57,6 +57,18 @@ def test_a_run_leaves_samples_card_source_and_configuration(config) -> None:
     assert samples[0].provenance["teacher"] == config.teacher.engine.model
 
 
+@pytest.mark.parametrize("name", ["README.md", "config.yaml", "source.json"])
+def test_somebody_elses_files_are_not_written_over(config, name) -> None:
+    config.output_dir.mkdir()
+    own = config.output_dir / name
+    own.write_text("mine", encoding="utf-8")
+    with pytest.raises(
+        StoreError, match="stands there, and no samples beside it: expected an empty"
+    ):
+        make(config)
+    assert own.read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize("call", [1, 2, 7, 12])
 def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) -> None:
     whole, engine = make(replace(config, output_dir=tmp_path / "whole"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -137,6 +139,20 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     # A second call has nothing to ask: the changes are drawn alike.
     again = RecordingEngine(lambda request: "never asked")
     assert evaluate(settings, lambda: again).num_new == 0
+    # Judged again it says the same, answers to probes of what was taken back included.
+    assert "probe_leakage" in found
+    judged_again = replace(
+        settings, output_dir=tmp_path / "again", replies_from=settings.output_dir
+    )
+    assert evaluate(judged_again, lambda: again).results["curves"] == result["curves"]
+    # Where no probe is asked behind a cancellation, folders of before go on.
+    meta = tmp_path / "early" / "rollouts.jsonl.meta.json"
+    for turns in ((4,), (2,)):
+        early = replace(settings, output_dir=tmp_path / "early", probe_turns=turns)
+        evaluate(early, lambda: RecordingEngine(lambda request: "Tea."))
+        described = json.loads(meta.read_text(encoding="utf-8"))["describe"]
+        assert ("ended_probes" in described) == (turns == (4,))
+        shutil.rmtree(early.output_dir)
     # What was counted as a leak by other rules must not stand beside it.
     monkeypatch.setattr("eval.run.LEAKS_VERSION", -1)
     with pytest.raises(StoreError, match="leaks"):

@@ -16,6 +16,7 @@ from eval.case import Case
 from eval.case_file import read_cases
 from eval.run import fingerprinted
 from eval.switches import add_switches, told_where_shown
+from gatt.announcement import EVALUATION
 from gatt.catalog import Catalog, load_catalog
 from gatt.errors import ConfigError, DataError
 from gatt.instruction import compose
@@ -48,6 +49,10 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
     assert {s.turn for c in found for s in c.switches} == {3}
     assert found[-1] == plain
     assert found == add_switches(settings, catalog, [*cases, plain])
+    # In words that no training data has.
+    words = [w for texts in EVALUATION.texts.values() for w in texts]
+    starts = {w.partition("{")[0] for w in words}
+    assert all(s.text.startswith(tuple(starts - {""})) for c in found for s in c.switches)
     held = [s.instruction for c in found for s in c.switches if s.instruction]
     assert {i.split for i in held} == {"train"}
     # What is new is asked for, also where the old one holds beside it.

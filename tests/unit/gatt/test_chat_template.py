@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from gatt.chat_template import (
@@ -12,6 +14,7 @@ from gatt.chat_template import (
     inspect_template,
     refuse_control_tokens,
     render,
+    rendered_on,
     stop_token_ids,
 )
 from gatt.dialogue import Dialogue, Message
@@ -31,6 +34,7 @@ from tests.support.golden_templates import (
     WORDS,
     dialogue,
 )
+from tests.support.tiny import tiny_tokenizer
 from tests.support.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
 
 CHATML_WITHOUT_DEFAULT = (
@@ -320,3 +324,31 @@ def test_blank_target() -> None:
     encoded = encode_view(SMOLLM2.tokenizer(), view(1))
     with pytest.raises(DataError, match="turn 1: the target reply is blank"):
         encode_reply(SMOLLM2.tokenizer(), view(1), 1, encoded.input_ids, " \n")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "strftime_now('%d %b %Y')", 'strftime_now("%d %b %Y")', "strftime_now(\n '%d %b %Y' )",
+        "strftime_now(format='%d %b %Y')", "strftime_now('%d %b %Y',)",
+    ],
+)  # fmt: skip
+def test_a_template_prints_the_date_that_it_is_told(asked: str) -> None:
+    """Named templates too; what cannot be held to a day is told."""
+    template = "{% if strftime_now is defined %}{{ " + asked + " }}{% endif %}" + CHATML
+    tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
+    with rendered_on(date(2020, 1, 2)):
+        text = render(tokenizer, question, add_generation_prompt=True)
+        assert text.startswith("02 Jan 2020<|im_start|>")
+        tokenizer.chat_template = {"default": template, "tool_use": CHATML}
+        assert render(tokenizer, question, add_generation_prompt=True) == text
+    assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan 2020")
+
+
+def test_a_date_that_cannot_be_held_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    template = "{% set f = '%d %b' %}{{ strftime_now(f) }}" + CHATML
+    tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
+    with rendered_on(date(2020, 1, 2)):
+        for _ in range(2):
+            assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan")
+    assert caplog.text.count("prints the date in a way that cannot be held to 2020-01-02") == 1

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from eval.config import EvalConfig
 from gatt.config import (
     Field,
     config_dict,
@@ -25,6 +26,7 @@ from gatt.config import (
     to_yaml,
 )
 from gatt.errors import ConfigError, StoreError
+from gatt.train_config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,19 @@ def test_values_beside_their_key_may_be_negative_and_the_last_wins() -> None:
 
 def test_an_override_makes_the_mapping_above_it() -> None:
     assert load("second.num_steps=3").second == Optimiser(num_steps=3)
+
+
+def test_paths_may_begin_at_home_and_are_never_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell expands no `--folder=~/x`, and an empty variable would mean the current folder."""
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert load("folder=~/runs").folder == Path("/home/ada/runs")
+    assert load("model=~x").model == "~x"
+    assert problems(None, "model=m", "folder=") == ["command line: 'folder' is null: expected path"]
+    config = load_config(EvalConfig, None, ["output_dir=o", "adapters.gatt=~/a", "cases=~/c.jsonl"])
+    assert config.adapters == {"gatt": Path("/home/ada/a")}
+    assert config.cases == Path("/home/ada/c.jsonl")
+    given = ["output_dir=o", "samples=[~/s.jsonl]"]
+    assert load_config(TrainConfig, None, given).samples == (Path("/home/ada/s.jsonl"),)
 
 
 def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gatt.dialogue import Dialogue
+from gatt.dialogue import Dialogue, read_dialogues
 from gatt.errors import ConfigError, DataError
 from gatt.sources import SourceReport, SourceRequest, load_dialogues
+from gatt.sources.rows import parse_row
 
 REQUEST = SourceRequest(1, 4, None, 0)
 
@@ -20,6 +21,20 @@ def load(tmp_path: Path, *rows: object) -> tuple[list[Dialogue], SourceReport]:
 
 def said(*roles: str) -> list[dict[str, str]]:
     return [{"role": r, "content": f"{r} {i}"} for i, r in enumerate(roles)]
+
+
+def test_a_null_id_is_none_and_a_list_no_speaker(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"id": None, "messages": messages}) + "\n", encoding="utf-8")
+    assert [d.id for d in read_dialogues(path, parse_row)] == ["d-1"]
+    odd = {"conversations": [{"from": ["human"], "value": "Hi"}]}
+    path.write_text(json.dumps(odd) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 1: message 1: unknown speaker \['human'\]"):
+        list(read_dialogues(path, parse_row))
+    path.write_text("[" * 100_000 + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 1: broken JSON"):
+        list(read_dialogues(path, parse_row))
 
 
 def test_messages_and_sharegpt_give_the_same(tmp_path: Path) -> None:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file
-from transformers import Gemma3Config, Gemma3ForConditionalGeneration, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+    ModernBertDecoderConfig,
+    ModernBertDecoderForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+)
 
 from gatt.adapter import outside_text
 from gatt.errors import ConfigError
 from gatt.train import train
+from gatt.train_config import LoraSettings
 from gatt.trainer import GattTrainer, training_arguments
 from tests.support.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
 
@@ -65,14 +78,17 @@ def test_rows_beyond_the_table_of_positions_are_one_line(
     make: Any, tmp_path: Path, caplog: Any
 ) -> None:
     tokenizer = tiny_tokenizer()
-    learned = tmp_path / "learned"
-    settings = GPT2Config(
-        vocab_size=len(tokenizer), n_embd=32, n_layer=1, n_head=2, n_positions=16, n_ctx=16
-    )
-    GPT2LMHeadModel(settings).save_pretrained(learned)
-    tokenizer.save_pretrained(learned)
-    with pytest.raises(ConfigError, match=r"has \d+ tokens, .* 16 positions: set max_length to 16"):
-        train(make(model=str(learned)))
+    size = len(tokenizer)
+    gpt = GPT2Config(vocab_size=size, n_embd=32, n_layer=1, n_head=2, n_positions=16, n_ctx=16)
+    opt = OPTConfig(
+        vocab_size=size, hidden_size=32, word_embed_proj_dim=32, ffn_dim=32, num_hidden_layers=1,
+        num_attention_heads=2, max_position_embeddings=16,
+    )  # fmt: skip
+    for name, model in {"gpt": GPT2LMHeadModel(gpt), "opt": OPTForCausalLM(opt)}.items():
+        model.save_pretrained(tmp_path / name)
+        tokenizer.save_pretrained(tmp_path / name)
+        with pytest.raises(ConfigError, match=r"has \d+ tokens, .* 16 positions: set max_length"):
+            train(make(model=str(tmp_path / name), output_dir=tmp_path / f"{name}-out"))
     rotary = save_tiny_model(tmp_path / "rotary", max_position_embeddings=16)
     assert train(make(model=str(rotary))).num_steps == 2
     assert "it was not made for more; set max_length to 16 or less" in caplog.text
@@ -96,11 +112,35 @@ def test_all_linear_layers_are_those_that_text_reaches(make: Any, tmp_path: Path
     assert outside_text(model)
     model.save_pretrained(tmp_path / "seeing")
     tokenizer.save_pretrained(tmp_path / "seeing")
-    found = train(make(model=str(tmp_path / "seeing")))
-    trained = weights(found.adapter)
-    assert trained
-    assert all(w.abs().max() > 0 for w in trained.values())
-    assert not [name for name in trained if "vision" in name]
+    for modules in ("all-linear", ("q_proj", "v_proj")):
+        config = make(model=str(tmp_path / "seeing"), output_dir=tmp_path / f"to-{modules[0]}")
+        found = train(replace(config, lora=LoraSettings(target_modules=modules)))
+        trained = weights(found.adapter)
+        assert trained
+        assert all(w.abs().max() > 0 for w in trained.values())
+        assert not [name for name in trained if "vision" in name]
+
+
+def test_a_text_model_is_adapted_whole() -> None:
+    """Whatever it calls a decoder: here the head."""
+    settings = ModernBertDecoderConfig(
+        vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+        num_attention_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1,
+        sep_token_id=2,
+    )  # fmt: skip
+    assert outside_text(ModernBertDecoderForCausalLM(settings)) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"target_modules": ["q_proj", "embed_tokens"]}, {"trainable_token_indices": [1, 2]}],
+)
+def test_an_adapter_on_the_embeddings_goes_on(make: Any, tmp_path: Path, changes: Any) -> None:
+    config = make()
+    model = AutoModelForCausalLM.from_pretrained(config.model)
+    settings = {"task_type": "CAUSAL_LM", "r": 2, "target_modules": ["q_proj"], **changes}
+    get_peft_model(model, LoraConfig(**settings)).save_pretrained(tmp_path / "first")
+    assert train(replace(config, init_adapter=tmp_path / "first")).num_steps == 2
 
 
 def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
