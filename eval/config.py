@@ -23,6 +23,10 @@ from gatt.views import Placement
 
 BASE = "base"
 REMINDER = "base+reminder"
+TAKEN = ("all", "dialogue")
+"""What no adapter may be called: all arms together, and the dialogue's own replies."""
+RUN_MARK = " · "
+"""Stands between a run and its arm where several runs are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +138,13 @@ class EvalConfig:
                 f"baseline is {self.baseline!r}: expected one of the arms ({', '.join(self.arms)}), or null"
             )
         for arm in (*self.arms, *self.adapters):
-            if not arm.strip() or "/" in arm:
-                raise ConfigError(f"arm {arm!r}: expected a name without '/'")
+            if not arm.strip() or "/" in arm or "\n" in arm:
+                raise ConfigError(f"arm {arm!r}: expected a name without '/', on one line")
+            if arm in TAKEN or RUN_MARK in arm:
+                raise ConfigError(
+                    f"arm {arm!r}: expected another name, reports call something else "
+                    f"{arm if arm in TAKEN else RUN_MARK.strip()!r}"
+                )
         for arm in (BASE, REMINDER):
             if arm in self.adapters:
                 raise ConfigError(

@@ -89,11 +89,20 @@ def _decided(outcomes: Iterable[Outcome]) -> dict[tuple[str, ...], Outcome]:
 def _pairs(
     ours: Mapping[tuple[str, ...], Outcome], theirs: Mapping[tuple[str, ...], Outcome]
 ) -> Rows:
-    """Return the outcomes of both as rows whose value is -1, 0 or 1: ours less theirs."""
-    shared = sorted((k for k in ours if k in theirs), key=lambda k: ours[k].turn)
+    """Return the outcomes of both as rows whose value is -1, 0 or 1: ours less theirs.
+
+    Cases of other files may have the same ids: only replies to the same words are a pair.
+    """
+    alike = (k for k in ours if k in theirs and _asked(ours[k]) == _asked(theirs[k]))
+    shared = sorted(alike, key=lambda k: ours[k].turn)
     values = [(ours[k].status == "pass") - (theirs[k].status == "pass") for k in shared]
     rows = Rows.of(ours[k] for k in shared)
     return replace(rows, value=np.array(values, dtype=np.float64))
+
+
+def _asked(outcome: Outcome) -> tuple[str, str]:
+    told = outcome.sample.instruction
+    return outcome.sample.user, told.text if told else ""
 
 
 def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:

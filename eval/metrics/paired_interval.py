@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.clustered import Measured, Ways, effective_size
+from eval.metrics.clustered import Measured, Ways, effective_size, num_groups
 from eval.metrics.wilson import Z_95
 
 POWER = 0.8
@@ -52,7 +52,10 @@ def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInt
         difference,
         max(-1.0, min(difference, centre - Z_95 * error)),
         min(1.0, max(difference, centre + Z_95 * error)),
-        detectable(num, (against * num + 0.5) / added),
+        # Fewer dialogues can give no p below 0.05, whatever the replies (`sign_flip`).
+        detectable(num, (against * num + 0.5) / added)
+        if 2.0 ** (1 - num_groups(ways.dialogue)) < 0.05
+        else None,
     )
 
 

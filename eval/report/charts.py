@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from matplotlib.figure import Figure
 
@@ -36,6 +36,12 @@ PANEL = Shape(4.9, 3.2, 12, has_labels=False)
 PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
 MANY_POINTS = 12
 """From here on a curve has small markers, or they would hide it."""
+
+
+LETTER: Final = 0.64
+"""Width of a letter of a label, in font sizes."""
+MOST_ROOM: Final = 0.35
+"""Share of a figure's width that labels may take."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,7 @@ def _figure(
     axes = figure.add_axes((0, 0, 1, 1))
     turns = {p.turn for points in by_arm.values() for p in points}
     turns.update(turn for row in published.values() for turn in row)
-    _furnish(axes, sorted(turns), shape, axis, [arm_name(a) for a in by_arm], paint)
+    _furnish(axes, sorted(turns), shape, axis, [_short(arm_name(a), shape) for a in by_arm], paint)
     for row in published.values():
         _draw_published(axes, row, axis, paint)
     tips: dict[str, list[str]] = {}
@@ -156,7 +162,7 @@ def _furnish(
     left, bottom = 3.4 * points / shape.width, 3.3 * points / shape.height
     top = 1 - 0.9 * points / shape.height
     longest = max(map(len, labels), default=0)
-    room = (0.64 * longest + 1.8) * points if shape.has_labels else 0.9 * points
+    room = (LETTER * longest + 1.8) * points if shape.has_labels else 0.9 * points
     axes.set_position((left, bottom, 1 - left - room / shape.width, top - bottom))
     axes.set_ylim(-0.03, 1.03)
     first, last = axis.position(turns[0]), axis.position(turns[-1])
@@ -252,7 +258,7 @@ def _label(
     heights = spread([rate for rate, _ in ordered], gap)
     for y, (_, arm) in zip(heights, ordered, strict=True):
         axes.annotate(
-            arm_name(arm),
+            _short(arm_name(arm), shape),
             (end, y),
             xytext=(14, 0),
             textcoords="offset points",
@@ -261,6 +267,12 @@ def _label(
             weight="bold",
             annotation_clip=False,
         )
+
+
+def _short(name: str, shape: Shape) -> str:
+    """Return a name that leaves most of the figure to the curves."""
+    most = int(MOST_ROOM * shape.width * 72 / shape.font_points / LETTER)
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:

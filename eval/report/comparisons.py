@@ -151,7 +151,7 @@ def _summary(record: Record, curves: Curves) -> tuple[str, str]:
         split=record["split"],
         family=record["family"],
     )
-    last = max((p.turn for p in points), default=None)
+    last = max((p.turn for p in points if p.rate is not None), default=None)
     never = f">{last}" if last else "never"
     if value is None:
         return (never if last or low is not None else percent(None)), _turns(low, high, never)

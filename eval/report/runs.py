@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eval.config import RUN_MARK
 from eval.metrics.paired import differences
 from eval.report.attention import read_attention
 from eval.report.lists import KEYS
-from eval.report.selection import RUN_MARK, SCHEMA
+from eval.report.selection import SCHEMA
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
 

@@ -252,7 +252,9 @@ def event_panels(curves: Curves, events: Sequence[Record]) -> list[Panel]:
     totals = [e for e in events if e["split"] == ALL and e["family"] == ALL]
     panels = []
     for history in curves.histories:
-        for event in dict.fromkeys(e["event"] for e in totals if e["history"] == history):
+        known = dict.fromkeys(e["event"] for e in totals if e["history"] == history)
+        # By number: in a file of cases an event may have any name.
+        for number, event in enumerate(known):
             by_arm: dict[str, list[CurvePoint]] = {arm: [] for arm in curves.arms}
             for record in totals:
                 if (record["history"], record["event"]) == (history, event):
@@ -262,7 +264,7 @@ def event_panels(curves: Curves, events: Sequence[Record]) -> list[Panel]:
             arms = list(dict.fromkeys((*curves.arms, *by_arm)))
             title = _titled(event_name(event), history, curves)
             svg = _svg(
-                arms, by_arm, PANEL, f"event-{history}-{event}", f"After {title}", SINCE_EVENT
+                arms, by_arm, PANEL, f"event-{history}-{number}", f"After {title}", SINCE_EVENT
             )
             if svg is not None:
                 panels.append(Panel(title, EVENT_NOTES.get(event, ""), svg))

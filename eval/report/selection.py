@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from eval.config import RUN_MARK
 from eval.metrics.curves import ALL, OWN_REPLIES, VACUOUS, CurvePoint
 from eval.metrics.since_switch import SINCE_SWITCH
 from gatt.errors import DataError
@@ -18,7 +19,6 @@ SCHEMA = 3
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 
-RUN_MARK = " · "
 """Stands between run and arm where several runs share a report."""
 ARM_ORDER = ("base", "gatt", "base+reminder")
 ARM_NAMES: Mapping[str, str] = {

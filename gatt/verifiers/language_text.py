@@ -30,13 +30,21 @@ SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in SCRIPT_RANGES.item
 
 # German writes every noun with a capital: taking these for names would leave little.
 _CAPITALISES_NOUNS = "de"
-_CODE_TOKEN = re.compile(
+_MADE_AS_CODE = (
     r"[!-~]*[_\\@#=<>{}\[\]|~^$%][!-~]*"  # name=value, get_url(), [HH:MM]
     r"|[!-~]*\d[!-~]*"
-    r"|\S*[^\W\d_]\.[a-z]\S*|(?<!\S)[\"'“‘«(]*\.\w\S*"  # example.com, .gitignore
-    r"|(?<!\S)/\S+|\S+/\S+/\S*"
-    r"|\b\w*[a-z][A-Z]\w*"  # camelCase
 )
+_HIDDEN_FILE = r"(?<!\S)[\"'“‘«(]*\.\w\S*"  # .gitignore
+_CAMEL_CASE = r"\b\w*[a-z][A-Z]\w*"
+_CODE_TOKEN = re.compile(
+    rf"{_MADE_AS_CODE}"
+    rf"|\S*[^\W\d_]\.[a-z]\S*|{_HIDDEN_FILE}"  # example.com
+    rf"|(?<!\S)/\S+|\S+/\S+/\S*"
+    rf"|{_CAMEL_CASE}"
+)
+# Without what looks on to the end of a run at each of its letters: Chinese has no blanks.
+_CODE_WITHOUT_ADDRESS = re.compile(rf"{_MADE_AS_CODE}|{_HIDDEN_FILE}|{_CAMEL_CASE}")
+_PART_OF_ADDRESS = re.compile(r"[^\W\d_]\.[a-z]|/")
 _ACRONYM = re.compile(r"\b[A-Z]{2,}\b(?:-(?=\w))?")
 _LATIN_RUN = re.compile(
     rf"[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*"
@@ -57,7 +65,9 @@ def telling_text(reply: str, code: str, *, is_latin: bool) -> str:
         code: the language that is asked for.
         is_latin: whether that one is written in Latin letters.
     """
-    text = _CODE_TOKEN.sub(" ", prose(reply))
+    text = prose(reply)
+    has_address = _PART_OF_ADDRESS.search(text)
+    text = (_CODE_TOKEN if has_address else _CODE_WITHOUT_ADDRESS).sub(" ", text)
     if sum(word.isupper() for word in words(text)) * 2 < len(words(text)):
         text = _ACRONYM.sub(" ", text)
     text = _unless_too_little(without_titles(text), text)

@@ -144,6 +144,11 @@ def test_a_short_case_ends_where_it_ends() -> None:
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]: expected each once"),
         ({"splits": ("train", "train")}, r"splits is .*: expected each once"),
         ({"arms": ("a/b",), "adapters": {"a/b": Path("a")}}, "arm 'a/b': expected a name without '/'"),
+        ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all': expected another name"),
+        (
+            {"arms": ("gatt · v2",), "adapters": {"gatt · v2": Path("a")}},
+            "arm 'gatt · v2': expected another name, reports call something else '·'",
+        ),
         ({"adapters": {"base": Path("a")}}, "adapters has 'base', which stands for the base model"),
         ({"cases": Path("c.jsonl"), "event_turns": (2,)}, "cases with num_turns or event_turns: expected"),
     ],

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from eval.metrics.curves import CurvePoint, curves
+from eval.config import TAKEN
+from eval.metrics.curves import OWN_REPLIES, CurvePoint, curves
+from eval.metrics.outcomes import ALL
 from eval.metrics.wilson import wilson_interval
 from gatt.errors import DataError
 from tests.support.fake_samples import instruction, sample
@@ -71,3 +73,7 @@ def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
 
 def test_no_samples_give_no_curves() -> None:
     assert curves([]) == []
+
+
+def test_no_adapter_may_be_called_what_reports_call_something_else() -> None:
+    assert set(TAKEN) == {OWN_REPLIES, ALL}

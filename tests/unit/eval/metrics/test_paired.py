@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,6 +69,24 @@ def test_agreeing_dialogues_still_leave_a_doubt() -> None:
     assert (found.low, found.high) == (pytest.approx(low), 1)
     # Four dialogues cannot show anything at 5 %: the smallest p-value is 2 / 2**4.
     assert (found.p_value, found.detectable) == (pytest.approx(0.125), None)
+
+
+def test_five_dialogues_show_nothing_and_seven_may() -> None:
+    """The least p-value of five is 2 / 2**5."""
+    assert one(paired(5, 5)).detectable is None
+    assert one(paired(40, 20)).detectable is not None
+
+
+def test_replies_to_other_words_are_no_pair() -> None:
+    """Cases of two files may have the same ids."""
+    both = paired(6, 6)
+    for change in (
+        {"user": "Something else?"},
+        {"instruction": replace(both[0].instruction, text="Other.")},
+    ):
+        others = [replace(s, **change) if s.arm == "base" else s for s in both]
+        assert differences(others) == []
+    assert differences(both)
 
 
 def test_arms_that_never_differ_are_not_proven_equal() -> None:

@@ -79,6 +79,15 @@ def test_a_hostile_arm_name_stays_text() -> None:
     assert any("<script>alert(1)" in (e.text or "") for e in root.iter())
 
 
+def test_a_long_name_leaves_room_for_the_curve(tmp_path) -> None:
+    name = "a_rather_long_name_of_an_adapter_" * 6
+    svg = draw(arm=name)
+    texts = [e.text or "" for e in ET.fromstring(svg).iter()]
+    assert any(text.endswith("…") and text[:20] == name[:20] for text in texts)
+    # What is hovered over says all of it.
+    assert name in svg
+
+
 def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
     found = {"base": points("base", {0: 0.5, 8: 0.25})}
     svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_EVENT)

@@ -75,6 +75,19 @@ def test_a_half_life_that_never_came_says_up_to_where_it_was_looked_for(run: Cur
     assert (ours.num_dialogues, ours.where) == (12, "seen")
 
 
+def test_a_half_life_is_looked_for_as_far_as_something_was_decided(
+    run_results: dict[str, Any],
+) -> None:
+    late = [
+        {**p, "rate": None} if p["turn"] > 4 and p["arm"] == "gatt" else p
+        for p in run_results["curves"]
+    ]
+    curves = Curves.of({**run_results, "curves": late})
+    never = {**summary("gatt", "adherence", "half_life", None), "low": None, "high": None}
+    (row,) = summary_rows(curves, [never])
+    assert row.cells["half_life"][0] == ">4"
+
+
 def test_a_kappa_that_does_not_exist_is_a_dash() -> None:
     missing = {**agreement("gatt"), "kappa": None, "kappa_low": None, "kappa_high": None}
     rows = agreement_rows([agreement("base"), missing])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 from eval.report.sections import (
     MOST_HEAT_TURNS,
@@ -76,6 +77,16 @@ def test_events_have_a_panel_each_with_their_turns_after(run_results: dict[str, 
     ]  # fmt: skip
     assert "GAtt, 8 turns later" in panels[0].svg
     assert panels[0].note == "The user changes the subject."
+
+
+def test_an_event_may_have_any_name(run_results: dict[str, Any]) -> None:
+    """A file of cases says what it is."""
+    names = ("price > 100", r"what\if \1", 'x" onload="alert(1)', "<b>&")
+    panels = event_panels(Curves.of(run_results), [event("gatt", n, 0, 0.5) for n in names])
+    assert len(panels) == len(names)
+    for panel in panels:
+        root = ElementTree.fromstring(panel.svg)
+        assert not [key for element in root.iter() for key in element.attrib if key == "onload"]
 
 
 def test_an_event_without_a_decided_reply_or_of_one_family_alone_has_no_panel(
