@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import Any
 from gatt.chat_template import TemplateFacts, Tokenizer, inspect_template, usable_placement
 from gatt.collator import Layout, combs_to_features
 from gatt.comb import IGNORE, Comb, expand, fold, split_to_fit
+from gatt.dropped import Dropped
 from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
 from gatt.packing import best_fit
 from gatt.sample import GattSample, with_sampled_history
@@ -159,7 +159,7 @@ def build_rows(
     switches: Counter[str] = Counter()
     entries: Counter[str] = Counter()
     num_moved = 0
-    dropped = _Dropped()
+    dropped = Dropped()
     shortened: list[str] = []
     for whole in samples:
         as_made = cut(whole, config)
@@ -351,40 +351,6 @@ def rows_of(
         "num_exchanges_dropped": built.num_exchanges_dropped,
     }
     return rows, counts, problems, built.targets
-
-
-class _Dropped:
-    """Counts messages by their reason, and keeps the first of each."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._first: dict[str, str] = {}
-
-    def add(self, message: str, sample: GattSample) -> None:
-        message, reason = reason_of(message, sample)
-        self.counts[reason] += 1
-        self._first.setdefault(reason, message)
-
-    def say(self) -> None:
-        for reason, count in self.counts.most_common():
-            log.warning("dropped %d: %s (first: %s)", count, reason, self._first[reason])
-
-    def as_text(self) -> str:
-        listed = "; ".join(f"{count}: {reason}" for reason, count in self.counts.most_common(3))
-        return f" (dropped {listed})" if listed else ""
-
-
-def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
-    """Return a message that names its sample or dialogue, and what is wrong, alike for all it befalls.
-
-    What is wrong goes without where and what to do.
-    """
-    places = (f"sample {sample.id!r}", f"dialogue {sample.dialogue.id!r}")
-    place = next((place for place in places if message.startswith(place)), "")
-    # Behind the id, which may hold a colon, a turn may stand.
-    what = message[len(place) :].partition(": ")[2] if place else message
-    told = message if place else f"{places[0]}: {message}"
-    return told, re.sub(r"\d+", "N", what.partition(": ")[0])
 
 
 def _dataset(rows: Sequence[Sequence[Comb]]) -> Any:

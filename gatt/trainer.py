@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from peft import PeftModel
-from transformers import Trainer, get_scheduler
+from transformers import Trainer
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -23,6 +23,7 @@ from gatt.collator import GattCollator, Layout
 from gatt.comb import IGNORE
 from gatt.errors import ConfigError, TrainingError
 from gatt.loss import scored_tokens, summed_kl, summed_loss
+from gatt.lr_schedule import leave_steps_to_train, refuse_bare_schedule
 from gatt.reporting import reporting_callbacks
 from gatt.runtime import supports_bf16
 from gatt.train_config import TrainConfig
@@ -110,28 +111,8 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
         ) from None
-    _try_schedule(args)
+    refuse_bare_schedule(args)
     return args
-
-
-def _try_schedule(args: SFTConfig) -> None:
-    """Refuse a schedule that needs more than its name.
-
-    Raises:
-        ConfigError: names it.
-    """
-    nothing = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=args.learning_rate)
-    try:
-        get_scheduler(
-            args.lr_scheduler_type, nothing, num_warmup_steps=1, num_training_steps=10,
-            scheduler_specific_kwargs=args.lr_scheduler_kwargs,
-        )  # fmt: skip
-    except (TypeError, ValueError) as error:
-        raise ConfigError(
-            f"lr_scheduler_type is {str(args.lr_scheduler_type.value)!r}, which needs settings of its own "
-            f"({' '.join(str(error).split())}): expected one that does not, such as 'cosine', 'linear' or "
-            "'constant_with_warmup'"
-        ) from None
 
 
 class GattTrainer(SFTTrainer):  # type: ignore[misc]
@@ -355,19 +336,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.control.should_log = is_due
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """Set up the schedule; a share of warm-up leaves at least one step to train in.
-
-        Transformers rounds it up, and the first step of a warm-up has a learning rate of zero: a run
-        of one step would change nothing.
-        """
-        if self.args.get_warmup_steps(num_training_steps) >= num_training_steps:
-            if self.args.warmup_steps < 1:
-                self.args.warmup_steps = num_training_steps - 1
-            else:
-                log.warning(
-                    "warmup_steps is %g, but the run has %d steps: the learning rate never reaches %g",
-                    self.args.warmup_steps, num_training_steps, self.args.learning_rate,
-                )  # fmt: skip
+        """Set up the schedule, with at least one step that is not warm-up."""
+        leave_steps_to_train(self.args, num_training_steps)
         return super().create_scheduler(num_training_steps, optimizer)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:

@@ -10,10 +10,11 @@ from gatt.chat_template import inspect_template
 from gatt.collator import features_to_combs
 from gatt.comb import IGNORE
 from gatt.dialogue import Dialogue, Message
+from gatt.dropped import reason_of
 from gatt.errors import ConfigError, TemplateError, TrainingError
 from gatt.sample import GattSample
 from gatt.supervision import build_combs
-from gatt.train_data import choose_layout, placement_of, reason_of
+from gatt.train_data import choose_layout, placement_of
 from tests.support.built_rows import build, packable, recurrent
 from tests.support.tiny import (
     CHATML,

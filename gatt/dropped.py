@@ -1,0 +1,48 @@
+"""Samples and targets that are left out of training: how many, and why. No torch here."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+
+from gatt.sample import GattSample
+
+log = logging.getLogger(__name__)
+
+
+class Dropped:
+    """Counts messages by their reason, and keeps the first of each."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def add(self, message: str, sample: GattSample) -> None:
+        """Count what is wrong with a sample or one of its targets."""
+        message, reason = reason_of(message, sample)
+        self.counts[reason] += 1
+        self._first.setdefault(reason, message)
+
+    def say(self) -> None:
+        """Warn once for each reason, the most frequent first."""
+        for reason, count in self.counts.most_common():
+            log.warning("dropped %d: %s (first: %s)", count, reason, self._first[reason])
+
+    def as_text(self) -> str:
+        """Return the three most frequent reasons in parentheses, empty where nothing was dropped."""
+        listed = "; ".join(f"{count}: {reason}" for reason, count in self.counts.most_common(3))
+        return f" (dropped {listed})" if listed else ""
+
+
+def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
+    """Return a message that names its sample or dialogue, and what is wrong, alike for all it befalls.
+
+    What is wrong goes without where and what to do.
+    """
+    places = (f"sample {sample.id!r}", f"dialogue {sample.dialogue.id!r}")
+    place = next((place for place in places if message.startswith(place)), "")
+    # Behind the id, which may hold a colon, a turn may stand.
+    what = message[len(place) :].partition(": ")[2] if place else message
+    told = message if place else f"{places[0]}: {message}"
+    return told, re.sub(r"\d+", "N", what.partition(": ")[0])
