@@ -7,7 +7,6 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
-import torch
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
@@ -83,6 +82,8 @@ def outside_text(model: Any) -> list[str]:
     Args:
         model: a causal LM; those that read text alone have none.
     """
+    from torch.nn import Linear
+
     if model.config.get_text_config() is model.config:
         return []
     decoder, head = model.get_decoder(), model.get_output_embeddings()
@@ -90,7 +91,7 @@ def outside_text(model: Any) -> list[str]:
     return [
         name
         for name, module in model.named_modules()
-        if isinstance(module, torch.nn.Linear) and id(module) not in within
+        if isinstance(module, Linear) and id(module) not in within
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import VerifierSpec
 from gatt.verifiers.base import Examples, Verdict, Verifier
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import Rule
 from gatt.verifiers.table import build, overall
 
@@ -89,6 +90,11 @@ def _build_inner(kind: str, of: object) -> Verifier:
     if not isinstance(of, Mapping):
         raise VerifierError(
             f"verifier {kind!r}: 'of' holds {of!r}: expected a rule such as {{kind: words, max: 9}}"
+        )
+    if of.get("kind") == JUDGE:
+        raise VerifierError(
+            f"verifier {kind!r}: 'of' holds a 'judge' rule, whose verdict comes later: expected it beside "
+            f"{kind!r}, not inside"
         )
     try:
         return build(VerifierSpec.from_dict(of))

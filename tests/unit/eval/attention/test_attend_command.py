@@ -56,7 +56,9 @@ def words(folder: Path, out: Path, *more: str) -> list[str]:
     return [
         "attend", f"--engine.model={folder / 'model'}", f"--adapter={folder / 'adapter'}",
         f"--dialogue={folder / 'd.jsonl'}", "--entry=hobby.tennis", f"--output_dir={out}",
-        f"--catalog=[{folder / 'catalog'}]", "--sampling.max_new_tokens=6", *more,
+        f"--catalog=[{folder / 'catalog'}]", "--sampling.max_new_tokens=6",
+        # Greedily the tiny model has nothing to say at times.
+        "--sampling.temperature=0.8", *more,
     ]  # fmt: skip
 
 

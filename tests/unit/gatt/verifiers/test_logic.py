@@ -59,6 +59,8 @@ def test_the_stored_form_of_a_spec_is_taken_too() -> None:
         ("all", [], r"verifier 'all': 'of' is \[\]: expected a list of rules"),
         ("all", TEA, "verifier 'all': 'of' is .*: expected a list of rules"),
         ("all", [3], "verifier 'all': 'of' holds 3: expected a rule"),
+        ("all", [TEA, {"kind": "judge", "rubric": "Kind."}], "'of' holds a 'judge' rule, whose"),
+        ("not", {"kind": "all", "of": [{"kind": "judge", "rubric": "Kind."}]}, "beside 'all', not"),
     ],
 )
 def test_refused_parameters(kind: str, of: object, message: str) -> None:
