@@ -140,25 +140,24 @@ stage_combined() {
 }
 stage_switch() {
   gatt synth --config "$configs/synth_switch.yaml"
-  gatt train --config "$configs/train_further.yaml"
-  # The control: as many steps more, on the data that it knows.
-  gatt train --config "$configs/train_further.yaml" --output_dir="$out/steady_main" --max_steps=160 \
-    --samples="[$(printf "$out/data/%s/samples.jsonl," "${sets[@]}")]"
-  switched validation replace adherence_since_switch --part=validation --num_dialogues=20 \
-    --arms='[switch, steady, main]'
+  # The main recipe, its chats and those with changes: what is compared with it differs in these alone. Going on
+  # from the main adapter with the latter cost adherence where nothing has changed yet (results/README.md, tries).
+  gatt train --config "$configs/train.yaml" --output_dir="$out/switch_main" \
+    --samples="[$(printf "$out/data/%s/samples.jsonl," "${sets[@]}")$out/switch_chats/samples.jsonl]"
+  switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
   # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
   # beside another instruction (`combined`), so nothing is added to them.
   switched replace replace adherence_since_switch
-  switched system replace adherence_since_switch --switch.system=1 --num_dialogues=40 --arms='[switch, main]' --baseline=main
-  switched cancel cancel leakage --arms='[switch, main]' --baseline=main
-  switched add add adherence_since_switch --num_dialogues=40 --arms='[switch, main]' --baseline=main \
+  switched system replace adherence_since_switch --switch.system=1 --num_dialogues=40 --arms='[switch, main]'
+  switched cancel cancel leakage --arms='[switch, main]'
+  switched add add adherence_since_switch --num_dialogues=40 --arms='[switch, main]' \
     --instructions.families='[figure, hobby, persona]'
   # What it costs where nothing changes: the same dialogues and first instructions.
   evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
-    --probe_turns='[]' --arms='[switch, steady, main]'
+    --probe_turns='[]' --arms='[switch, main]'
   local figures=results/switch_unchanged/perplexity.json
   [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
-    --adapters="{main: results/adapter, steady: $out/steady_main/adapter, switch: $out/switch_main/adapter}"
+    --adapters="{main: results/adapter, switch: $out/switch_main/adapter}"
   gatt report "$out/switch_replace" --metric leakage --chart results/switch_replace/leakage.png
 }
 switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change at turn 10 in one way

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from data_synth.config import SynthConfig
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
@@ -196,15 +195,14 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     assert folders <= {Path("results/adapter"), *of_training}
     further = {p.name: c for p, c in made.items() if c.init_adapter}
     assert {name: [p.parent.name for p in c.samples] for name, c in further.items()} == {
-        "switch_main": ["switch_chats"],
-        "steady_main": list(SETS),
         "forty_40": ["forty_chats"],
         "forty_20": ["forty_chats"],
     }
     assert [further[f"forty_{n}"].max_turns for n in (40, 20)] == [40, 20]
-    # As many steps as there are chats with changes.
-    chats = load_config(SynthConfig, ROOT / "configs" / "evidence" / "synth_switch.yaml")
-    assert further["steady_main"].max_steps == chats.num_samples
+    # The main recipe, and the chats with changes.
+    (main,) = [c for p, c in made.items() if p.name == "switch_main"]
+    assert [p.parent.name for p in main.samples] == [*SETS, "switch_chats"]
+    assert (main.max_steps, main.num_train_epochs) == (-1, 1.5)
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
