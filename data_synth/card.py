@@ -15,6 +15,7 @@ from gatt.records import atomic_write_text
 from gatt.sample import GattSample, read_samples
 from gatt.sources import SourceReport
 
+CARD_FILE = "README.md"
 SYSTEM_REMOVED = "system message removed"
 """What a source's report calls it."""
 
@@ -70,7 +71,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         _example(example),
         "## Configuration\n\n```yaml\n" + to_yaml(config) + "```\n",
     ]
-    atomic_write_text(samples.with_name("README.md"), "\n\n".join(p for p in parts if p))
+    atomic_write_text(samples.with_name(CARD_FILE), "\n\n".join(p for p in parts if p))
 
 
 def _head(config: SynthConfig, num_samples: int) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synth.batches import MadeRows, PlannedWork, rows_made_here, rows_made_on_cluster
-from data_synth.card import SYSTEM_REMOVED, write_card
+from data_synth.card import CARD_FILE, SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
 from data_synth.plan import Plan
 from data_synth.planning import plan_samples
@@ -24,6 +24,7 @@ from data_synth.shards import (
     Shard,
     beginning,
     num_planned_rows,
+    refuse_foreign,
     refuse_mixture,
 )
 from gatt.config import config_dict, save_config
@@ -40,6 +41,8 @@ log = logging.getLogger(__name__)
 
 CONFIG_FILE = "config.yaml"
 SOURCE_FILE = "source.json"
+RUN_FILES = (CARD_FILE, CONFIG_FILE, SOURCE_FILE)
+"""What a run writes beside its samples, for readers."""
 
 Maker = Callable[[PlannedWork, Callable[[int], None]], MadeRows]
 """Makes the rows of batches in order, and tells of turns as they are done."""
@@ -104,6 +107,7 @@ def run_synth(
         switch=config.switch,
     )
     mark = run_mark(config, plan, weights)
+    refuse_foreign(config.output_dir, RUN_FILES)
     refuse_mixture(config.output_dir, shard)
     with closing(mark.store(config.output_dir, shard)) as store:
         with beginning(config.output_dir, shard):

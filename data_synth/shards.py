@@ -22,8 +22,6 @@ from gatt.file_lock import free_lock, take_lock
 
 SAMPLES_FILE = "samples.jsonl"
 SHARDS_FOLDER = "shards"
-DESCRIBING = ("README.md", "config.yaml", "source.json")
-"""What a run writes beside its samples, for readers."""
 BEGIN_SECONDS: Final = 10.0
 """Time for the shards that begin at once to do so one after the other."""
 
@@ -99,6 +97,26 @@ def found_shards(folder: Path) -> list[Shard]:
     return sorted(Shard(int(name[1]), int(name[2])) for name in names if name)
 
 
+def refuse_foreign(folder: Path, names: Iterable[str]) -> None:
+    """Refuse to begin in a folder that holds somebody else's files, which a run would write over.
+
+    Args:
+        folder: of the run.
+        names: of the files that a run writes beside its samples.
+
+    Raises:
+        StoreError: one of them stands there, and no samples or shards.
+    """
+    if (folder / SAMPLES_FILE).exists() or (folder / SHARDS_FOLDER).exists():
+        return
+    for name in names:
+        if (folder / name).exists():
+            raise StoreError(
+                f"{folder / name}: stands there, and no samples beside it: expected an empty folder, since "
+                "a run writes files of this name; choose another output_dir"
+            )
+
+
 def refuse_mixture(folder: Path, shard: Shard) -> None:
     """Refuse to begin a file in a folder whose work is divided in another way.
 
@@ -108,13 +126,6 @@ def refuse_mixture(folder: Path, shard: Shard) -> None:
     others = {s.num_shards for s in found_shards(folder)} - {shard.num_shards}
     place = folder / SHARDS_FOLDER
     is_merged = (folder / SAMPLES_FILE).exists()
-    if not is_merged and not place.exists():
-        foreign = [name for name in DESCRIBING if (folder / name).exists()]
-        if foreign:
-            raise StoreError(
-                f"{folder / foreign[0]}: stands there, and no samples beside it: expected an empty folder, "
-                "since a run writes files of this name; choose another output_dir"
-            )
     if others and not (shard.is_whole and is_merged):
         num = min(others)
         raise StoreError(

@@ -16,8 +16,8 @@ from typing import Final
 
 from data_synth.config import SynthConfig
 from data_synth.merge import merge_shards
-from data_synth.pipeline import SynthResult, run_synth
-from data_synth.shards import WHOLE, Shard, refuse_mixture
+from data_synth.pipeline import RUN_FILES, SynthResult, run_synth
+from data_synth.shards import WHOLE, Shard, refuse_foreign, refuse_mixture
 from gatt.config import save_config
 from gatt.errors import ConfigError, GenerationError
 from gatt.progress import Bar, progress_bar
@@ -69,6 +69,7 @@ def run_workers(
             log.warning("%s: was begun by one process, and one goes on with it", whole)
         return run_synth(config)
     shards = [Shard(number, num_workers) for number in range(1, num_workers + 1)]
+    refuse_foreign(config.output_dir, RUN_FILES)
     refuse_mixture(config.output_dir, shards[0])
     lines = [_Lines(shard.path(config.output_dir)) for shard in shards]
     num_before = sum(some.advance() for some in lines)
