@@ -72,7 +72,7 @@ def hidden_replies(
             room, engine.stop_ids,
         )  # fmt: skip
     return [
-        Hidden(what, len(tokens), _generation(engine, output))
+        Hidden(what, len(tokens), engine.generation_of(output, len(layout.trunk)))
         for (what, tokens), output in zip(hidden, outputs, strict=True)
     ]
 
@@ -124,10 +124,3 @@ def greedy(
         mask = torch.cat((mask, mask.new_ones(num, 1)), dim=1)
         positions = positions[:, -1:] + 1
     return outputs
-
-
-def _generation(engine: TransformersEngine, output: Sequence[int]) -> Generation:
-    is_stopped = bool(output) and output[-1] in engine.stop_ids
-    ids = output[:-1] if is_stopped else output
-    text = engine.tokenizer.decode(ids, skip_special_tokens=True).strip()
-    return Generation(text, "stop" if is_stopped else "length", len(output))

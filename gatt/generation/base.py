@@ -73,7 +73,7 @@ class GenerationRequest:
     """The conversation so far; ends with a user message."""
     group: str = ""
     prefill: str = ""
-    """Beginning of the reply, given to the model; the reply's text starts with it."""
+    """Beginning of the reply, given to the model; the reply's text starts with it, but for reasoning."""
     is_aside: bool = False
     """Off the record: no later prompt goes on from it, as from a probe."""
 
@@ -84,6 +84,7 @@ class Generation:
 
     `length`: cut by `max_new_tokens`; `context_limit`: by the end of the
     context, where the text may be empty; `content_filter`: withheld by a server.
+    The text is without the reasoning of a model that thinks first; `num_tokens` counts it.
     """
 
     text: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine
 from gatt.generation.servers.config import ServerConfig
+from gatt.template_variables import check_template_variables, set_template_variables
 
 if TYPE_CHECKING:
     from gatt.generation.transformers import TransformersEngine
@@ -27,6 +28,9 @@ class EngineConfig:
     """The embedded model by name, a folder, or a hub id; with `server`, the name it is served by."""
     dtype: str = "auto"
     """float32 on CPU and bfloat16 on GPU, or a torch dtype's name."""
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of a local model's chat template, such as `{enable_thinking: false}` for one that
+    reasons before it replies; with `server` they go into `server.extra_body`."""
     device: str = "auto"
     """cuda where there is one, else cpu; or a torch device's name."""
     max_rows: int = 64
@@ -45,11 +49,20 @@ class EngineConfig:
         for name in ("max_cache_tokens", "max_kept_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 1")
+        check_template_variables(self.chat_template_kwargs)
+        if self.chat_template_kwargs and self.server is not None:
+            raise ConfigError(
+                "chat_template_kwargs are of a local model, and server is set: expected them in "
+                "server.extra_body, as {chat_template_kwargs: {enable_thinking: false}}"
+            )
 
     def decisive(self) -> dict[str, Any]:
         """Return what decides the replies, for a run's fingerprint: not where or how fast."""
         if self.server is None:
-            return {"model": self.model, "dtype": self.dtype}
+            found: dict[str, Any] = {"model": self.model, "dtype": self.dtype}
+            if self.chat_template_kwargs:
+                found["chat_template_kwargs"] = {**self.chat_template_kwargs}
+            return found
         server = {"can_prefill": self.server.can_prefill, "extra_body": {**self.server.extra_body}}
         return {"model": self.model, "server": server}
 
@@ -100,6 +113,7 @@ def local_engine(
 
     Raises:
         ModelError: model or adapter cannot be loaded.
+        TemplateError: its chat template has no such variable.
     """
     import torch
 
@@ -110,6 +124,7 @@ def local_engine(
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     loaded = load_model(config.model, dtype=config.dtype, device=device)
+    set_template_variables(loaded.tokenizer, config.chat_template_kwargs)
     for name, folder in (adapters or {}).items():
         loaded = load_adapter(loaded, Path(folder), name)
     return TransformersEngine(

@@ -27,7 +27,7 @@ import torch
 from gatt.chat_template import encode, render, stop_token_ids
 from gatt.dialogue import Dialogue
 from gatt.errors import GenerationError, ModelError
-from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.base import FinishReason, Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream
 from gatt.generation.kept_prefixes import KeptPrefixes
 from gatt.generation.likelihood import reply_loss
@@ -40,6 +40,7 @@ from gatt.generation.prefix_attention import (
 )
 from gatt.generation.prefix_cache import Prefix, RowCache
 from gatt.generation.prefix_stack import SharedPrefixes
+from gatt.generation.reasoning import opens_reasoning, without_reasoning
 from gatt.generation.reencoding import generate_by_reencoding
 from gatt.generation.rows import (
     Group,
@@ -108,6 +109,7 @@ class TransformersEngine:
         self.on_progress = on_progress
         self.counters = EngineCounters()
         self.stop_ids = stop_token_ids(self.tokenizer)
+        self._opens_reasoning = opens_reasoning(self.tokenizer)
         with self.using(None):
             problem = sharing_problem(self.model)
         self.shares_prefixes = problem is None
@@ -150,7 +152,8 @@ class TransformersEngine:
         with torch.inference_mode(), self.using(adapter), self._linears.installed():
             for done in self._answered(rows, params, adapter):
                 for row in done:
-                    results[row.index] = self._finish(row)
+                    prefill = row.prompt[len(row.prompt) - row.num_prefilled :]
+                    results[row.index] = self.generation_of(row.output, len(row.prompt), prefill)
                 if self.on_progress:
                     self.on_progress(len(done))
         missing = [r.key for r, result in zip(requests, results, strict=True) if result is None]
@@ -364,15 +367,26 @@ class TransformersEngine:
         step = RowStep(cache, tokens, shared, sizes, forks_R, device)
         return run_step(self.model, step)[:, -1]
 
-    def _finish(self, row: Row) -> Generation:
-        is_stopped = bool(row.output) and row.output[-1] in self.stop_ids
-        ids = list(row.prompt[len(row.prompt) - row.num_prefilled :])
-        ids += row.output[:-1] if is_stopped else row.output
+    def generation_of(
+        self, output: Sequence[int], num_prompt_tokens: int, prefill: Sequence[int] = ()
+    ) -> Generation:
+        """Return what was said with some tokens.
+
+        Args:
+            output: as drawn, the token that ends the turn included.
+            num_prompt_tokens: in front of them, those of the prefill included.
+            prefill: tokens of the reply's given beginning.
+        """
+        finish: FinishReason = "length"
+        if output and output[-1] in self.stop_ids:
+            finish = "stop"
+        elif num_prompt_tokens + len(output) >= self.context_tokens:
+            finish = "context_limit"
+        ids = [*prefill, *(output[:-1] if finish == "stop" else output)]
         text = self.tokenizer.decode(ids, skip_special_tokens=True).strip()
-        if is_stopped:
-            return Generation(text, "stop", len(row.output))
-        at_limit = len(row.prompt) + len(row.output) >= self.context_tokens
-        return Generation(text, "context_limit" if at_limit else "length", len(row.output))
+        is_cut = finish != "stop"
+        reply = without_reasoning(text, is_cut=is_cut, is_opened=self._opens_reasoning)
+        return Generation(reply, finish, len(output))
 
     def using(self, name: str | None) -> AbstractContextManager[Any]:
         """Let the model work under one of its adapters for a while; None is the base model.

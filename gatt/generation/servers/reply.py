@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gatt.generation.base import FinishReason, Generation
+from gatt.generation.reasoning import without_reasoning
 from gatt.generation.servers.faults import Fault, Refused
 
 _FINISHES: Final[Mapping[str, FinishReason]] = {
@@ -33,7 +34,7 @@ def read_reply(
 
     Args:
         body: JSON of a chat completion.
-        prefill: beginning of the reply that was given; the text starts with it.
+        prefill: beginning of the reply that was given; the text starts with it, without reasoning.
         is_asked: whether a model's name is that of the one asked.
         clean: makes what the server said fit for a message.
 
@@ -68,7 +69,8 @@ def _generation(
     text, finish = _text(choice.get("message"), finish)
     if any("\ud800" <= c <= "\udfff" for c in text):
         raise Fault("reply", "a reply with half a character")
-    return Generation((prefill + text).strip(), finish, _num_tokens(answer.get("usage")))
+    reply = without_reasoning((prefill + text).strip(), is_cut=finish != "stop")
+    return Generation(reply, finish, _num_tokens(answer.get("usage")))
 
 
 def generation_of(refused: Refused) -> Generation | None:

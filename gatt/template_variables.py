@@ -1,0 +1,68 @@
+"""Variables of a chat template, set once for all prompts of a model.
+
+Qwen 3, SmolLM3 and others reason before they reply unless their template is told
+`enable_thinking: false`. A server takes such variables with each request
+(`server.extra_body`); here they are written into the tokenizer's template, so that
+whatever renders a prompt renders the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gatt.errors import ConfigError, TemplateError
+
+TemplateValue = str | bool | int | float
+
+_OURS: Final = ("messages", "add_generation_prompt", "tools", "documents")
+
+
+def check_template_variables(variables: Mapping[str, Any]) -> None:
+    """Refuse what no template could be told.
+
+    Raises:
+        ConfigError: a name that is none or is ours, or a value that is no text, number or truth value.
+    """
+    for name, value in variables.items():
+        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
+            raise ConfigError(
+                f"chat_template_kwargs: {name!r} is no name: expected that of one of the chat "
+                "template's variables, such as enable_thinking"
+            )
+        if name in _OURS:
+            raise ConfigError(f"chat_template_kwargs holds {name!r}: that is set for each prompt")
+        if not isinstance(value, TemplateValue):
+            raise ConfigError(
+                f"chat_template_kwargs: {name} is {value!r}: expected a text, a number, true or false"
+            )
+
+
+def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue]) -> None:
+    """Give variables of a tokenizer's chat template their values, from now on.
+
+    Args:
+        tokenizer: changed in place.
+        variables: name to value.
+
+    Raises:
+        TemplateError: no chat template, or one that never reads such a variable.
+    """
+    if not variables:
+        return
+    written = getattr(tokenizer, "chat_template", None) or ""
+    named = dict(written) if isinstance(written, Mapping) else {"": written}
+    for variable in variables:
+        if not any(re.search(rf"\b{re.escape(variable)}\b", text) for text in named.values()):
+            raise TemplateError(
+                f"{getattr(tokenizer, 'name_or_path', '') or 'the model'}: its chat template has no "
+                f"variable {variable!r}: leave it out of chat_template_kwargs, or name one that it reads"
+            )
+    set_all = "".join(
+        f"{{%- set {variable} = {json.dumps(value)} %}}" for variable, value in variables.items()
+    )
+    # The empty text keeps a line break at a template's beginning, which a block would swallow.
+    told = {name: set_all + "{{ '' }}" + text for name, text in named.items()}
+    tokenizer.chat_template = told if isinstance(written, Mapping) else told[""]
