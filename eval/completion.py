@@ -45,7 +45,7 @@ LEAST = 0.15
 """Least similarity, from -1 to 1, that makes a reply an answer; see above for what it costs."""
 ENGLISH = "en"
 
-_WITHHELD = ("context_limit", "content_filter")
+_WITHHELD = ("context_limit", "content_filter", "unanswered")
 _DIGITS = 3
 
 

@@ -19,6 +19,7 @@ _NO_REPLY = {
     "length": "the limit of tokens came before any text",
     "context_limit": "the context is full: no reply",
     "content_filter": "the server's filter withheld the reply",
+    "unanswered": "the server had no reply, try after try",
 }
 
 

@@ -42,6 +42,11 @@ FILTERS: tuple[Filter, ...] = (
         "the server's content filter withheld the reply",
         lambda draw, _: draw.finish == "content_filter",
     ),
+    Filter(
+        "unanswered",
+        "the server had no reply, try after try",
+        lambda draw, _: draw.finish == "unanswered",
+    ),
     Filter("blank", "the reply is empty", lambda draw, _: not draw.text),
     Filter(
         "degenerate",

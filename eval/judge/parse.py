@@ -26,6 +26,7 @@ _UNFINISHED: dict[FinishReason, str] = {
     "length": "cut by max_new_tokens",
     "context_limit": "the prompt does not fit the judge's context",
     "content_filter": "withheld by the server's filter",
+    "unanswered": "the server had no answer, try after try",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from gatt.dialogue import Message
 from gatt.errors import ConfigError
 
-FinishReason = Literal["stop", "length", "context_limit", "content_filter"]
+FinishReason = Literal["stop", "length", "context_limit", "content_filter", "unanswered"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,8 @@ class Generation:
     """One reply. Only one whose `finish` is `stop` is whole, and can be a target.
 
     `length`: cut by `max_new_tokens`; `context_limit`: by the end of the
-    context, where the text may be empty; `content_filter`: withheld by a server.
+    context, where the text may be empty; `content_filter`: withheld by a server;
+    `unanswered`: given up after many tries, where the server's settings allow it.
     The text is without the reasoning of a model that thinks first; `num_tokens` counts it.
     """
 

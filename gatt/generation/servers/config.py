@@ -35,6 +35,9 @@ class ServerConfig:
     """Longest time for one reply."""
     max_retries: int = 8
     """Further tries of one request after faults other than `too many requests`."""
+    max_unanswered: int = 0
+    """Requests of a run that may go without a reply once their tries are used up, as where one prompt
+    breaks the server every time: no target and no verdict comes of them. One more stops the run."""
     backoff_seconds: float = 0.5
     """Longest pause before the second try; it doubles with each further one."""
     max_wait_seconds: float = 60.0
@@ -74,8 +77,9 @@ class ServerConfig:
             raise ConfigError(
                 f"max_concurrency is {self.max_concurrency}: expected 1 to {MAX_CONCURRENCY}"
             )
-        if self.max_retries < 0:
-            raise ConfigError(f"max_retries is {self.max_retries}: expected 0 or more")
+        for name in ("max_retries", "max_unanswered"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
         for name in ("timeout_seconds", "backoff_seconds", "max_wait_seconds", "patience_seconds"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected more than 0")

@@ -33,6 +33,8 @@ class Dispatcher:
     def __init__(self, endpoints: Sequence[Endpoint], config: ServerConfig) -> None:
         self.faults: Counter[str] = Counter()
         """Faults so far, by kind."""
+        self.unanswered: list[str] = []
+        """Keys of the requests that went without a reply."""
         self._endpoints = endpoints
         self._config = config
         self._homes = Homes()
@@ -52,7 +54,9 @@ class Dispatcher:
                 again; or no endpoint that answers.
         """
         line = Line(self._endpoints, self._homes, groups)
-        await _Run(self._endpoints, self._config, line, self.faults, attempt, on_reply).finish()
+        await _Run(
+            self._endpoints, self._config, line, self.faults, self.unanswered, attempt, on_reply
+        ).finish()
 
 
 class _Run:
@@ -64,6 +68,7 @@ class _Run:
         config: ServerConfig,
         line: Line,
         faults: Counter[str],
+        unanswered: list[str],
         attempt: Attempt,
         on_reply: OnReply,
     ) -> None:
@@ -71,6 +76,7 @@ class _Run:
         self._config = config
         self._line = line
         self._faults = faults
+        self._unanswered = unanswered
         self._attempt = attempt
         self._on_reply = on_reply
         self._outcomes: asyncio.Queue[tuple[Job, Generation | Exception]] = asyncio.Queue()
@@ -132,23 +138,31 @@ class _Run:
         endpoint, ticket = self._under_way.pop(job.index)
         if isinstance(outcome, Generation):
             endpoint.succeed(ticket)
-            self._num_replies += 1
             self._last_reply = self._last_told = now
             self._num_failed = 0
-            self._on_reply(job, outcome)
+            self._settle(job, outcome)
         elif isinstance(outcome, Fault):
             was_open = endpoint.is_open
+            outcome.is_of_prompt = self._is_of_prompt(outcome)
             endpoint.fail(ticket, outcome, now)
             self._faults[outcome.kind] += 1
             self._count(outcome, now)
-            if was_open or outcome.kind == "rate_limit":
+            if outcome.kind == "rate_limit" or (was_open and not outcome.is_of_prompt):
                 job.num_excused += 1
             else:
                 job.num_faults += 1
-            self._try_later(job, endpoint, outcome, now)
+            if job.num_faults > self._config.max_retries:
+                self._give_up(job, endpoint, outcome)
+            else:
+                self._try_later(job, now)
+            self._stop_if_gone(now)
         else:
             endpoint.abandon(ticket)
             raise outcome
+
+    def _settle(self, job: Job, generation: Generation) -> None:
+        self._num_replies += 1
+        self._on_reply(job, generation)
 
     def _count(self, fault: Fault, now: float) -> None:
         """Note how long nobody has been there, or, now and then, that somebody is who says no."""
@@ -162,10 +176,29 @@ class _Run:
             self._last_told = now
             log.warning("no reply for %.0f s, waiting on: %s", now - self._last_reply, fault.what)
 
-    def _try_later(self, job: Job, endpoint: Endpoint, fault: Fault, now: float) -> None:
-        if job.num_faults > self._config.max_retries:
+    def _is_of_prompt(self, fault: Fault) -> bool:
+        """Whether a fault is the prompt's: an answer that is none, when few prompts are left.
+
+        All else was answered, so that it is not the server that is broken; and if it
+        is, no more than `max_unanswered` go without a reply.
+        """
+        num_left = self._line.num_jobs - self._num_replies
+        num_allowed = self._config.max_unanswered - len(self._unanswered)
+        return fault.kind in ("status", "reply") and num_left <= num_allowed
+
+    def _give_up(self, job: Job, endpoint: Endpoint, fault: Fault) -> None:
+        # Another model's replies are no fault of the prompt.
+        if fault.kind == "model" or len(self._unanswered) >= self._config.max_unanswered:
             raise given_up(endpoint, job, fault, self._progress())
-        self._stop_if_gone(now)
+        self._unanswered.append(job.key)
+        log.warning(
+            "%s: request %r goes without a reply after %d tries (%d of server.max_unanswered=%d), the "
+            "last time: %s", endpoint.url, job.key, job.num_faults, len(self._unanswered),
+            self._config.max_unanswered, fault.what,
+        )  # fmt: skip
+        self._settle(job, Generation("", "unanswered", 0))
+
+    def _try_later(self, job: Job, now: float) -> None:
         num = min(job.num_faults + job.num_excused, 30)
         longest = min(self._config.backoff_seconds * 2 ** (num - 1), self._config.max_wait_seconds)
         # Full jitter: those that failed together must not come again together.

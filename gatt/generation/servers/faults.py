@@ -30,6 +30,8 @@ class Fault(Exception):
         self.kind: FaultKind = kind
         self.what = what
         self.retry_after = retry_after
+        self.is_of_prompt = False
+        """Whether it is put down to what was asked, not to the server."""
 
     @property
     def is_pressure(self) -> bool:
@@ -44,7 +46,7 @@ class Fault(Exception):
     @property
     def is_outage(self) -> bool:
         """Whether several of it in a row say that the server is gone or broken."""
-        return self.kind not in ("rate_limit", "model")
+        return self.kind not in ("rate_limit", "model") and not self.is_of_prompt
 
 
 class Refused(Exception):

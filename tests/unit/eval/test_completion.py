@@ -111,6 +111,7 @@ def test_a_greeting_may_be_given_back() -> None:
         ),
         ({"finish": "context_limit", "reply": ""}, "no reply: context limit"),
         ({"finish": "content_filter", "reply": ""}, "no reply: content filter"),
+        ({"finish": "unanswered", "reply": ""}, "no reply: unanswered"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("reply", ["The weather is fine.", "I went shopping today.", ""])

@@ -204,6 +204,7 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     [
         ("content_filter", "the server's filter withheld the reply"),
         ("length", "the limit of tokens came before any text"),
+        ("unanswered", "the server had no reply, try after try"),
     ],
 )
 def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, why) -> None:

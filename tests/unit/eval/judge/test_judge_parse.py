@@ -91,6 +91,7 @@ def test_a_broken_answer_is_missing_and_not_a_fail(answer: str, why: str) -> Non
         ("length", "cut by max_new_tokens"),
         ("context_limit", "the prompt does not fit the judge's context"),
         ("content_filter", "withheld by the server's filter"),
+        ("unanswered", "the server had no answer, try after try"),
     ],
 )
 def test_an_unfinished_answer_is_missing_even_with_a_verdict_in_it(finish: str, why: str) -> None:

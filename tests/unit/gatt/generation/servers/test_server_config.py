@@ -37,6 +37,7 @@ URL = "http://host:8000/v1"
         ({"max_concurrency": 0}, "max_concurrency is 0: expected 1 to 1000"),
         ({"max_concurrency": 1001}, "max_concurrency is 1001: expected 1 to 1000"),
         ({"max_retries": -1}, "max_retries is -1: expected 0 or more"),
+        ({"max_unanswered": -1}, "max_unanswered is -1: expected 0 or more"),
         ({"timeout_seconds": 0.0}, "timeout_seconds is 0.0: expected more than 0"),
         ({"backoff_seconds": -1.0}, "backoff_seconds is -1.0: expected more than 0"),
         ({"max_wait_seconds": 0.0}, "max_wait_seconds is 0.0: expected more than 0"),
