@@ -39,6 +39,10 @@ def read_array(path: Path, of: str) -> list[Any]:
             f"{path} line {error.lineno}, column {error.colno}: broken JSON ({error.msg}): "
             f"expected one array of {of}"
         ) from None
+    except RecursionError:
+        raise DataError(
+            f"{path}: nested too deeply to be read: expected one array of {of}"
+        ) from None
     if not isinstance(value, list):
         raise DataError(f"{path}: found {type(value).__name__}: expected one array of {of}")
     if not value:

@@ -14,6 +14,8 @@ from gatt.sources.base import SourceReport, SourceRequest
 from gatt.sources.rows import COLUMNS, parse_row
 
 FILE_BUILDERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+"""Endings behind those of `FILE_BUILDERS`, which `datasets` unpacks."""
 
 
 def read(
@@ -79,7 +81,7 @@ def _parse(
     column: str,
     report: SourceReport,
 ) -> Iterator[Dialogue]:
-    stem = Path(path).stem
+    stem = _unpacked(Path(path)).stem
     form = "conversations" if column == "conversations" else "messages"
     seen: set[str] = set()
     for index, row in numbered:
@@ -116,7 +118,7 @@ def _open(path: str, config_name: str | None, split: str, streaming: bool) -> An
 
     local = Path(path)
     is_saved = any((local / f).is_file() for f in ("dataset_dict.json", "state.json"))
-    builder = FILE_BUILDERS.get(local.suffix) if local.is_file() else None
+    builder = FILE_BUILDERS.get(_unpacked(local).suffix) if local.is_file() else None
     if config_name is not None and (is_saved or builder is not None):
         what = "a folder of `save_to_disk`" if is_saved else "a single file"
         raise ConfigError(
@@ -136,6 +138,11 @@ def _open(path: str, config_name: str | None, split: str, streaming: bool) -> An
         raise
     except Exception as error:  # `datasets` lets through errors of many libraries
         raise DataError(_load_problem(path, config_name, split, error)) from error
+
+
+def _unpacked(path: Path) -> Path:
+    """Return a file's path as if it were not compressed."""
+    return path.with_suffix("") if path.suffix in COMPRESSIONS else path
 
 
 def _pick_split(path: str, loaded: Any, split: str) -> Any:

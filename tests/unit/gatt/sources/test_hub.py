@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gzip
+import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,18 @@ def test_saved_folder_parquet_folder_and_file_give_the_same(tmp_path: Path) -> N
     ]
     assert {d.id for d in found[0]} == {"a", "b"}
     assert found[1:] == [found[0]] * 3
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "json.xz"])
+def test_a_compressed_file_reads_as_the_plain_one(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"talk.{ending}"
+    packed = {"gz": gzip.compress, "xz": lzma.compress}.get(path.suffix[1:], bytes)
+    rows = "".join(json.dumps({"messages": m}) + "\n" for m in messages(2))
+    path.write_bytes(packed(rows.encode()))
+    found, _ = load_dialogues("hub", REQUEST, path=str(path))
+    assert sorted((d.id, d.messages[0].content) for d in found) == [
+        ("talk-0", "Hi 0"), ("talk-1", "Hi 1"),
+    ]  # fmt: skip
 
 
 def test_broken_rows_are_counted(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_prompt_that_always_breaks_the_server_goes_without_a_reply(fault, capl
 def test_without_leave_the_run_stops_and_names_the_setting() -> None:
     with FaultyServer(poison("500", "a")) as server:
         engine = engine_for(server, max_retries=2)
-        with pytest.raises(GenerationError, match="or let such requests go with server.max_un"):
+        with pytest.raises(GenerationError, match=r"or let such requests go with server\.max_un"):
             engine.generate([request("a"), request("b")], PARAMS)
 
 
