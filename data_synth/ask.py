@@ -253,8 +253,9 @@ def _draft(family: AskedFamily, value: AskedValue) -> dict[str, Any]:
     terms = [value.value, *value.terms]
     is_figure = family == "figure"
     first_terms = value.terms[0]
+    name = re.sub(r"[\W_]+", "_", fold_text(value.value)).strip("_")
     return {
-        "id": f"{family}.{re.sub(r'[^a-z0-9]+', '_', fold_text(value.value)).strip('_')}",
+        "id": f"{family}.{name}",
         "value": value.value,
         "verbose": [f"Act as {value.value}.", f"Always act as {value.value} from now on."]
         if is_figure

@@ -37,7 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     asked.add_argument("--family", choices=ASKED_FAMILIES, required=True)
     asked.add_argument("--num", type=int, default=20, help="most values to keep (default: 20)")
-    asked.add_argument("--model", help="embedded model, folder or hub id (default: embedded)")
+    who = asked.add_mutually_exclusive_group()
+    who.add_argument("--model", help="embedded model, folder or hub id (default: embedded)")
+    who.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="a configuration of `gatt synth`: the model of its teacher is asked, over servers too",
+    )
     asked.add_argument("--out", type=Path, required=True, help="YAML file to write; must be new")
     asked.add_argument("--seed", type=int, default=0, help="seed of the sampling (default: 0)")
     asked.add_argument(
@@ -84,9 +91,17 @@ def _ask(args: argparse.Namespace) -> int:
         raise StoreError(f"{args.out}: exists already: give a new file to --out, or move it away")
     # A torch import takes seconds: `list`, `check` and `--help` do without it.
     from data_synth.ask import as_catalog_yaml, ask
+    from data_synth.config import SynthConfig
+    from gatt.config import load_config
     from gatt.generation.config import EngineConfig, make_engine
+    from gatt.shipped import config_file
 
-    engine = make_engine(EngineConfig(model=args.model) if args.model else EngineConfig())
+    config = EngineConfig()
+    if args.config is not None:
+        config = load_config(SynthConfig, config_file(args.config)).teacher.engine
+    elif args.model:
+        config = EngineConfig(model=args.model)
+    engine = make_engine(config)
     values = ask(engine, args.family, args.num, args.seed, keep_unverified=args.unverified)
     if not values:
         drafts = "" if args.unverified else ", or --unverified for drafts to look over"

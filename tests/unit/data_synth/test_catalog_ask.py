@@ -8,6 +8,7 @@ from data_synth.commands import catalog as command
 from gatt.catalog import load_catalog, parse_family
 from gatt.cli import CommandParser
 from gatt.errors import CatalogError, StoreError
+from gatt.generation.config import EngineConfig
 from gatt.generation.scripted import ScriptedEngine
 
 LIST = """Here are some famous people:
@@ -111,8 +112,11 @@ def test_an_entry_of_the_catalogue_comes_back_whole_and_a_draft_in_its_manner(fa
     assert draft.prefills == tuple(p.replace(entry.value, "Zorblax") for p in entry.prefills)
 
 
-def run_ask(monkeypatch, engine, out, *flags):
-    monkeypatch.setattr("gatt.generation.config.make_engine", lambda config: engine)
+def run_ask(monkeypatch, engine, out, *flags, configs=None):
+    asked: list[EngineConfig] = [] if configs is None else configs
+    monkeypatch.setattr(
+        "gatt.generation.config.make_engine", lambda config: asked.append(config) or engine
+    )
     parser = CommandParser(prog="gatt catalog")
     command.add_arguments(parser)
     words = ["ask", "--family", "figure", "--out", str(out), *flags]
@@ -129,6 +133,29 @@ def test_the_command_writes_the_snippet(tmp_path, monkeypatch, capsys):
     assert run_ask(monkeypatch, ScriptedEngine(reply), drafts, "--unverified") == 0
     assert "2 values, 1 of them unverified" in capsys.readouterr().out
     assert len(parse_family(yaml.safe_load(drafts.read_text(encoding="utf-8")))[2]) == 2
+
+
+def test_the_teacher_of_a_configuration_is_asked_where_it_is_served(tmp_path, monkeypatch):
+    path = tmp_path / "synth.yaml"
+    path.write_text(
+        "output_dir: out\nteacher: {engine: {model: big, server: {urls: [http://host:1/v1]}}}\n",
+        encoding="utf-8",
+    )
+    configs = []
+    for number, flags in enumerate((("--config", str(path)), ("--model", "small"), ())):
+        out = tmp_path / f"{number}.yaml"
+        assert run_ask(monkeypatch, ScriptedEngine(reply), out, *flags, configs=configs) == 0
+    assert [c.model for c in configs] == ["big", "small", EngineConfig().model]
+    assert configs[0].server.urls == ("http://host:1/v1",)
+
+
+def test_a_draft_in_another_script_has_an_id_of_its_own():
+    names = ["Ибн Сина", "Аль-Бируни", "孔子", "Élise  O'Hara"]
+    values = [AskedValue(name, True, None, ("alpha", "beta", "gamma")) for name in names]
+    entries = parse_family(yaml.safe_load(as_catalog_yaml("figure", values)))[2]
+    assert [e.id for e in entries] == [
+        "figure.ибн_сина", "figure.аль_бируни", "figure.孔子", "figure.elise_o_hara",
+    ]  # fmt: skip
 
 
 def test_the_command_says_what_stands_in_its_way(tmp_path, monkeypatch):
