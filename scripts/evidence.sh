@@ -17,11 +17,15 @@ publish() { # publish NAME FOLDER [METRIC]: the results of an evaluation, as the
   cp "$2/results.json" "$2/report.html" "results/$1/"
   gatt report "$2" --metric "${3:-adherence}" --chart "results/$1/curve.png"
 }
+replies() { # replies NAME FOLDER: every reply with its verdicts, as they are committed
+  xz -9 -c "$2/samples.jsonl" >"results/$1/samples.jsonl.xz"
+}
 evaluate() { # evaluate NAME METRIC CONFIG [KEY=VALUE…]: configs/evidence/eval_CONFIG.yaml, to results/NAME
   local name=$1 metric=$2 config=$3
   shift 3
   gatt eval --config "$configs/eval_$config.yaml" --output_dir="$out/$name" "$@"
   publish "$name" "$out/$name" "$metric"
+  replies "$name" "$out/$name"
 }
 ablation() { # ablation NAME STEPS [KEY=VALUE…]: the main recipe in so many steps, with keys set anew
   local name=$1 steps=$2
@@ -241,15 +245,17 @@ stage_ablations() {
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
   compared ablations "recipe reference sampled all_turns context_only every_turn told one_in_8 one_in_4 plain_targets seed_1"
   publish ablations "$out/ablations"
-  gzip -9 -n -c "$out/ablations/samples.jsonl" >results/ablations/samples.jsonl.gz
+  replies ablations "$out/ablations"
   # These differ from `reference` in one thing. The same replies, counted anew.
   compared ablations "reference all_turns context_only sampled"
   publish ablations_history "$out/ablations"
   # Where it was trained to read the instruction, at the start of a user message.
   compared ablations_first_user "recipe every_turn" --placement=first_user --histories='[reference]'
   publish ablations_first_user "$out/ablations_first_user"
+  replies ablations_first_user "$out/ablations_first_user"
   compared ablations_plain "recipe told plain_targets" --num_dialogues=0 --num_plain=40 --histories='[own]'
   publish ablations_plain "$out/ablations_plain" false_trigger
+  replies ablations_plain "$out/ablations_plain"
   # What plain dialogues, and how they are learned, do to the model's general text.
   [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --part=validation --output="$figures" \
     --adapters="$(ablated recipe told plain_targets reference sampled)"
@@ -264,18 +270,21 @@ stage_gpu() {
   for rank in 4 64; do ablation "rank_$rank" "$steps" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
   compared gpu "recipe seed_1 seed_2 rank_4 rank_64"
   publish gpu "$out/gpu"
+  replies gpu "$out/gpu"
   for terse in 0 1; do
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
     ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
   done
   compared gpu_terse "terse_0 terse_1"
   publish gpu_terse "$out/gpu_terse"
+  replies gpu_terse "$out/gpu_terse"
   for num in 320 1600 6400; do
     synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
     ablation "samples_$num" 1600 --samples="[$out/samples_$num/samples.jsonl]"
   done
   compared gpu_samples "samples_320 samples_1600 samples_6400"
   publish gpu_samples "$out/gpu_samples"
+  replies gpu_samples "$out/gpu_samples"
 }
 
 stages=(ability data main validation table30 ordinary attend heldout combined switch forty cost long ablations)

@@ -144,7 +144,7 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     first, of_history, first_user, plain = evaluated(commands)
     assert (first.compared_with, of_history.compared_with) == ("recipe", "reference")
     assert set(first.arms) == {*configs, *parts}
-    assert (root / "results" / "ablations" / "samples.jsonl.gz").is_file()
+    assert (root / "results" / "ablations" / "samples.jsonl.xz").is_file()
     assert (first_user.placement, first_user.arms) == ("first_user", ("recipe", "every_turn"))
     assert (plain.num_dialogues, plain.num_plain) == (0, 40)
     trained_here = {str(c.output_dir / "adapter") for c in trained(commands).values()}
@@ -163,7 +163,7 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     for stage in stages:
         _, commands = follow(root, stage)
     configs = {config.output_dir.name: config for config in evaluated(commands)}
-    published = {path.name for path in (root / "results").iterdir()}
+    published = {path.parent.name for path in (root / "results").glob("*/samples.jsonl.xz")}
     assert published == set(configs)
     assert configs["ordinary_own"].histories == ("own",)
     assert configs["ordinary_first_user"].placement == "first_user"
