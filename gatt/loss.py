@@ -6,7 +6,7 @@ Shapes: B rows, T tokens, N supervised tokens, V vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,9 @@ from gatt.attention.geometry import RowGeometry
 from gatt.comb import IGNORE
 from gatt.errors import TrainingError
 
+HALVES = (torch.bfloat16, torch.float16)
+HALF_CHUNK = 512
+"""Tokens whose logits are widened from half precision at once."""
 KL_CHUNK = 64
 """Tokens whose distributions are held at once; the rest of the KL divergence is computed anew backward."""
 
@@ -143,16 +146,7 @@ def summed_kl(logits_NV: torch.Tensor, base_NV: torch.Tensor) -> torch.Tensor:
         logits_NV: of the model that is trained.
         base_NV: of the one it is held to; no gradient reaches them.
     """
-    total = torch.zeros((), device=logits_NV.device)
-    for own_KV, held_KV in zip(
-        torch.split(logits_NV, KL_CHUNK), torch.split(base_NV.detach(), KL_CHUNK), strict=True
-    ):
-        total = total + (
-            checkpoint(_kl, own_KV, held_KV, use_reentrant=False, preserve_rng_state=False)
-            if own_KV.requires_grad
-            else _kl(own_KV, held_KV)
-        )
-    return total
+    return _by_parts(_kl, KL_CHUNK, logits_NV, base_NV.detach())
 
 
 def _kl(own_KV: torch.Tensor, held_KV: torch.Tensor) -> torch.Tensor:
@@ -162,9 +156,38 @@ def _kl(own_KV: torch.Tensor, held_KV: torch.Tensor) -> torch.Tensor:
 
 
 def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
-    """Return the summed cross-entropy, in float32 at least: zero (with a graph) for N = 0."""
+    """Return the summed cross-entropy, in float32 at least: zero (with a graph) for N = 0.
+
+    Logits of half precision are widened a part at a time, and anew in the backward pass:
+    with a large vocabulary they are what takes the memory, at 6 bytes each in place of 12.
+    """
+    if logits_NV.dtype not in HALVES or len(logits_NV) <= HALF_CHUNK:
+        return _cross_entropy(logits_NV, labels_N)
+    return _by_parts(_cross_entropy, HALF_CHUNK, logits_NV, labels_N)
+
+
+def _by_parts(
+    cost: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    size: int,
+    logits_NV: torch.Tensor,
+    others_N: torch.Tensor,
+) -> torch.Tensor:
+    """Return the sum of a cost over parts of the tokens, each computed anew in the backward pass."""
+    total = torch.zeros((), device=logits_NV.device)
+    for own_KV, other_K in zip(
+        torch.split(logits_NV, size), torch.split(others_N, size), strict=True
+    ):
+        total = total + (
+            checkpoint(cost, own_KV, other_K, use_reentrant=False, preserve_rng_state=False)
+            if own_KV.requires_grad
+            else cost(own_KV, other_K)
+        )
+    return total
+
+
+def _cross_entropy(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(_at_least_float32(logits_NV), labels_N, reduction="sum")
 
 
 def _at_least_float32(logits: torch.Tensor) -> torch.Tensor:
-    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
+    return logits.float() if logits.dtype in HALVES else logits

@@ -11,7 +11,14 @@ from gatt.attention.backend import enable_comb_attention
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import IGNORE, Branch, Comb, expand
 from gatt.errors import TrainingError
-from gatt.loss import KL_CHUNK, scored_tokens, summed_kl, summed_loss, supervised_logits
+from gatt.loss import (
+    HALF_CHUNK,
+    KL_CHUNK,
+    scored_tokens,
+    summed_kl,
+    summed_loss,
+    supervised_logits,
+)
 from tests.support.tiny import tiny_llama, tiny_tokenizer
 
 COMB = Comb(
@@ -107,3 +114,29 @@ def test_the_head_is_as_before_after_a_failure() -> None:
     with pytest.raises(IndexError):
         supervised_logits(model, batch)
     assert not model.lm_head._forward_pre_hooks
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_logits_of_half_precision_cost_what_they_cost_at_once_and_are_not_held_wide(dtype) -> None:
+    num = 2 * HALF_CHUNK + 7
+    generator = torch.Generator().manual_seed(0)
+    logits = (3 * torch.randn(num, 50, generator=generator)).to(dtype).requires_grad_()
+    labels = torch.randint(50, (num,), generator=generator)
+    held: dict[int, int] = {}
+
+    def hold(saved: torch.Tensor) -> torch.Tensor:
+        storage = saved.untyped_storage()
+        held[storage.data_ptr()] = storage.nbytes()
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(hold, lambda saved: saved):
+        loss = summed_loss(logits, labels)
+    assert sum(held.values()) <= logits.nbytes + labels.nbytes
+    loss.backward()
+    wide = logits.detach().double().requires_grad_()
+    expected = torch.nn.functional.cross_entropy(wide, labels, reduction="sum")
+    expected.backward()
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    torch.testing.assert_close(logits.grad, wide.grad.to(dtype), rtol=2**-7, atol=1e-6)
+    assert summed_loss(logits.detach(), labels).item() == loss.item()
