@@ -10,12 +10,14 @@ from typing import Any
 
 import torch
 from torch.nn import functional
-from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from gatt.attention.geometry import RowGeometry
 
 BLOCK = 128
 """Block size of the mask, and the least length that a kernel is compiled for."""
+MOST_PAIRS = 2**25
+"""Pairs of tokens that are looked at together to find which blocks see which."""
 MOST_KERNELS = 128
 """Kernels of one function: a length, a kind of layer and whether there is a gradient makes one. Behind
 torch's own limit of 8 it would go on unfused, with scores T x T."""
@@ -61,12 +63,34 @@ def plan_block_mask(geometry: RowGeometry, window: int | None = None) -> BlockMa
     ) -> torch.Tensor:
         return padded.sees(query, key, window)
 
-    device = geometry.document_ids.device
-    mask: BlockMask = _call(
-        create_block_mask, sees, None, None, length, length, device=device,
-        is_compiled=device.type == "cuda",
+    seen = _pairs_seen(padded, window)
+    is_whole = seen == BLOCK * BLOCK
+    # Counted and ordered here, since `create_block_mask` makes all T x T pairs at once, or is
+    # compiled, which takes minutes at some lengths (torch 2.11 sorts within a kernel).
+    mask: BlockMask = BlockMask.from_kv_blocks(
+        *_listed((seen > 0) & ~is_whole), *_listed(is_whole),
+        BLOCK_SIZE=BLOCK, mask_mod=sees, seq_lengths=(length, length),
     )  # fmt: skip
     return mask
+
+
+def _pairs_seen(geometry: RowGeometry, window: int | None) -> torch.Tensor:
+    """Return how many pairs of a token and one that it sees each pair of blocks holds."""
+    length, device = geometry.num_tokens, geometry.document_ids.device
+    keys = torch.arange(length, device=device)
+    step = max(MOST_PAIRS // (length * BLOCK), 1) * BLOCK
+    parts = []
+    for start in range(0, length, step):
+        queries = keys[start : start + step, None]
+        seen = geometry.sees(queries, keys[None], window)
+        parts.append(seen.view(-1, BLOCK, length // BLOCK, BLOCK).sum((1, 3)))
+    return torch.cat(parts)
+
+
+def _listed(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return how many key blocks each query block has, and those first, in order: `[1, 1, …]`."""
+    order = blocks.int().argsort(dim=-1, descending=True, stable=True)
+    return blocks.sum(-1, dtype=torch.int32)[None, None], order.int()[None, None]
 
 
 def flex_block_attention(
@@ -92,10 +116,11 @@ def flex_block_attention(
     missing = mask.shape[-1] - num_tokens
     query, key, value = (functional.pad(t, (0, 0, 0, missing)) for t in (query, key, value))
     bend = None if softcap is None else functools.partial(_bend, softcap)
-    output: torch.Tensor = _call(
-        flex_attention, query, key, value, score_mod=bend, block_mask=mask, scale=scale,
-        enable_gqa=True, is_compiled=query.is_cuda,
-    )  # fmt: skip
+    output: torch.Tensor
+    with torch._dynamo.config.patch(recompile_limit=MOST_KERNELS, fail_on_recompile_limit_hit=True):
+        output = (_compiled() if query.is_cuda else flex_attention)(  # type: ignore[assignment]
+            query, key, value, score_mod=bend, block_mask=mask, scale=scale, enable_gqa=True
+        )
     return output[:, :, :num_tokens].transpose(1, 2)
 
 
@@ -103,14 +128,8 @@ def _bend(softcap: float, score: torch.Tensor, *_: torch.Tensor) -> torch.Tensor
     return softcap * torch.tanh(score / softcap)
 
 
-def _call(function: Any, *args: Any, is_compiled: bool, **kwargs: Any) -> Any:
-    if not is_compiled:
-        return function(*args, **kwargs)
-    with torch._dynamo.config.patch(recompile_limit=MOST_KERNELS, fail_on_recompile_limit_hit=True):
-        return _compiled(function)(*args, **kwargs)
-
-
 @functools.cache
-def _compiled(function: Any) -> Any:
+def _compiled() -> Any:
     # Static shapes: a kernel a bucket. Dynamic ones reuse a wrong specialisation past the limit.
-    return torch.compile(function, dynamic=False)
+    # In one graph: behind a break, scores T x T would be made.
+    return torch.compile(flex_attention, dynamic=False, fullgraph=True)

@@ -6,9 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.attention.flex_attention import create_block_mask
 
+from gatt.attention import flex
 from gatt.attention.flex import bucket, flex_block_attention, plan_block_mask
-from gatt.comb import IGNORE, Comb
+from gatt.comb import IGNORE, Branch, Comb
 from tests.support.random_combs import combs
 from tests.unit.gatt.attention.test_geometry import geometry_of
 from tests.unit.gatt.attention.test_split import plain, tensors
@@ -35,6 +37,29 @@ def test_outputs_are_those_of_the_whole_mask(documents, window, softcap) -> None
 )
 def test_lengths_come_in_few_buckets(num_tokens, expected) -> None:
     assert bucket(num_tokens) == expected
+
+
+@pytest.mark.parametrize("most_pairs", [flex.MOST_PAIRS, 1])
+@pytest.mark.parametrize("window", [None, 400])
+def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) -> None:
+    monkeypatch.setattr(flex, "MOST_PAIRS", most_pairs)
+    branches = tuple(Branch(at, tuple(range(90)), (IGNORE,) * 90) for at in (200, 300, 500))
+    long = Comb(tuple(range(600)), (IGNORE,) * 600, branches)
+    geometry = geometry_of([long, Comb(tuple(range(300)), (IGNORE,) * 300)])
+    mask = plan_block_mask(geometry, window)
+    length = bucket(geometry.num_tokens)
+    whole = torch.zeros(length, length, dtype=torch.bool)
+    whole[: geometry.num_tokens, : geometry.num_tokens] = geometry.mask(window)
+    expected = create_block_mask(lambda b, h, q, k: whole[q, k], None, None, length, length, "cpu")
+    # Both with blocks that are seen whole and such that are seen in part.
+    assert expected.full_kv_num_blocks.sum() > 2
+    for field in (
+        "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks",
+        "q_indices", "full_q_num_blocks", "full_q_indices",
+    ):  # fmt: skip
+        assert getattr(mask, field).tolist() == getattr(expected, field).tolist(), field
+    assert mask.BLOCK_SIZE == expected.BLOCK_SIZE
+    assert mask.seq_lengths == expected.seq_lengths
 
 
 def test_padding_makes_no_block() -> None:
