@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,12 @@ def cache_folder() -> Path:
     return Path(os.environ.get("GATT_CACHE") or Path.home() / ".cache" / "ghost-attention")
 
 
-def resolve(name: str) -> str:
+def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
     """Return what transformers can load: the embedded model's folder, or the name itself.
+
+    Args:
+        name: `smollm2-135m-instruct` (embedded), a folder, or a hub id.
+        holding: files of which a folder must have one.
 
     Raises:
         ModelError: the embedded model's package is missing, or a path that does
@@ -52,9 +57,9 @@ def resolve(name: str) -> str:
     looks_local = name.startswith((".", "/", "~")) or name.count("/") != 1
     folder = Path(name).expanduser()
     if folder.is_dir():
-        if not (folder / "config.json").is_file():
+        if not any((folder / file).is_file() for file in holding):
             raise ModelError(
-                f"{name}: no config.json in this folder: expected a saved transformers model"
+                f"{name}: no {' or '.join(holding)} in this folder: expected a saved transformers model"
             )
         return str(folder)
     if looks_local and folder.suffix != "":
@@ -75,7 +80,8 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(resolve(name))
+        folder = resolve(name, ("config.json", "tokenizer_config.json"))
+        tokenizer = AutoTokenizer.from_pretrained(folder)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(f"{name}: cannot load the tokenizer: {one_line(error)}") from None
     if tokenizer.pad_token_id is None:

@@ -51,6 +51,16 @@ def uses_bf16(config: TrainConfig) -> bool:
     return config.bf16
 
 
+def checkpointing(is_on: bool) -> dict[str, bool]:
+    """Return gradient checkpointing as `SFTConfig` takes it.
+
+    Under both of its names where there are two (transformers 5.23): TRL sets the
+    alias to true, and transformers warns where it stands alone.
+    """
+    names = ("gradient_checkpointing", "activation_checkpointing")
+    return {name: is_on for name in names if name in SFTConfig.__dataclass_fields__}
+
+
 def training_arguments(config: TrainConfig) -> SFTConfig:
     """Return TRL's configuration of a run; making it sets up ranks and device.
 
@@ -80,9 +90,7 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             data_seed=config.seed,
             bf16=uses_bf16(config),
             fp16=False,
-            # The alias too: TRL sets it to true, and transformers warns where it stands alone.
-            gradient_checkpointing=config.gradient_checkpointing,
-            activation_checkpointing=config.gradient_checkpointing,
+            **checkpointing(config.gradient_checkpointing),
             logging_steps=config.logging_steps,
             logging_nan_inf_filter=False,
             save_strategy="steps",

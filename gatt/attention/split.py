@@ -21,6 +21,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from gatt.attention.geometry import RowGeometry
+from gatt.attention.sdpa import attend
 from gatt.comb import TRUNK
 
 QUERIES_PER_BLOCK = 64
@@ -174,15 +175,12 @@ def _attend(
     """Return the output `[1, H, Q, D]` of one block by what torch offers on every device."""
     repeat = query.shape[1] // key.shape[1]
     query = query[:, :, block.start : block.end]
-    # With a mask, CUDA's fused kernels take no grouped heads.
-    keys, values = (block.keys(t).repeat_interleave(repeat, dim=1) for t in (key, value))
+    keys, values = block.keys(key), block.keys(value)
     if softcap is None:
-        return functional.scaled_dot_product_attention(
-            query, keys, values, attn_mask=block.mask, is_causal=block.mask is None,
-            dropout_p=dropout, scale=scale,
-        )  # fmt: skip
+        return attend(query, keys, values, block.mask, scale=scale, dropout=dropout)
     if block.mask is None:
         raise ValueError("a block without a mask: with a softcap, plan with has_masks_only=True")
+    keys, values = (t.repeat_interleave(repeat, dim=1) for t in (keys, values))
     scores = softcap * torch.tanh(query @ keys.transpose(-1, -2) * (scale / softcap)) + block.mask
     precise = torch.promote_types(scores.dtype, torch.float32)
     return functional.dropout(scores.softmax(-1, dtype=precise).to(query.dtype), dropout) @ values

@@ -27,7 +27,7 @@ from gatt.sample import GattSample, TurnTarget
 from gatt.supervision import build_combs
 from gatt.train_config import TrainConfig
 from gatt.train_data import build_rows
-from gatt.trainer import GattTrainer, training_arguments
+from gatt.trainer import GattTrainer, checkpointing, training_arguments
 from gatt.views import prompt_of_turn, training_view
 
 RANDOM_LLAMAS = {
@@ -213,9 +213,7 @@ def trl_trainer(
         train_sampling_strategy="group_by_length" if batch > 1 else "random",
         learning_rate=2e-4, lr_scheduler_type="cosine", save_strategy="no", report_to="none",
         disable_tqdm=True, logging_steps=1, bf16=setting.device == "cuda",
-        gradient_checkpointing=setting.gradient_checkpointing,
-        activation_checkpointing=setting.gradient_checkpointing,
-        dataloader_pin_memory=setting.device == "cuda",
+        **checkpointing(setting.gradient_checkpointing), dataloader_pin_memory=setting.device == "cuda",
     )  # fmt: skip
 
     def make(model: Any) -> Any:

@@ -35,11 +35,12 @@ class EngineConfig:
     """cuda where there is one, else cpu; or a torch device's name."""
     max_rows: int = 64
     """Most replies decoded together."""
-    max_cache_tokens: int = 24_000
-    """Most tokens whose keys and values one batch holds, copies included; bounds the memory."""
-    max_kept_tokens: int = 48_000
+    max_cache_tokens: int | None = None
+    """Most tokens whose keys and values one batch holds, copies included; bounds the memory. null: 24,000
+    on a CPU (the embedded model needs 46 kB for each), a quarter of a GPU's free memory."""
+    max_kept_tokens: int | None = None
     """Most tokens whose keys and values are kept from one turn of a roll-out to the next; what does not
-    fit is encoded again (the embedded model needs 46 kB for each)."""
+    fit is encoded again. null: 48,000 on a CPU, a third of a GPU's free memory."""
     server: ServerConfig | None = None
     """null: a local model; else requests go to OpenAI-compatible endpoints."""
 
@@ -47,8 +48,9 @@ class EngineConfig:
         if self.max_rows < 1:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1")
         for name in ("max_cache_tokens", "max_kept_tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 1")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}: expected at least 1, or null")
         check_template_variables(self.chat_template_kwargs)
         if self.chat_template_kwargs and self.server is not None:
             raise ConfigError(
@@ -117,6 +119,7 @@ def local_engine(
     """
     import torch
 
+    from gatt.generation.memory import cache_limits
     from gatt.generation.transformers import TransformersEngine
     from gatt.models import load_adapter, load_model
 
@@ -127,9 +130,10 @@ def local_engine(
     set_template_variables(loaded.tokenizer, config.chat_template_kwargs)
     for name, folder in (adapters or {}).items():
         loaded = load_adapter(loaded, Path(folder), name)
+    cache_tokens, kept_tokens = cache_limits(loaded.model)
     return TransformersEngine(
         loaded,
         max_rows=config.max_rows,
-        max_cache_tokens=config.max_cache_tokens,
-        max_kept_tokens=config.max_kept_tokens,
+        max_cache_tokens=config.max_cache_tokens or cache_tokens,
+        max_kept_tokens=config.max_kept_tokens or kept_tokens,
     )

@@ -19,10 +19,10 @@ from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import torch
-from torch.nn import functional
 from transformers import AttentionInterface
 
 from gatt.attention.backend import window_of
+from gatt.attention.sdpa import attend
 from gatt.generation.prefix_cache import Prefix, RowCache
 from gatt.generation.prefix_stack import SharedPrefixes
 from gatt.generation.row_attention import RowMask, Shared, row_attention
@@ -220,9 +220,7 @@ def _attention(
     if mask is None and length == 1:
         mask = torch.ones(1, 1, dtype=torch.bool, device=query.device)
     if softcap is None:
-        return functional.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, is_causal=mask is None, scale=scale, enable_gqa=True
-        )
+        return attend(query, key, value, mask, scale=scale)
     if mask is None:
         mask = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
     repeat = query.shape[1] // key.shape[1]

@@ -140,22 +140,40 @@ def _side_by_side(
     rows, kv_heads, queries, _ = query.shape
     own_keys, own_values = own
     num_shared, columns = mask.num_shared, mask.seen.shape[1]
-    query = query * scale
-    scores = query.new_empty(rows, kv_heads, queries, num_shared + own_keys.shape[2])
-    scores[..., num_shared:] = query @ own_keys.transpose(-1, -2)
+    precise = torch.promote_types(query.dtype, torch.float32)
+    scores = query.new_empty(
+        (rows, kv_heads, queries, num_shared + own_keys.shape[2]), dtype=precise
+    )
+    scores[..., num_shared:] = _products(query, own_keys)
     for part in shared:
-        found = part.readers.fold(query) @ part.keys.transpose(-1, -2)
+        found = _products(part.readers.fold(query), part.keys)
         scores[part.readers.rows, ..., : found.shape[-1]] = part.readers.unfold(found)
+    scores *= scale
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     # What no product filled holds anything, NaN included: the mask covers it.
     split = scores.view(rows, kv_heads, queries // columns, columns, -1)
-    split.masked_fill_(~mask.seen[:, None, None], torch.finfo(query.dtype).min)
-    precise = torch.promote_types(query.dtype, torch.float32)
-    weights = scores.softmax(dim=-1, dtype=precise).to(query.dtype)
+    split.masked_fill_(~mask.seen[:, None, None], torch.finfo(precise).min)
+    weights = scores.softmax(dim=-1).to(query.dtype)
     output = weights[..., num_shared:] @ own_values
     for part in shared:
         on_prefixes = weights[..., : part.keys.shape[2]]
         found = part.readers.fold(on_prefixes) @ part.values
         output[part.readers.rows] += part.readers.unfold(found)
     return output
+
+
+def _products(query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return queries times keys `[G, K, Q, S]`, in float32 at least.
+
+    Rounded to half precision, scores would be off by up to a tenth, and replies with them.
+    """
+    keys = keys.transpose(-1, -2)
+    if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16):
+        # Without a copy of the keys in float32.
+        flat: torch.Tensor = torch.bmm(  # type: ignore[call-overload]
+            query.flatten(0, 1), keys.flatten(0, 1), out_dtype=torch.float32
+        )
+        return flat.view(*query.shape[:-1], -1)
+    precise = torch.promote_types(query.dtype, torch.float32)
+    return query.to(precise) @ keys.to(precise)

@@ -39,7 +39,7 @@ from gatt.generation.prefix_attention import (
     run_step,
 )
 from gatt.generation.prefix_cache import Prefix, RowCache
-from gatt.generation.prefix_stack import SharedPrefixes
+from gatt.generation.prefix_stack import MOST_PAIRS, SharedPrefixes
 from gatt.generation.reasoning import opens_reasoning, without_reasoning
 from gatt.generation.reencoding import generate_by_reencoding
 from gatt.generation.rows import (
@@ -291,7 +291,8 @@ class TransformersEngine:
         """
         suffixes = [rows[i].suffix for i in places]
         self.counters.num_encoded_tokens += sum(map(len, suffixes))
-        for part in like_lengths([len(s) for s in suffixes]):
+        forks = [rows[i].fork for i in places]
+        for part in self._prefilled_together([len(s) for s in suffixes], forks):
             width = max(len(suffixes[i]) for i in part)
             own = RowCache(len(part), width, self.model.device)
             own_places = [places[i] for i in part]
@@ -304,6 +305,17 @@ class TransformersEngine:
             )
             cache.load_rows(torch.tensor(own_places, device=self.model.device), own)
             logits |= {row.index: one for row, one in zip(own_rows, found, strict=True)}
+
+    def _prefilled_together(
+        self, lengths: Sequence[int], forks: Sequence[int]
+    ) -> Iterator[list[int]]:
+        """Yield indices of like lengths, on a GPU no more than whose scores it can hold at once."""
+        for part in like_lengths(lengths):
+            step = len(part)
+            if self.model.device.type == "cuda":
+                width = max(lengths[i] for i in part)
+                step = max(1, MOST_PAIRS // (width * (width + max(forks[i] for i in part))))
+            yield from (part[start : start + step] for start in range(0, len(part), step))
 
     def _encode_prefixes(
         self, batch: list[Group], adapter: str | None

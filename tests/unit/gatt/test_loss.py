@@ -12,8 +12,8 @@ from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import IGNORE, Branch, Comb, expand
 from gatt.errors import TrainingError
 from gatt.loss import (
-    HALF_CHUNK,
     KL_CHUNK,
+    LOSS_CHUNK,
     scored_tokens,
     summed_kl,
     summed_loss,
@@ -118,7 +118,7 @@ def test_the_head_is_as_before_after_a_failure() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_logits_of_half_precision_cost_what_they_cost_at_once_and_are_not_held_wide(dtype) -> None:
-    num = 2 * HALF_CHUNK + 7
+    num = 2 * LOSS_CHUNK + 7
     generator = torch.Generator().manual_seed(0)
     logits = (3 * torch.randn(num, 50, generator=generator)).to(dtype).requires_grad_()
     labels = torch.randint(50, (num,), generator=generator)

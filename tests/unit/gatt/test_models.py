@@ -292,3 +292,12 @@ def test_a_cache_that_cannot_be_written(cache: Path, package: Path) -> None:
         ModelError, match=r"cannot keep the converted model there: .*: free space or set GATT_CACHE"
     ):
         embedded_folder()
+
+
+def test_a_folder_with_a_tokenizer_alone_has_a_tokenizer_and_no_model(copied: Path) -> None:
+    for path in copied.iterdir():
+        if not path.name.startswith(("tokenizer", "chat_template", "special_tokens")):
+            path.unlink()
+    assert load_tokenizer(str(copied)).chat_template
+    with pytest.raises(ModelError, match=r"no config.json in this folder"):
+        load_model(str(copied))

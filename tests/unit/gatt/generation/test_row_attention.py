@@ -101,3 +101,13 @@ def test_what_is_hidden_may_be_wild(monkeypatch, way):
     torch.testing.assert_close(
         ours(monkeypatch, way, query, own, prefixes, seen), expected, rtol=1e-10, atol=1e-10
     )
+
+
+def test_scores_of_half_precision_are_not_rounded(monkeypatch) -> None:
+    """Rounded to bfloat16, scores of this size would put three times as much on the output."""
+    query, own, prefixes, seen = inputs(1, 0)
+    narrow = [t.bfloat16() for t in (20 * query, own, prefixes)]
+    expected = plain(*(t.double() for t in narrow), seen)
+    found = ours(monkeypatch, "side by side", *narrow, seen)
+    assert found.dtype == torch.bfloat16
+    assert (found - expected).norm() < 2e-3 * expected.norm()
