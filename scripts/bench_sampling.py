@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 from transformers.utils.logging import set_verbosity_error
 
+from gatt.benchmark.contenders import RANDOM, random_llama
 from gatt.benchmark.sampling import (
     SamplingSetting,
     all_turns,
@@ -76,7 +77,11 @@ def main() -> None:
 
 def measure(part: str, name: str, args: argparse.Namespace) -> dict[str, Any]:
     """Return the seconds of a contender in this process, and the engine's counters."""
-    loaded = load_model(args.model, device=args.device)
+    if args.model.startswith(RANDOM):
+        model = random_llama(args.model, args.device).eval()
+        loaded = LoadedModel(model, load_tokenizer(args.tokenizer), args.model)
+    else:
+        loaded = load_model(args.model, device=args.device)
     if args.adapter:
         loaded = load_adapter(loaded, args.adapter, "adapter")
     setting = setting_of(args)
@@ -125,6 +130,7 @@ def measured(part: str, name: str, args: argparse.Namespace, number: int) -> dic
             "--turns", str(args.turns), "--new-tokens", str(args.new_tokens),
             "--user-tokens", str(args.user_tokens), "--reply-tokens", str(args.reply_tokens),
             "--dialogues", str(args.dialogues), "--seed", str(args.seed),
+            "--tokenizer", args.tokenizer,
             *(["--adapter", str(args.adapter)] if args.adapter else []),
         ]  # fmt: skip
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -151,7 +157,7 @@ def time_turns(args: argparse.Namespace) -> dict[str, Any]:
             seconds[name].append(found["seconds"])
             counters = found.get("counters", counters)
     median = {name: statistics.median(found) for name, found in seconds.items()}
-    prompts = all_turns(load_tokenizer(args.model), setting_of(args))
+    prompts = all_turns(load_tokenizer(args.tokenizer), setting_of(args))
     report = {
         "sampling_vs_generate": median[best(seconds)] / median[ENGINE],
         "sampling_vs_generate_batch": median[GENERATE_BATCH] / median[ENGINE],
@@ -239,7 +245,10 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", default=EMBEDDED, help="embedded, a folder, or a hub id")
+    parser.add_argument(
+        "--model", default=EMBEDDED, help="embedded, a folder, a hub id, or random-llama:SIZE"
+    )
+    parser.add_argument("--tokenizer", help="of a random model (default: the embedded one)")
     parser.add_argument(
         "--adapter",
         type=Path,
@@ -266,6 +275,10 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.only and not args.part:
         parser.error("--only needs --part")
+    if args.model.startswith(RANDOM):
+        args.tokenizer = args.tokenizer or EMBEDDED
+    else:
+        args.tokenizer = args.model
     return args
 
 

@@ -116,9 +116,8 @@ def flex_block_attention(
     missing = mask.shape[-1] - num_tokens
     query, key, value = (functional.pad(t, (0, 0, 0, missing)) for t in (query, key, value))
     bend = None if softcap is None else functools.partial(_bend, softcap)
-    output: torch.Tensor
     with torch._dynamo.config.patch(recompile_limit=MOST_KERNELS, fail_on_recompile_limit_hit=True):
-        output = (_compiled() if query.is_cuda else flex_attention)(  # type: ignore[assignment]
+        output: torch.Tensor = _function(query.device)(
             query, key, value, score_mod=bend, block_mask=mask, scale=scale, enable_gqa=True
         )
     return output[:, :, :num_tokens].transpose(1, 2)
@@ -126,6 +125,10 @@ def flex_block_attention(
 
 def _bend(softcap: float, score: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
     return softcap * torch.tanh(score / softcap)
+
+
+def _function(device: torch.device) -> Any:
+    return _compiled() if device.type == "cuda" else flex_attention
 
 
 @functools.cache

@@ -30,6 +30,7 @@ from gatt.train_data import build_rows
 from gatt.trainer import GattTrainer, checkpointing, training_arguments
 from gatt.views import prompt_of_turn, training_view
 
+RANDOM = "random-llama:"
 RANDOM_LLAMAS = {
     "tiny": (64, 2, 4, 2, 128),
     "135m": (576, 30, 9, 3, 1536),
@@ -132,12 +133,24 @@ def make_sample(tokenizer: Any, setting: Setting) -> GattSample:
 
 def base_model(setting: Setting) -> Any:
     """Return the model in float32 on CPU, in bfloat16 on CUDA."""
-    dtype = torch.bfloat16 if setting.device == "cuda" else torch.float32
-    if not setting.model.startswith("random-llama:"):
-        return load_model(
-            setting.model, dtype=str(dtype).removeprefix("torch."), device=setting.device
-        ).model
-    size = setting.model.removeprefix("random-llama:")
+    if setting.model.startswith(RANDOM):
+        return random_llama(setting.model, setting.device)
+    dtype = "bfloat16" if setting.device == "cuda" else "float32"
+    return load_model(setting.model, dtype=dtype, device=setting.device).model
+
+
+def random_llama(name: str, device: str) -> Any:
+    """Return a Llama of random weights, in float32 on CPU, in bfloat16 on CUDA.
+
+    Args:
+        name: `random-llama:` and one of `RANDOM_LLAMAS`.
+        device: where it is made.
+
+    Raises:
+        ConfigError: no such size.
+    """
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    size = name.removeprefix(RANDOM)
     if size not in RANDOM_LLAMAS:
         raise ConfigError(
             f"--model random-llama:{size}: expected one of {', '.join(RANDOM_LLAMAS)}"
@@ -149,7 +162,7 @@ def base_model(setting: Setting) -> Any:
         intermediate_size=intermediate, max_position_embeddings=131072, dtype=dtype,
     )  # fmt: skip
     torch.manual_seed(0)
-    with torch.device(setting.device):
+    with torch.device(device):
         return LlamaForCausalLM(config).to(dtype)
 
 

@@ -171,7 +171,7 @@ def _products(query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     keys = keys.transpose(-1, -2)
     if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16):
         # Without a copy of the keys in float32.
-        flat: torch.Tensor = torch.bmm(  # type: ignore[call-overload]
+        flat: torch.Tensor = torch.bmm(
             query.flatten(0, 1), keys.flatten(0, 1), out_dtype=torch.float32
         )
         return flat.view(*query.shape[:-1], -1)

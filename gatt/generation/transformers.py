@@ -152,8 +152,7 @@ class TransformersEngine:
         with torch.inference_mode(), self.using(adapter), self._linears.installed():
             for done in self._answered(rows, params, adapter):
                 for row in done:
-                    prefill = row.prompt[len(row.prompt) - row.num_prefilled :]
-                    results[row.index] = self.generation_of(row.output, len(row.prompt), prefill)
+                    results[row.index] = self._finish(row)
                 if self.on_progress:
                     self.on_progress(len(done))
         missing = [r.key for r, result in zip(requests, results, strict=True) if result is None]
@@ -378,6 +377,10 @@ class TransformersEngine:
         forks_R = torch.tensor([row.fork for row in rows], device=device)
         step = RowStep(cache, tokens, shared, sizes, forks_R, device)
         return run_step(self.model, step)[:, -1]
+
+    def _finish(self, row: Row) -> Generation:
+        prefill = row.prompt[len(row.prompt) - row.num_prefilled :]
+        return self.generation_of(row.output, len(row.prompt), prefill)
 
     def generation_of(
         self, output: Sequence[int], num_prompt_tokens: int, prefill: Sequence[int] = ()

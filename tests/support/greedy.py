@@ -117,7 +117,8 @@ def agreement(
         num_equal += same
         if same < len(expected):
             with torch.inference_mode():
-                logits = model(torch.tensor([out[: len(prompt) + same]])).logits[0, -1]
+                read = torch.tensor([out[: len(prompt) + same]], device=model.device)
+                logits = model(read).logits[0, -1]
             other = found[same] if same < len(found) else expected[same]
             gap = max(gap, float(logits[expected[same]] - logits[other]))
     return Agreement(

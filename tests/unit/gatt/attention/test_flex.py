@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn.attention.flex_attention import create_block_mask
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from gatt.attention import flex
 from gatt.attention.flex import bucket, flex_block_attention, plan_block_mask
@@ -68,3 +68,28 @@ def test_padding_makes_no_block() -> None:
     assert mask.shape[-2:] == (256, 256)
     # Two blocks of queries: the first sees one block of keys, the second both.
     assert mask.kv_num_blocks.flatten().tolist() == [1, 2]
+
+
+def test_there_are_as_many_kernels_as_buckets_and_kinds_of_layer(monkeypatch) -> None:
+    """Trap 10: 14 lengths stay fused, beyond torch's own limit of 8, and share kernels."""
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append([tuple(i.shape) for i in inputs if isinstance(i, torch.Tensor)])
+        return graph.forward
+
+    torch._dynamo.reset()
+    counted = torch.compile(flex_attention, dynamic=False, fullgraph=True, backend=count)
+    monkeypatch.setattr(flex, "_function", lambda device: counted)
+    lengths = [100, 120, 129, 250, 300, 390, 400, 600, 700, 900, 1000, 1100, 1600, 2100]
+    for _ in range(2):
+        for length in lengths:
+            geometry = geometry_of([Comb(tuple(range(length)), (IGNORE,) * length)])
+            query, key, value = (t.float() for t in tensors(length))
+            for window in (None, 50):
+                mask = plan_block_mask(geometry, window)
+                flex_block_attention(query, key, value, mask, scale=0.3)
+    torch._dynamo.reset()
+    num_buckets = len({bucket(length) for length in lengths})
+    assert num_buckets == 9
+    assert len(graphs) == 2 * num_buckets
