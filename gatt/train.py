@@ -66,7 +66,7 @@ def train(config: TrainConfig) -> TrainResult:
         StoreError: another run is training into the same folder.
         TrainingError: the loss is NaN or infinite.
     """
-    from gatt.trainer import training_arguments
+    from gatt.training_arguments import training_arguments
 
     args = training_arguments(config)
     store = open_store(config, args)
@@ -128,7 +128,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
 
     Args:
         config: of the run.
-        args: of `gatt.trainer.training_arguments`.
+        args: of `gatt.training_arguments.training_arguments`.
         store: of `open_store`.
 
     Raises:

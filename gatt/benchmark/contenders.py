@@ -27,7 +27,8 @@ from gatt.sample import GattSample, TurnTarget
 from gatt.supervision import build_combs
 from gatt.train_config import TrainConfig
 from gatt.train_data import build_rows
-from gatt.trainer import GattTrainer, checkpointing, training_arguments
+from gatt.trainer import GattTrainer
+from gatt.training_arguments import checkpointing, training_arguments
 from gatt.views import prompt_of_turn, training_view
 
 RANDOM = "random-llama:"

@@ -189,6 +189,25 @@ def like_lengths(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield sorted(part)
 
 
+def prefilled_together(
+    lengths: Sequence[int], forks: Sequence[int], most_pairs: int | None
+) -> Iterator[list[int]]:
+    """Yield the indices of rows whose own tokens go through the model together.
+
+    Args:
+        lengths: tokens that a row adds to its prefix.
+        forks: tokens of its prefix that it sees.
+        most_pairs: of new tokens and those that they see, all rows together, but for one that
+            has more by itself; None for any number.
+    """
+    for part in like_lengths(lengths):
+        step = len(part)
+        if most_pairs is not None:
+            width = max(lengths[i] for i in part)
+            step = max(1, most_pairs // (width * (width + max(forks[i] for i in part))))
+        yield from (part[start : start + step] for start in range(0, len(part), step))
+
+
 def pieces(lengths: Sequence[int], most: int) -> Iterator[list[tuple[int, int, int]]]:
     """Yield `(index, start, end)` of stretches that together cover sequences, `most` items a time."""
     part: list[tuple[int, int, int]] = []

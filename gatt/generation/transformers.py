@@ -45,10 +45,10 @@ from gatt.generation.reencoding import generate_by_reencoding
 from gatt.generation.rows import (
     Group,
     Row,
-    like_lengths,
     pieces,
     plan_batches,
     plan_groups,
+    prefilled_together,
     spans_of,
 )
 from gatt.generation.shareable import sharing_problem
@@ -290,8 +290,10 @@ class TransformersEngine:
         """
         suffixes = [rows[i].suffix for i in places]
         self.counters.num_encoded_tokens += sum(map(len, suffixes))
+        # A GPU's scores are made whole.
+        most_pairs = MOST_PAIRS if self.model.device.type == "cuda" else None
         forks = [rows[i].fork for i in places]
-        for part in self._prefilled_together([len(s) for s in suffixes], forks):
+        for part in prefilled_together([len(s) for s in suffixes], forks, most_pairs):
             width = max(len(suffixes[i]) for i in part)
             own = RowCache(len(part), width, self.model.device)
             own_places = [places[i] for i in part]
@@ -304,17 +306,6 @@ class TransformersEngine:
             )
             cache.load_rows(torch.tensor(own_places, device=self.model.device), own)
             logits |= {row.index: one for row, one in zip(own_rows, found, strict=True)}
-
-    def _prefilled_together(
-        self, lengths: Sequence[int], forks: Sequence[int]
-    ) -> Iterator[list[int]]:
-        """Yield indices of like lengths, on a GPU no more than whose scores it can hold at once."""
-        for part in like_lengths(lengths):
-            step = len(part)
-            if self.model.device.type == "cuda":
-                width = max(lengths[i] for i in part)
-                step = max(1, MOST_PAIRS // (width * (width + max(forks[i] for i in part))))
-            yield from (part[start : start + step] for start in range(0, len(part), step))
 
     def _encode_prefixes(
         self, batch: list[Group], adapter: str | None

@@ -16,7 +16,8 @@ from gatt.comb import IGNORE, expand
 from gatt.loss import summed_kl, supervised_logits
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
-from gatt.trainer import GattTrainer, training_arguments
+from gatt.trainer import GattTrainer
+from gatt.training_arguments import training_arguments
 from tests.support.first_step import randomise_lora_b, record_steps
 from tests.support.tiny import sample, save_tiny_model, write_samples
 

@@ -16,7 +16,8 @@ from gatt.config import load_config
 from gatt.runtime import current_runtime, leave
 from gatt.train import open_store, prepare
 from gatt.train_config import TrainConfig
-from gatt.trainer import GattTrainer, training_arguments
+from gatt.trainer import GattTrainer
+from gatt.training_arguments import training_arguments
 
 
 def randomise_lora_b(model: torch.nn.Module, seed: int = 1) -> None:

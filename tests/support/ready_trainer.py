@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gatt.train import open_store, prepare
 from gatt.train_config import TrainConfig
-from gatt.trainer import GattTrainer, training_arguments
+from gatt.trainer import GattTrainer
+from gatt.training_arguments import training_arguments
 
 
 def ready(config: TrainConfig) -> GattTrainer:

@@ -17,7 +17,7 @@ from gatt.errors import ConfigError
 from gatt.reporting import reporting_callbacks, reporting_names
 from gatt.train import open_store, prepare
 from gatt.train_config import TrainConfig
-from gatt.trainer import training_arguments
+from gatt.training_arguments import training_arguments
 from tests.support.tiny import sample, save_tiny_model, write_samples
 
 ALL_NAMES = sorted(INTEGRATION_TO_CALLBACK)

@@ -15,8 +15,6 @@ from gatt.generation.memory import (
     bytes_per_token,
     cache_limits,
 )
-from gatt.generation.prefix_stack import MOST_PAIRS
-from gatt.generation.transformers import TransformersEngine
 from tests.support.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 
 
@@ -46,16 +44,3 @@ def test_what_the_configuration_says_goes_first(tmp_path) -> None:
     assert (engine.max_cache_tokens, engine.kept.max_tokens) == (7, CPU_KEPT_TOKENS)
     with pytest.raises(ConfigError, match="max_kept_tokens is 0: expected at least 1, or null"):
         EngineConfig(max_kept_tokens=0)
-
-
-def test_a_gpu_encodes_no_more_rows_together_than_whose_scores_fit() -> None:
-    def parts(device: str, lengths: list[int], forks: list[int]) -> list[list[int]]:
-        engine = SimpleNamespace(model=SimpleNamespace(device=torch.device(device)))
-        return list(TransformersEngine._prefilled_together(engine, lengths, forks))
-
-    lengths, forks = [100] * 9, [MOST_PAIRS // 300] * 9
-    assert parts("cpu", lengths, forks) == [list(range(9))]
-    assert [len(part) for part in parts("cuda", lengths, forks)] == [2, 2, 2, 2, 1]
-    assert sorted(i for part in parts("cuda", lengths, forks) for i in part) == list(range(9))
-    # One is encoded whatever it takes.
-    assert parts("cuda", [100], [MOST_PAIRS]) == [[0]]

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatt.generation.base import GenerationRequest
-from gatt.generation.rows import Group, Row, like_lengths, plan_batches, plan_groups
+from gatt.generation.rows import (
+    Group,
+    Row,
+    like_lengths,
+    plan_batches,
+    plan_groups,
+    prefilled_together,
+)
 
 TRUNK = tuple(range(2000))
 
@@ -144,3 +151,13 @@ def test_any_plan_keeps_both_limits_and_loses_no_row(
                 assert reached.get(group.name, 0) <= min(r.fork for r in group.rows)
                 reached[group.name] = group.reach
                 assert group.reach <= len(group.prefix)
+
+
+def test_rows_are_encoded_together_as_far_as_their_scores_fit() -> None:
+    lengths, forks = [100] * 9, [900] * 9
+    assert list(prefilled_together(lengths, forks, None)) == [list(range(9))]
+    parts = list(prefilled_together(lengths, forks, 2 * 100 * 1000 + 99))
+    assert [len(part) for part in parts] == [2, 2, 2, 2, 1]
+    assert sorted(i for part in parts for i in part) == list(range(9))
+    # One is encoded whatever it takes.
+    assert list(prefilled_together([100], [900], 1)) == [[0]]

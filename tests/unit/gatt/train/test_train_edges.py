@@ -28,7 +28,8 @@ from gatt.adapter import outside_text
 from gatt.errors import ConfigError
 from gatt.train import train
 from gatt.train_config import LoraSettings
-from gatt.trainer import GattTrainer, training_arguments
+from gatt.trainer import GattTrainer
+from gatt.training_arguments import training_arguments
 from tests.support.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
 
 WEIGHTS = "adapter_model.safetensors"

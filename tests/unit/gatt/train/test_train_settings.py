@@ -23,7 +23,8 @@ from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
 from gatt.train_data import build_rows
 from gatt.train_samples import read_all_samples
-from gatt.trainer import GattTrainer, training_arguments
+from gatt.trainer import GattTrainer
+from gatt.training_arguments import training_arguments
 from tests.support.ready_trainer import ready
 from tests.support.tiny import (
     REWRITING,
