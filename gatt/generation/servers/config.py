@@ -36,8 +36,9 @@ class ServerConfig:
     max_retries: int = 8
     """Further tries of one request after faults other than `too many requests`."""
     max_unanswered: int = 0
-    """Requests of a run that may go without a reply once their tries are used up, as where one prompt
-    breaks the server every time: no target and no verdict comes of them. One more stops the run."""
+    """Prompts that may go without a reply once their tries are used up, where the server still answers
+    another that it has answered before: no target and no verdict comes of them. One more stops the
+    run; started again, it counts from nought."""
     backoff_seconds: float = 0.5
     """Longest pause before the second try; it doubles with each further one."""
     max_wait_seconds: float = 60.0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final
 
 from gatt.generation.base import Generation
 from gatt.generation.servers.config import ServerConfig
@@ -16,8 +18,12 @@ from gatt.generation.servers.faults import Fault
 from gatt.generation.servers.last_words import given_up, gone, progress
 from gatt.generation.servers.line import Homes, Job, Line
 
+WRONG_BEFORE_CANARY: Final = 2
+"""Wrong answers to a prompt before the server is asked for something that it has answered."""
+
 Attempt = Callable[[Endpoint, Job], Awaitable[Generation]]
 OnReply = Callable[[Job, Generation], None]
+Canary = Callable[[Endpoint], Awaitable[Generation]]
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +41,8 @@ class Dispatcher:
         """Faults so far, by kind."""
         self.unanswered: list[str] = []
         """Keys of the requests that went without a reply."""
+        self._answered: Canary | None = None
+        """Asks an endpoint for a reply that was had before."""
         self._endpoints = endpoints
         self._config = config
         self._homes = Homes()
@@ -54,9 +62,14 @@ class Dispatcher:
                 again; or no endpoint that answers.
         """
         line = Line(self._endpoints, self._homes, groups)
-        await _Run(
+        run = _Run(
             self._endpoints, self._config, line, self.faults, self.unanswered, attempt, on_reply
-        ).finish()
+        )
+        run.canary = self._answered
+        try:
+            await run.finish()
+        finally:
+            self._answered = run.canary
 
 
 class _Run:
@@ -84,6 +97,8 @@ class _Run:
         self._under_way: dict[int, tuple[Endpoint, Ticket]] = {}
         self._num_replies = 0
         self._last_reply = self._last_told = time.monotonic()
+        self.canary: Canary | None = None
+        """Asks an endpoint for a reply that was had before: whether it is the prompt or the server."""
         self._num_failed = 0
         """Faults in a row of servers that are gone or broken, since anything else came from any."""
         self._failing_since = 0.0
@@ -118,9 +133,26 @@ class _Run:
     async def _ask(self, job: Job, endpoint: Endpoint) -> None:
         try:
             outcome: Generation | Exception = await self._attempt(endpoint, job)
+        except Fault as fault:
+            outcome = fault
+            fault.is_of_prompt = await self._is_of_prompt(endpoint, job, fault)
         except Exception as error:
             outcome = error
         self._outcomes.put_nowait((job, outcome))
+
+    async def _is_of_prompt(self, endpoint: Endpoint, job: Job, fault: Fault) -> bool:
+        """Whether a fault is put down to what was asked: the endpoint still answers something else."""
+        if not self._config.max_unanswered or fault.kind not in ("status", "reply"):
+            return False
+        job.num_wrong += 1
+        if job.num_wrong < WRONG_BEFORE_CANARY or self.canary is None:
+            return False
+        try:
+            await self.canary(endpoint)
+        except Exception:
+            # What it is, the next try of a request will say.
+            return False
+        return True
 
     async def _wait(self) -> None:
         """Return when there is an outcome, or when time has made something possible."""
@@ -140,10 +172,11 @@ class _Run:
             endpoint.succeed(ticket)
             self._last_reply = self._last_told = now
             self._num_failed = 0
+            if outcome.finish in ("stop", "length"):
+                self.canary = functools.partial(self._attempt, job=job)
             self._settle(job, outcome)
         elif isinstance(outcome, Fault):
             was_open = endpoint.is_open
-            outcome.is_of_prompt = self._is_of_prompt(outcome)
             endpoint.fail(ticket, outcome, now)
             self._faults[outcome.kind] += 1
             self._count(outcome, now)
@@ -176,19 +209,8 @@ class _Run:
             self._last_told = now
             log.warning("no reply for %.0f s, waiting on: %s", now - self._last_reply, fault.what)
 
-    def _is_of_prompt(self, fault: Fault) -> bool:
-        """Whether a fault is the prompt's: an answer that is none, when few prompts are left.
-
-        All else was answered, so that it is not the server that is broken; and if it
-        is, no more than `max_unanswered` go without a reply.
-        """
-        num_left = self._line.num_jobs - self._num_replies
-        num_allowed = self._config.max_unanswered - len(self._unanswered)
-        return fault.kind in ("status", "reply") and num_left <= num_allowed
-
     def _give_up(self, job: Job, endpoint: Endpoint, fault: Fault) -> None:
-        # Another model's replies are no fault of the prompt.
-        if fault.kind == "model" or len(self._unanswered) >= self._config.max_unanswered:
+        if not fault.is_of_prompt or len(self._unanswered) >= self._config.max_unanswered:
             raise given_up(endpoint, job, fault, self._progress())
         self._unanswered.append(job.key)
         log.warning(

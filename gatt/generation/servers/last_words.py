@@ -46,7 +46,7 @@ def given_up(endpoint: Endpoint, job: Job, fault: Fault, came: str) -> Generatio
         what_to_do = "raise server.timeout_seconds or lower server.max_concurrency"
     elif fault.kind == "model":
         what_to_do = "name that model, or set server.answers_as if it is the same one"
-    else:
+    elif fault.kind in ("status", "reply"):
         what_to_do += ", or let such requests go with server.max_unanswered"
     return GenerationError(
         f"{endpoint.url}: request {job.key!r} failed {job.num_faults} times, the last time: "

@@ -25,6 +25,8 @@ class Job:
     num_faults: int = field(default=0, compare=False)
     num_excused: int = field(default=0, compare=False)
     """Faults that say nothing of the request: too many at a time, or a server that is gone."""
+    num_wrong: int = field(default=0, compare=False)
+    """Answers to it that were none."""
 
 
 class Homes:

@@ -55,6 +55,30 @@ def test_one_more_than_may_go_stops_the_run() -> None:
             engine.generate([request(name) for name in "abcdefgh"], PARAMS)
 
 
+@pytest.mark.parametrize("num_answered", [0, 4])
+def test_a_server_that_breaks_for_good_stops_the_run(num_answered: int) -> None:
+    """Few prompts are left, and all of them may go without a reply; yet it is not the prompts."""
+    with FaultyServer(lambda asked: "ok" if len(server.asked) <= num_answered else "500") as server:
+        engine = engine_for(
+            server, max_unanswered=20, max_retries=3, patience_seconds=0.2, max_concurrency=1,
+            max_wait_seconds=0.05,
+        )  # fmt: skip
+        with pytest.raises(GenerationError):
+            engine.generate([request(str(n)) for n in range(10)], PARAMS)
+        with pytest.raises(GenerationError):
+            engine.generate([request("last")], PARAMS)
+    assert not engine._dispatcher.unanswered
+
+
+def test_a_server_that_is_broken_for_a_while_answers_all_in_the_end() -> None:
+    asked = [request(str(n)) for n in range(10)]
+    with FaultyServer(lambda a: "500" if 3 < len(server.asked) < 40 else "ok") as server:
+        engine = engine_for(
+            server, max_unanswered=20, max_retries=2, patience_seconds=30, max_wait_seconds=0.02
+        )
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+
+
 @pytest.mark.parametrize("fault", ["reset", "hang", "wrong model"])
 def test_a_server_that_is_gone_or_another_stops_the_run_as_ever(fault: str) -> None:
     with FaultyServer(always(fault)) as server:
