@@ -227,6 +227,12 @@ def as_catalog_yaml(family: AskedFamily, values: Sequence[AskedValue]) -> str:
             f"# replies under good and bad: {'; '.join(drafts)}\n"
         )
     entries = [_known(v.entry) if v.entry else _draft(family, v) for v in values]
+    taken: dict[str, int] = {}
+    for entry in entries:
+        taken[entry["id"]] = taken.get(entry["id"], 0) + 1
+        if (number := taken[entry["id"]]) > 1:
+            # Names that differ in their marks alone, as `C++` and `C#`.
+            entry["id"] = f"{entry['id']}_{number}"
     body = {"family": family, "about": "Asked of the model itself.", "entries": entries}
     return head + dump_yaml(body)
 

@@ -151,6 +151,18 @@ def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
     ]
 
 
+def note_of_unanswered(samples: Iterable[Sample]) -> list[str]:
+    """Return how many replies of each arm no server gave (`server.max_unanswered`)."""
+    num = Counter(sample.arm for sample in samples if sample.finish == "unanswered")
+    if not num:
+        return []
+    missing = ", ".join(f"{arm} {count}" for arm, count in sorted(num.items()))
+    return [
+        f"Replies that the server did not give, try after try: {missing}. They are undecided; in a history of "
+        "the model's own, what follows is without them."
+    ]
+
+
 def note_of_cuts(samples: Iterable[Sample], max_new_tokens: int) -> list[str]:
     """Return how many ordinary replies of each arm their limit cut, where that is many in one of them.
 

@@ -21,7 +21,7 @@ from eval.metrics.curves import curves
 from eval.metrics.events import events
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
-from eval.notes import note_of_cuts, note_of_entries, notes, notes_of_repetition
+from eval.notes import note_of_cuts, note_of_entries, note_of_unanswered, notes, notes_of_repetition
 from eval.report.attention import read_attention
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
@@ -128,6 +128,7 @@ def close(
             *note_of_entries(inputs.source),
             *notes_of_repetition(points),
             *note_of_cuts(samples, config.sampling.max_new_tokens),
+            *note_of_unanswered(samples),
             *note_of_calls(run),
             *filter(None, [no_completion]),
         ],

@@ -71,6 +71,16 @@ def attach_adapter(
             f"{folder}: the adapter does not fit {base_name}: {one_line(error)}"
         ) from None
     _check_fit(model, saved, folder, base_name, adapter_name)
+    broken = [
+        name
+        for name, weight in model.named_parameters()
+        if f".{adapter_name}" in name and not bool(weight.isfinite().all())
+    ]
+    if broken:
+        raise ModelError(
+            f"{folder}: {len(broken)} weights of the adapter are not finite, the first is {broken[0]}: its "
+            "training diverged, train it anew with a smaller learning_rate"
+        )
     return model
 
 

@@ -112,6 +112,11 @@ class Chat:
                     f"the model's context is full after {self.num_turns} turns: /save keeps the "
                     "dialogue, /reset starts over"
                 )
+            if answer.finish == "length":
+                raise GenerationError(
+                    "the length limit came before the reply, since the model reasons first: raise "
+                    "--max-new-tokens, or switch it off, as with --template enable_thinking=false"
+                )
             raise GenerationError("the model gave an empty reply: ask again or in other words")
         self._messages = (*asked, Message("assistant", answer.text))
         specs = self.instruction.verifiers if self.instruction else ()

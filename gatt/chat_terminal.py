@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from gatt.catalog import Catalog
 from gatt.chat import Chat, ChatInstruction, ChatReply, followed
 from gatt.errors import DataError, GattError
 from gatt.generation.base import FinishReason
+from gatt.path_argument import path_argument
 from gatt.verifiers import Status
 
 COMMANDS = {
@@ -27,6 +29,7 @@ _CUTS: dict[FinishReason, str] = {
     "length": "its length limit",
     "context_limit": "the end of the context",
     "content_filter": "the server's filter",
+    "unanswered": "the server, which has no reply",
 }
 
 
@@ -95,7 +98,7 @@ class Terminal:
             self._chat.instruct(instruction)
             self._start_over(f"instruction: {instruction.text}")
         elif command == "/save" and rest:
-            identity = self._chat.save(Path(rest).expanduser())
+            identity = self._chat.save(_path(rest))
             self._write(f"({rest}: saved as {identity})\n")
         else:
             known = ", ".join(COMMANDS)
@@ -131,3 +134,10 @@ class Terminal:
 
     def _paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._has_colour else text
+
+
+def _path(text: str) -> Path:
+    try:
+        return path_argument(text)
+    except argparse.ArgumentTypeError as error:
+        raise DataError(str(error)) from None

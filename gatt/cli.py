@@ -33,6 +33,7 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_REFUSED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EROFS, errno.ELOOP)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -76,6 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close_stdout()
         return EXIT_BROKEN_PIPE
     except OSError as error:
+        if error.errno in _REFUSED and error.filename is not None:
+            return _fail(
+                f"{error.filename}: {error.strerror}: mend the path or its rights", is_debug
+            )
         if error.errno not in _NO_SPACE:
             raise
         if error.filename is None and _is_stdout_full():

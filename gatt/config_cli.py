@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from gatt.config import Field, describe, load_config
+from gatt.path_argument import path_argument
 from gatt.shipped import config_file
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ def add_config_arguments(parser: argparse.ArgumentParser, cls: type) -> None:
     """Add `--config FILE`, and the table of every configuration key to the help."""
     parser.add_argument(
         "--config",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="YAML file, or the name of one of `gatt configs`; any key can be set after it with --key=value",
     )

@@ -304,11 +304,23 @@ def parsed_records(
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write that takes its place at the end: no reader ever sees half of it.
 
-    If the block raises, the old file stays.
+    If the block raises, the old file stays. A link stays one, and what it leads to is
+    written; a device or a pipe is written as it goes.
 
     Raises:
         StoreError: the file cannot be written.
     """
+    if path.is_symlink():
+        path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder: expected a file")
+    if path.exists() and not path.is_file():
+        try:
+            with path.open("wb") as stream:
+                yield stream
+        except OSError as error:
+            raise _refused(path, error) from error
+        return
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

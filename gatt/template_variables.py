@@ -9,9 +9,14 @@ whatever renders a prompt renders the same.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+from jinja2 import TemplateSyntaxError
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gatt.errors import ConfigError, TemplateError
 
@@ -34,9 +39,15 @@ def check_template_variables(variables: Mapping[str, Any]) -> None:
             )
         if name in _OURS:
             raise ConfigError(f"chat_template_kwargs holds {name!r}: that is set for each prompt")
-        if not isinstance(value, TemplateValue):
+        is_number = isinstance(value, float) and not math.isfinite(value)
+        if not isinstance(value, TemplateValue) or is_number:
             raise ConfigError(
                 f"chat_template_kwargs: {name} is {value!r}: expected a text, a number, true or false"
+            )
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            # As a text, both are true to a template.
+            raise ConfigError(
+                f"chat_template_kwargs: {name} is the text {value!r}: expected {value.lower()}, without quotes"
             )
 
 
@@ -55,14 +66,29 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
     written = getattr(tokenizer, "chat_template", None) or ""
     named = dict(written) if isinstance(written, Mapping) else {"": written}
     for variable in variables:
-        if not any(re.search(rf"\b{re.escape(variable)}\b", text) for text in named.values()):
+        if not any(variable in _variables(text) for text in named.values()):
             raise TemplateError(
                 f"{getattr(tokenizer, 'name_or_path', '') or 'the model'}: its chat template has no "
                 f"variable {variable!r}: leave it out of chat_template_kwargs, or name one that it reads"
             )
     set_all = "".join(
-        f"{{%- set {variable} = {json.dumps(value)} %}}" for variable, value in variables.items()
+        f"{{%- set {variable} = {json.dumps(value, ensure_ascii=False)} %}}"
+        for variable, value in variables.items()
     )
     # The empty text keeps a line break at a template's beginning, which a block would swallow.
     told = {name: set_all + "{{ '' }}" + text for name, text in named.items()}
     tokenizer.chat_template = told if isinstance(written, Mapping) else told[""]
+
+
+_TAGS: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
+"""Of transformers' own, around what the assistant says."""
+
+
+def _variables(template: str) -> set[str]:
+    """Return the names that a template takes from outside."""
+    environment = ImmutableSandboxedEnvironment(extensions=["jinja2.ext.loopcontrols"])
+    try:
+        return find_undeclared_variables(environment.parse(_TAGS.sub("", template)))
+    except TemplateSyntaxError:
+        # Whatever it is, it is told when the first prompt is rendered.
+        return set(re.findall(r"\w+", template))

@@ -28,18 +28,18 @@ def whole_folder(target: Path) -> Iterator[Path]:
     Raises:
         StoreError: something stands at its place already, or the disk refuses.
     """
-    # A dangling link is there, too.
-    if target.exists() or target.is_symlink():
-        raise StoreError(f"{target}: exists already: give a new folder, or move it away")
     draft: Path | None = None
     try:
+        # A dangling link is there, too.
+        if target.exists() or target.is_symlink():
+            raise StoreError(f"{target}: exists already: give a new folder, or move it away")
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
         yield draft
         _settle(draft)
         draft.rename(target)
     except (OSError, SafetensorError) as error:
-        raise _refused(target, error) from error
+        raise _refused(error, target, draft) from error
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
@@ -58,11 +58,15 @@ def _settle(folder: Path) -> None:
                 os.fsync(stream.fileno())
 
 
-def _refused(target: Path, error: Exception) -> StoreError:
+def _refused(error: Exception, target: Path, draft: Path | None) -> StoreError:
+    name, what = getattr(error, "filename", None), "write"
+    if name is not None and draft is not None and not str(name).startswith(str(draft)):
+        # What was to be read refuses, not the place that is written.
+        target, what = Path(name), "read"
     said = " ".join(str(error).split())
     # safetensors reports a full disk as an error of its own.
     is_full = isinstance(error, OSError) and error.errno in _NO_SPACE
     if is_full or "No space left" in said:
         return StoreError(f"{target}: no space left on its device: free some space and start again")
     reason = (isinstance(error, OSError) and error.strerror) or said
-    return StoreError(f"{target}: cannot write: {reason}: mend it and start again")
+    return StoreError(f"{target}: cannot {what}: {reason}: mend it and start again")

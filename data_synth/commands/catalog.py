@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gatt.catalog import Catalog, default_catalog_path, load_catalog
 from gatt.errors import CatalogError, StoreError
 from gatt.instruction import SPLITS
+from gatt.path_argument import path_argument
 
 # Tables and checks are imported where they are used: `gatt --help` imports this module.
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "check", help="run every verifier against its known-good, known-bad and junk replies"
     )
     for action in (shown, checked):
-        action.add_argument("--catalog", type=Path, help="folder of YAML files (default: shipped)")
+        action.add_argument(
+            "--catalog", type=path_argument, help="folder of YAML files (default: shipped)"
+        )
     asked = actions.add_parser(
         "ask",
         help="ask a model for hobbies or figures, keep those it can tell something right about",
@@ -41,11 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--model", help="embedded model, folder or hub id (default: embedded)")
     who.add_argument(
         "--config",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="a configuration of `gatt synth`: the model of its teacher is asked, over servers too",
     )
-    asked.add_argument("--out", type=Path, required=True, help="YAML file to write; must be new")
+    asked.add_argument(
+        "--out", type=path_argument, required=True, help="YAML file to write; must be new"
+    )
     asked.add_argument("--seed", type=int, default=0, help="seed of the sampling (default: 0)")
     asked.add_argument(
         "--unverified",

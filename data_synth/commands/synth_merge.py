@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+
+from gatt.path_argument import path_argument
 
 HELP = "write samples.jsonl and its card from a run's shards, in the order of the plan"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="output_dir of the run")
+    parser.add_argument(
+        "folder", type=path_argument, metavar="FOLDER", help="output_dir of the run"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

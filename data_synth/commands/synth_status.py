@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gatt.path_argument import path_argument
 
 if TYPE_CHECKING:
     from data_synth.status import RunStatus, ShardStatus
@@ -15,7 +16,9 @@ HELP = "show how far a run is, from its files alone: samples, targets, who works
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="output_dir of the run")
+    parser.add_argument(
+        "folder", type=path_argument, metavar="FOLDER", help="output_dir of the run"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

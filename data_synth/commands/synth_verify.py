@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+
+from gatt.path_argument import path_argument
 
 HELP = "check every line of a run's files; a line for each problem, and status 1 if there is one"
 EXIT_PROBLEMS = 1
@@ -12,7 +13,9 @@ EXIT_PROBLEMS = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder and whether to run the verifiers."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="output_dir of the run")
+    parser.add_argument(
+        "folder", type=path_argument, metavar="FOLDER", help="output_dir of the run"
+    )
     parser.add_argument(
         "--recheck",
         action="store_true",

@@ -201,7 +201,11 @@ def _of_evaluation(config: AttendConfig, folder: Path) -> Task:
     dropped = Counter(
         {NO_INSTRUCTION: len(inputs.cases) - len(told), CHANGES: len(told) - len(steady)}
     )
-    engine = replace(config.engine, model=evaluation.engine.model, dtype=evaluation.engine.dtype)
+    held = evaluation.engine
+    engine = replace(
+        config.engine, model=held.model, dtype=held.dtype,
+        chat_template_kwargs=held.chat_template_kwargs,
+    )  # fmt: skip
     changed = replace(
         evaluation,
         arms=(BASE, arm),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatt.errors import ConfigError
+from gatt.path_argument import path_argument
 
 if TYPE_CHECKING:
     from eval.compare import Comparison, Pair, Tally
@@ -25,8 +26,12 @@ together: --arm gatt=base, where a merged model was evaluated as a base model.""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the two folders and what is to be made of them."""
     parser.description = _ABOUT
-    parser.add_argument("left", type=Path, metavar="FOLDER", help="output_dir of an evaluation")
-    parser.add_argument("right", type=Path, metavar="OTHER", help="output_dir of the other one")
+    parser.add_argument(
+        "left", type=path_argument, metavar="FOLDER", help="output_dir of an evaluation"
+    )
+    parser.add_argument(
+        "right", type=path_argument, metavar="OTHER", help="output_dir of the other one"
+    )
     parser.add_argument(
         "--arm", action="append", default=[], metavar="ARM=OTHERS",
         help="hold this arm against that of the other one, any number of times (those of one name)",
@@ -37,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="exit with status 1 if fewer verdicts agree, such as 0.98, or not all were compared",
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write all of it as JSON too")
+    parser.add_argument(
+        "--output", type=path_argument, metavar="FILE", help="write all of it as JSON too"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
             f"--at-least is {args.at_least}: expected a share from 0 to 1, such as 0.98"
         )
     from eval.compare import compare
+    from eval.report.runs import refuse_own_files
     from gatt.records import atomic_write_json
 
+    refuse_own_files((args.output,), (args.left, args.right))
     found = compare(args.left, args.right, _pairs(args.arm))
     sys.stdout.write("\n".join(_lines(found, args.left, args.right)) + "\n")
     if args.output:
@@ -72,6 +81,8 @@ def _problems(found: Comparison, at_least: float) -> Iterator[str]:
             f"{num} replies were not compared ({found.total.num} were): expected all replies in both "
             "folders, to the same prompts; --arm takes the arms that belong together"
         )
+    if not any(p.left.status != "undecided" for p in found.pairs):
+        yield "no reply has a verdict: expected some that the rules can decide"
     if found.total.verdict_rate < at_least:
         yield f"fewer verdicts agree than {at_least:.1%}"
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from gatt.path_argument import path_argument
+
 HELP = "render the report of a run anew, or put several runs side by side"
 
 
@@ -19,19 +21,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="the page (default: report.html in the folder of the run, or here for several runs)",
     )
     parser.add_argument(
         "--markdown",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="write the tables as Markdown for a model card too",
     )
     parser.add_argument(
         "--chart",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="write a curve over turns as a picture too (.png, .svg, .pdf)",
     )
@@ -53,15 +55,22 @@ def run(args: argparse.Namespace) -> int:
     """Write the page, and the tables where they are asked for."""
     from eval.report.markdown import markdown_tables
     from eval.report.render import render_report
-    from eval.report.runs import differences_between, joined, read_runs, samples_of
+    from eval.report.runs import (
+        differences_between,
+        joined,
+        read_runs,
+        refuse_own_files,
+        samples_of,
+    )
     from eval.report.sections import save_main_chart
     from gatt.records import atomic_write_text
 
     runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
+    output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / "report.html"
+    refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
     if len(runs) > 1 and not args.no_transcripts:
         results["differences"] = [*results["differences"], *differences_between(runs)]
-    output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / "report.html"
     render_report(results, () if args.no_transcripts else samples_of(runs), output)
     sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")
     if args.markdown:

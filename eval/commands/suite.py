@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,6 +13,7 @@ from eval.importers.table import IMPORTERS, Request, import_cases
 from eval.suite import read_suite, shipped_suites, suite_path
 from gatt.config_source import dump_yaml
 from gatt.errors import StoreError
+from gatt.path_argument import path_argument
 
 HELP = "list and show the suites of the evaluation, or make cases of what others made"
 
@@ -27,10 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BENCHMARK",
         help="; ".join(f"{name}: {about}" for name, (_, about) in IMPORTERS.items()),
     )
-    imported.add_argument("path", type=Path, metavar="FOLDER_OR_FILE", help="the local copy")
+    imported.add_argument(
+        "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
+    )
     imported.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         required=True,
         metavar="CASES.jsonl",
         help="file to write; must be new",

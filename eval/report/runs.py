@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from eval.config import RUN_MARK
+from eval.metrics.curves import VACUOUS
 from eval.metrics.paired import differences
 from eval.report.attention import read_attention
 from eval.report.lists import KEYS
-from eval.report.selection import SCHEMA
+from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
 
+log = logging.getLogger(__name__)
+
 RESULTS_FILE = "results.json"
 SAMPLES_FILE = "samples.jsonl"
+ROLLOUTS_FILE = "rollouts.jsonl"
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,27 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
         found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
+    left_out = _left_out(Curves.of(found), [run.name for run in runs])
+    for note in left_out:
+        log.warning("%s", note)
+    found["notes"] = [*left_out, *found["notes"]]
     return found
+
+
+def _left_out(curves: Curves, names: Sequence[str]) -> list[str]:
+    """Return which runs stand in no chart and table of rates, since these show one history and split."""
+    shown = {
+        split_arm(point.arm)[0]
+        for point in curves.find(history=curves.main_history, split=curves.main_split)
+        if point.metric not in VACUOUS.values()
+    }
+    what = f"{HISTORY_NAMES[curves.main_history]}, {SPLIT_NAMES[curves.main_split]}"
+    return [
+        f"{name} has no rates for what charts and tables of this page show ({what}): it stands in none of "
+        "them. Make a report of the runs that have the same."
+        for name in names
+        if name not in shown
+    ]
 
 
 def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
@@ -156,3 +181,30 @@ def _of_run(record: Any, run: str) -> Any:
         return record
     arms = {k: _arm_of_run(run, record[k]) for k in ("arm", "baseline") if k in record}
     return {**record, **arms}
+
+
+def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:
+    """Refuse to write over what runs consist of, or two things into one file.
+
+    Args:
+        targets: files that are to be written; None is none.
+        folders: of the runs.
+
+    Raises:
+        DataError: naming the file.
+    """
+    own = {
+        (folder / name).resolve()
+        for folder in folders
+        for name in (RESULTS_FILE, SAMPLES_FILE, ROLLOUTS_FILE)
+    }
+    seen: set[Path] = set()
+    for target in targets:
+        if target is None:
+            continue
+        place = target.resolve()
+        if place in own:
+            raise DataError(f"{target}: a file of the run itself: expected another to write to")
+        if place in seen:
+            raise DataError(f"{target}: named twice: expected a file for each")
+        seen.add(place)

@@ -158,6 +158,10 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
     """
     curves = Curves.of(results)
     drawn = _measured(_by_arm(curves, **main_curve(curves) | {"metric": metric}))
+    if not drawn and metric in curves.metrics:
+        raise DataError(
+            f"no curve of {metric!r} to draw: no reply was decided in the page's main history and split"
+        )
     if not drawn:
         raise DataError(
             f"no curve of {metric!r} to draw: expected one of {', '.join(curves.metrics)}"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from gatt.adapter import base_model_of
 from gatt.catalog import load_catalog
 from gatt.chat import Chat, ChatInstruction
 from gatt.chat_terminal import Terminal
+from gatt.errors import ConfigError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
+from gatt.path_argument import path_argument
 from gatt.views import PLACEMENTS
 
 HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
@@ -29,14 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model})",
     )
-    parser.add_argument("--adapter", type=Path, metavar="DIR", help="folder of a trained adapter")
+    parser.add_argument(
+        "--adapter", type=path_argument, metavar="DIR", help="folder of a trained adapter"
+    )
     told = parser.add_mutually_exclusive_group()
     told.add_argument("--instruction", metavar="TEXT", help="told once, in turn 1; not judged")
     told.add_argument(
         "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
     )
     parser.add_argument(
-        "--catalog", type=Path, action="append", metavar="DIR",
+        "--catalog", type=path_argument, action="append", metavar="DIR",
         help="folder of catalogue files for --entry, any number of times (the shipped catalogue)",
     )  # fmt: skip
     parser.add_argument(
@@ -49,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--temperature", type=float, default=params.temperature, metavar="T",
         help="0 is greedy (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--template", action="append", default=[], metavar="NAME=VALUE",
+        help="variable of the chat template, such as enable_thinking=false, any number of times",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
     parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
@@ -67,7 +74,11 @@ def run(args: argparse.Namespace) -> int:
         instruction = ChatInstruction(args.instruction)
     base = args.model or (base_model_of(args.adapter) if args.adapter else None)
     engine = local_engine(
-        EngineConfig(model=base or EngineConfig().model, device=args.device),
+        EngineConfig(
+            model=base or EngineConfig().model,
+            device=args.device,
+            chat_template_kwargs=_variables(args.template),
+        ),
         {ADAPTER: args.adapter} if args.adapter else None,
     )
     from gatt.chat_template import inspect_template, refuse_control_tokens, usable_placement
@@ -107,3 +118,15 @@ def _lines() -> Iterator[str]:
 def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def _variables(words: Sequence[str]) -> dict[str, str | bool]:
+    found: dict[str, str | bool] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"--template {word}: expected NAME=VALUE, such as enable_thinking=false"
+            )
+        found[name] = {"true": True, "false": False}.get(value, value)
+    return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
+from gatt.path_argument import path_argument
 from gatt.run import STAGES, execute_run, load_run
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the file."""
     parser.add_argument(
         "file",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="YAML file of the run, or the name of one of `gatt configs`: demo",
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from pathlib import Path
 from typing import get_args, get_type_hints
 
 from gatt.config import load_config
+from gatt.path_argument import path_argument
 from gatt.shipped import config_file
 from gatt.train_config import TrainConfig
 
@@ -35,7 +35,9 @@ _KEYS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
-    parser.add_argument("samples", type=Path, metavar="SAMPLES.jsonl", help="file of `gatt synth`")
+    parser.add_argument(
+        "samples", type=path_argument, metavar="SAMPLES.jsonl", help="file of `gatt synth`"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--row", type=int, metavar="N", help="which sample, from 1 (default: 1)")
     which.add_argument("--id", metavar="ID", help="the sample with this id")
@@ -45,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     settings = parser.add_argument_group("training settings")
     settings.add_argument(
         "--config",
-        type=Path,
+        type=path_argument,
         metavar="TRAIN.yaml",
         help="configuration of `gatt train`, also the config.yaml that it leaves in its output_dir, or "
         "the name of one of `gatt configs`",

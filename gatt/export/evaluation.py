@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
 RESULTS_FILE: Final = "results.json"
+RESULTS_SCHEMA: Final = 3
+"""That of `eval.report.selection`, which this side does not import."""
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
 METRICS: Final = {
     "adherence": "Adherence",
@@ -34,6 +36,7 @@ TURNS: Final = (1, 2, 4, 6, 8, 20, 40, 50)
 """Turns that a card tells of, those of the paper's Table 30 among them; the last measured one comes too."""
 _KEYS: Final = ("arm", "metric", "history", "split", "family", "turn", "rate", "low", "high")
 _BASE: Final = "base"
+_WITHOUT_ADAPTER: Final = (_BASE, "base+reminder")
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,15 @@ def read_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(f"{path}: broken: expected what `gatt eval` wrote") from None
+    if raw.get("schema") != RESULTS_SCHEMA:
+        raise DataError(
+            f"{path}: schema is {raw.get('schema')!r}: expected {RESULTS_SCHEMA}, evaluate again with this "
+            "version"
+        )
+    if arm in _WITHOUT_ADAPTER:
+        raise DataError(
+            f"{path}: arm {arm!r} has no adapter: its rates would stand on the card as this model's"
+        )
     arm = arm or _only_arm(names, path)
     if arm not in {r["arm"] for r in curves}:
         found = ", ".join(dict.fromkeys(r["arm"] for r in curves)) or "none"

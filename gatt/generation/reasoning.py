@@ -27,7 +27,9 @@ def without_reasoning(text: str, *, is_cut: bool, is_opened: bool = False) -> st
     """
     before, mark, reply = text.partition(_CLOSE)
     begins_with_it = before.lstrip().startswith(_OPEN)
-    if mark and (begins_with_it or _OPEN not in before):
+    # Without its beginning it was opened by the prompt: on a line of its own, as these models end it.
+    ends_it = is_opened or before.endswith("\n")
+    if mark and (begins_with_it or (ends_it and _OPEN not in before)):
         return reply.strip()
     is_unfinished = begins_with_it or (is_opened and is_cut)
     return "" if is_unfinished and not mark else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import random
 import time
@@ -173,7 +172,7 @@ class _Run:
             self._last_reply = self._last_told = now
             self._num_failed = 0
             if outcome.finish in ("stop", "length"):
-                self.canary = functools.partial(self._attempt, job=job)
+                self.canary = lambda endpoint: self._attempt(endpoint, job)
             self._settle(job, outcome)
         elif isinstance(outcome, Fault):
             was_open = endpoint.is_open

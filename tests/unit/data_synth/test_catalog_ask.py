@@ -170,3 +170,9 @@ def test_the_command_says_what_stands_in_its_way(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="cannot write"):
         run_ask(monkeypatch, ScriptedEngine(reply), tmp_path / "file" / "x.yaml")
+
+
+def test_names_that_differ_in_their_marks_alone_have_ids_of_their_own():
+    values = [AskedValue(name, True, None, ("alpha", "beta", "gamma")) for name in ("C++", "C#")]
+    entries = parse_family(yaml.safe_load(as_catalog_yaml("hobby", values)))[2]
+    assert [e.id for e in entries] == ["hobby.c", "hobby.c_2"]

@@ -178,3 +178,12 @@ def test_agreement_of_a_part_is_none(
     )
     assert "fewer verdicts" not in said
     assert main(["eval", "compare", left, left, "--at-least", "1"]) == 0
+
+
+def test_replies_without_a_verdict_agree_on_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    samples = [sample(arm="gatt", turn=t, reply="", status="undecided") for t in (1, 2)]
+    two(tmp_path, samples, {})
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "compare", "local", "served"]) == 0
+    assert main(["eval", "compare", "local", "served", "--at-least", "0.98"]) == 1
+    assert "no reply has a verdict: expected some" in capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.notes import note_of_cuts, note_of_entries
+from eval.notes import note_of_cuts, note_of_entries, note_of_unanswered
 from tests.support.judged import sample
 
 
@@ -24,3 +24,11 @@ def test_families_that_training_left_out_are_told() -> None:
     [note] = note_of_entries({"entries": entries})
     assert note.endswith("drawn here: figure 0 of 7 (no case), hobby 2 of 9.")
     assert note_of_entries({"source": "chitchat"}) == []
+
+
+def test_replies_that_no_server_gave_are_told() -> None:
+    given = [sample(arm=arm, turn=t) for arm in ("base", "gatt") for t in (1, 2)]
+    assert note_of_unanswered(given) == []
+    missing = [sample(arm="gatt", turn=t, reply="", finish="unanswered") for t in (3, 4)]
+    [note] = note_of_unanswered([*given, *missing])
+    assert note.startswith("Replies that the server did not give, try after try: gatt 2.")

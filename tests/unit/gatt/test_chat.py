@@ -376,3 +376,17 @@ def test_saved_line_is_plain_json(tmp_path: Path) -> None:
             {"role": "assistant", "content": "One."},
         ],
     }
+
+
+def test_a_model_that_is_still_reasoning_is_told_from_one_with_nothing_to_say() -> None:
+    talk = Chat(Failing("", "length"), SamplingParams())
+    with pytest.raises(GenerationError, match="reasons first: raise --max-new-tokens, or switch"):
+        talk.say("Hello")
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b", " "])
+def test_a_dialogue_outlives_a_mistyped_file(name: str) -> None:
+    talk, _ = chat("One.")
+    out: list[str] = []
+    Terminal(talk, load_catalog, out.append).run(iter(["Hello", f"/save {name}", "/quit"]))
+    assert talk.num_turns == 1

@@ -177,3 +177,25 @@ def test_a_stream_takes_its_place_whole_or_not_at_all(path: Path) -> None:
         stream.write("no bytes")  # type: ignore[arg-type]
     assert path.read_bytes() == b"one"
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_links_devices_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.txt"
+    kept.write_text("old", encoding="utf-8")
+    link = tmp_path / "link.txt"
+    link.symlink_to(kept)
+    atomic_write_text(link, "new")
+    assert link.is_symlink()
+    assert kept.read_text(encoding="utf-8") == "new"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        atomic_write_text(pipe, "through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert not pipe.is_file()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.txt", "link.txt", "pipe"]
+    with pytest.raises(StoreError, match="is a folder: expected a file"):
+        atomic_write_text(tmp_path, "x")

@@ -12,6 +12,7 @@ from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.template_variables import check_template_variables, set_template_variables
 from tests.support.golden_templates import QWEN3
 from tests.support.tiny import tiny_tokenizer
+from tests.support.words import trl_template
 
 ASKED = (Message("user", "Hello"),)
 
@@ -67,6 +68,8 @@ def test_a_variable_that_the_template_never_reads_is_an_error() -> None:
         ({"messages": "x"}, "holds 'messages': that is set for each prompt"),
         ({"think": None}, "think is None: expected a text, a number, true or false"),
         ({"think": [1]}, r"think is \[1\]: expected a text"),
+        ({"think": float("nan")}, "think is nan: expected a text"),
+        ({"think": "False"}, "think is the text 'False': expected false, without quotes"),
     ],
 )
 def test_what_no_template_could_be_told_is_refused(variables, message) -> None:
@@ -79,3 +82,18 @@ def test_a_prompt_that_holds_the_block_and_a_history_that_lacks_it_are_no_comb()
     set_template_variables(tokenizer, {"enable_thinking": False})
     with pytest.raises(DataError, match="its prompt is not the beginning of the next turn's"):
         encode_view(tokenizer, Dialogue("d", (*ASKED, Message("assistant", "Bonjour"), *ASKED)))
+
+
+@pytest.mark.parametrize("name", ["think", "im_start", "assistant"])
+def test_a_word_of_the_template_is_no_variable_of_it(name: str) -> None:
+    with pytest.raises(TemplateError, match=f"has no variable '{name}'"):
+        set_template_variables(QWEN3.tokenizer(), {name: "x"})
+
+
+@pytest.mark.parametrize("template", ["qwen3_training", "gemma3_training", "llama3_2"])
+def test_variables_are_found_in_templates_with_marks_of_transformers_own(template: str) -> None:
+    tokenizer = SimpleNamespace(chat_template=trl_template(template) + "{{ my_own }}")
+    set_template_variables(tokenizer, {"my_own": "😀"})
+    assert "😀" in tokenizer.chat_template
+    with pytest.raises(TemplateError, match="has no variable 'loop'"):
+        set_template_variables(tokenizer, {"loop": "x"})

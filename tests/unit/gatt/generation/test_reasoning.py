@@ -24,6 +24,7 @@ from tests.support.tiny import tiny_tokenizer
         # Behind the reply's beginning the marks are text.
         ("Write <think> and </think> around it.", "Write <think> and </think> around it."),
         ("<think>a</think>Close it with </think>.", "Close it with </think>."),
+        ("The tag </think> closes it.", "The tag </think> closes it."),
         ("<think>\nThey speak", ""),
         ("<think>a</think>", ""),
     ],
