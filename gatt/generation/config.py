@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from gatt.errors import ConfigError
 from gatt.generation.base import Engine
 from gatt.generation.servers.config import ServerConfig
 from gatt.template_variables import check_template_variables, set_template_variables
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from gatt.generation.transformers import TransformersEngine
@@ -119,6 +122,7 @@ def local_engine(
     """
     import torch
 
+    from gatt.adapter import base_model_of
     from gatt.generation.memory import cache_limits
     from gatt.generation.transformers import TransformersEngine
     from gatt.models import load_adapter, load_model
@@ -129,6 +133,12 @@ def local_engine(
     loaded = load_model(config.model, dtype=config.dtype, device=device)
     set_template_variables(loaded.tokenizer, config.chat_template_kwargs)
     for name, folder in (adapters or {}).items():
+        trained_on = base_model_of(Path(folder))
+        if trained_on and Path(trained_on).name.lower() != Path(config.model).name.lower():
+            log.warning(
+                "adapter %s was trained on %s and is used on %s: set the model to that one, unless both are "
+                "the same", folder, trained_on, config.model,
+            )  # fmt: skip
         loaded = load_adapter(loaded, Path(folder), name)
     cache_tokens, kept_tokens = cache_limits(loaded.model)
     return TransformersEngine(

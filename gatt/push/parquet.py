@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gatt.errors import DataError
+from gatt.generation.servers.secrets import key_in
 from gatt.public_text import Private, public_value
 from gatt.push.features import sample_features
 from gatt.sample import read_samples
@@ -56,6 +57,11 @@ def write_parquet(samples: Path, folder: Path, private: tuple[Private, ...] = ()
 def _rows(samples: Path, private: tuple[Private, ...]) -> Iterator[dict[str, Any]]:
     for sample in read_samples(samples):
         row = sample.as_dict()
+        if (place := key_in(row)) is not None:
+            raise DataError(
+                f"{samples}: sample {sample.id!r}, {place}: looks like an access key or password: take the "
+                "sample out, and change the key if it is one"
+            )
         yield row | {"provenance": public_value(row["provenance"], *private)}
 
 
@@ -69,7 +75,9 @@ def _write(path: Path, rows: Iterator[dict[str, Any]], features: Features, sampl
         while group := list(islice(rows, _ROWS_A_GROUP)):
             try:
                 writer.write_table(pa.Table.from_pylist(group, schema=schema))
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            except (
+                pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError,
+            ) as error:  # fmt: skip
                 said = " ".join(str(error).split())
                 raise DataError(
                     f"{samples}: a sample from {group[0]['id']!r} on does not fit the declared types "

@@ -241,6 +241,11 @@ def test_help_of_a_command_ends_with_the_table_of_keys(
             "gatt: runs/a.bin: no space left: free some space and start the same command again",
         ),
         (
+            PermissionError(errno.EACCES, "Permission denied", "closed/a.json"),
+            2,
+            "gatt: closed/a.json: Permission denied: mend the path or its rights",
+        ),
+        (
             OSError(errno.ENOSPC, "No space left on device"),
             2,
             "gatt: the output folder: no space left: free some space and start the same command "

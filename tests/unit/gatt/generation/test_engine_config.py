@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from gatt.dialogue import Message
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.config import EngineConfig, make_engine
+from gatt.generation.config import EngineConfig, local_engine, make_engine
 from gatt.generation.scripted import ScriptedEngine
 from gatt.instruction_config import InstructionConfig
 from tests.support.tiny import save_tiny_model
+from tests.support.trained import save_trained
 
 
 def test_a_scripted_reply_is_cut_by_words_and_counted() -> None:
@@ -48,3 +51,12 @@ def test_engine_limits_below_one_are_refused(name) -> None:
 def test_instruction_settings_are_refused(settings, message) -> None:
     with pytest.raises(ConfigError, match=message):
         InstructionConfig(**settings)
+
+
+def test_an_adapter_of_another_model_is_told(tmp_path, caplog) -> None:
+    base, adapter = save_trained(tmp_path)
+    shutil.copytree(base, tmp_path / "fine_tuned")
+    local_engine(EngineConfig(model=str(base), device="cpu"), {"gatt": adapter})
+    assert "was trained on" not in caplog.text
+    local_engine(EngineConfig(model=str(tmp_path / "fine_tuned"), device="cpu"), {"gatt": adapter})
+    assert f"was trained on {base} and is used on {tmp_path / 'fine_tuned'}: " in caplog.text

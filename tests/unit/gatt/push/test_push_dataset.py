@@ -194,6 +194,7 @@ def test_many_rows_stand_in_several_files_in_order(
             r"a sample from 's-1' on does not fit the declared types \(",
         ),
         ({**PROVENANCE, "seed": 3.0, "sampling": 3}, r"does not fit the declared types \("),
+        ({**PROVENANCE, "seed": 2**70}, r"does not fit the declared types \("),
     ],
 )
 def test_what_the_types_do_not_hold_is_an_error_and_not_lost(
@@ -201,6 +202,15 @@ def test_what_the_types_do_not_hold_is_an_error_and_not_lost(
 ) -> None:
     path = write_samples(tmp_path / "s.jsonl", [replace(sample(1), provenance=provenance)])
     with pytest.raises(DataError, match=said):
+        write_parquet(path, tmp_path / "data")
+
+
+def test_a_key_in_a_text_does_not_go_out(tmp_path: Path) -> None:
+    told = sample(1)
+    first = replace(told.targets[0], reply="sk-proj-" + "a1B2" * 12)
+    spoken = replace(told, targets=(first, *told.targets[1:]))
+    path = write_samples(tmp_path / "s.jsonl", [told, replace(spoken, id="s-2")])
+    with pytest.raises(DataError, match=r"sample 's-2', turns\.0\.reply: looks like an access key"):
         write_parquet(path, tmp_path / "data")
 
 
