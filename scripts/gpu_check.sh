@@ -3,8 +3,8 @@
 #   scripts/gpu_check.sh [FOLDER [STEP…]]   results go to FOLDER (default: results/gpu); STEPs: attention, training,
 #                                           sampling, bench_1b, bench_8b (default: all)
 # Needs this package installed (`pip install --no-deps --no-build-isolation .` will do), torch with CUDA, transformers,
-# peft, accelerate, trl, datasets, pydantic, pytest, pytest-timeout and hypothesis, and the tokenizer of the embedded model, or its
-# files in a folder that GATT_TOKENIZER names. `python3 -m pytest` and the benchmarks can be run by themselves as well.
+# peft, accelerate, trl, datasets, pydantic, pytest, pytest-timeout and hypothesis, and the tokenizer of the embedded
+# model, or its files in a folder that GATT_TOKENIZER names.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out="${1:-results/gpu}"
@@ -22,7 +22,8 @@ import importlib.metadata
 import sys
 
 missing = []
-for name in ("torch", "transformers", "peft", "accelerate", "trl", "datasets", "pydantic", "pytest", "pytest_timeout", "hypothesis"):
+wanted = "torch transformers peft accelerate trl datasets pydantic pytest pytest_timeout hypothesis"
+for name in wanted.split():
     try:
         importlib.import_module(name)
     except ImportError:
