@@ -144,10 +144,13 @@ stage_combined() {
 }
 stage_switch() {
   gatt synth --config "$configs/synth_switch.yaml"
+  # With those alone a new person or hobby was taken up in a third of the turns (results/README.md, tries).
+  gatt synth --config "$configs/synth_switch.yaml" --output_dir="$out/switch_more" --num_samples=240 --seed=2 \
+    --source.seed=2 --switch.replace=0.7 --switch.cancel=0.2 --switch.add=0.1
   # The main recipe, its chats and those with changes: what is compared with it differs in these alone. Going on
   # from the main adapter with the latter cost adherence where nothing has changed yet (results/README.md, tries).
   gatt train --config "$configs/train.yaml" --output_dir="$out/switch_main" \
-    --samples="[$(printf "$out/data/%s/samples.jsonl," "${sets[@]}")$out/switch_chats/samples.jsonl]"
+    --samples="[$(printf "$out/%s/samples.jsonl," "${sets[@]/#/data/}" switch_chats)$out/switch_more/samples.jsonl]"
   switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
   # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
   # beside another instruction (`combined`), so nothing is added to them.

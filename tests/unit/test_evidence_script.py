@@ -201,7 +201,7 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     assert [further[f"forty_{n}"].max_turns for n in (40, 20)] == [40, 20]
     # The main recipe, and the chats with changes.
     (main,) = [c for p, c in made.items() if p.name == "switch_main"]
-    assert [p.parent.name for p in main.samples] == [*SETS, "switch_chats"]
+    assert [p.parent.name for p in main.samples] == [*SETS, "switch_chats", "switch_more"]
     assert (main.max_steps, main.num_train_epochs) == (-1, 1.5)
 
 
