@@ -104,10 +104,6 @@ def read_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
             f"{path}: schema is {raw.get('schema')!r}: expected {RESULTS_SCHEMA}, evaluate again with this "
             "version"
         )
-    if arm in _WITHOUT_ADAPTER:
-        raise DataError(
-            f"{path}: arm {arm!r} has no adapter: its rates would stand on the card as this model's"
-        )
     arm = arm or _only_arm(names, path)
     if arm not in {r["arm"] for r in curves}:
         found = ", ".join(dict.fromkeys(r["arm"] for r in curves)) or "none"
@@ -132,6 +128,19 @@ def _only_arm(names: list[str], path: Path) -> str:
         return "gatt"
     found = ", ".join(names) or "none"
     raise DataError(f"{path}: arms of adapters in it: {found}: name the one that is meant with arm")
+
+
+def adapter_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
+    """Return the evaluation of an adapter's arm, for its card; see `read_evaluation`.
+
+    Raises:
+        DataError: the arm has no adapter, too.
+    """
+    if arm in _WITHOUT_ADAPTER:
+        raise DataError(
+            f"{folder}: arm {arm!r} has no adapter: its rates would stand on the card as this model's"
+        )
+    return read_evaluation(folder, arm)
 
 
 def refuse_other_adapter(folder: Path, arm: str, digest: str) -> None:

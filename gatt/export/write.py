@@ -14,7 +14,7 @@ from gatt.errors import ConfigError
 from gatt.export.base_model import hub_id, license_of, public_name
 from gatt.export.card import ModelFacts, export_card
 from gatt.export.config import ExportConfig
-from gatt.export.evaluation import Evaluation, read_evaluation, refuse_other_adapter
+from gatt.export.evaluation import Evaluation, adapter_evaluation, refuse_other_adapter
 from gatt.export.serving import adapter_rank
 from gatt.export.weights import load_base, merged
 from gatt.public_text import private_in, public_text
@@ -89,7 +89,7 @@ def export(config: ExportConfig) -> ExportResult:
 def _evaluation(config: ExportConfig, digest: str) -> Evaluation | None:
     if config.results is None:
         return None
-    evaluation = read_evaluation(config.results, config.arm)
+    evaluation = adapter_evaluation(config.results, config.arm)
     refuse_other_adapter(config.results, evaluation.arm, digest)
     return evaluation
 

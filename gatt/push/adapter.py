@@ -5,7 +5,7 @@ from __future__ import annotations
 from gatt.adapter import SETTINGS, WEIGHTS, base_model_of
 from gatt.export.base_model import EMBEDDED_NOTE, hub_id, license_of, public_name
 from gatt.export.card import evaluation_section
-from gatt.export.evaluation import eval_results, read_evaluation, refuse_other_adapter
+from gatt.export.evaluation import adapter_evaluation, eval_results, refuse_other_adapter
 from gatt.models import EMBEDDED
 from gatt.push.layout import Layout, read_json
 from gatt.trained_on import FILE as MARKS
@@ -45,7 +45,7 @@ def lay_out_adapter(layout: Layout) -> None:
     if base == EMBEDDED:
         body += f"\n\n## Base model\n\n{EMBEDDED_NOTE}"
     if config.results is not None:
-        evaluation = read_evaluation(config.results, config.arm)
+        evaluation = adapter_evaluation(config.results, config.arm)
         layout.learn(evaluation.run)
         refuse_other_adapter(config.results, evaluation.arm, digest)
         if found := eval_results(evaluation):

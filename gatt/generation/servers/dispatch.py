@@ -144,7 +144,8 @@ class _Run:
         if not self._config.max_unanswered or fault.kind not in ("status", "reply"):
             return False
         job.num_wrong += 1
-        if job.num_wrong < WRONG_BEFORE_CANARY or self.canary is None:
+        is_early = job.num_wrong < min(WRONG_BEFORE_CANARY, self._config.max_retries + 1)
+        if is_early or self.canary is None:
             return False
         try:
             await self.canary(endpoint)
@@ -179,12 +180,16 @@ class _Run:
             endpoint.fail(ticket, outcome, now)
             self._faults[outcome.kind] += 1
             self._count(outcome, now)
-            if outcome.kind == "rate_limit" or (was_open and not outcome.is_of_prompt):
+            if outcome.is_of_prompt:
+                job.num_of_prompt += 1
+            elif was_open or outcome.kind == "rate_limit":
                 job.num_excused += 1
             else:
                 job.num_faults += 1
-            if job.num_faults > self._config.max_retries:
-                self._give_up(job, endpoint, outcome)
+            if outcome.is_of_prompt and job.num_of_prompt >= self._config.max_retries:
+                self._let_go(job, endpoint, outcome)
+            elif job.num_faults > self._config.max_retries:
+                raise given_up(endpoint, job, outcome, self._progress())
             else:
                 self._try_later(job, now)
             self._stop_if_gone(now)
@@ -208,19 +213,19 @@ class _Run:
             self._last_told = now
             log.warning("no reply for %.0f s, waiting on: %s", now - self._last_reply, fault.what)
 
-    def _give_up(self, job: Job, endpoint: Endpoint, fault: Fault) -> None:
-        if not fault.is_of_prompt or len(self._unanswered) >= self._config.max_unanswered:
+    def _let_go(self, job: Job, endpoint: Endpoint, fault: Fault) -> None:
+        if len(self._unanswered) >= self._config.max_unanswered:
             raise given_up(endpoint, job, fault, self._progress())
         self._unanswered.append(job.key)
         log.warning(
             "%s: request %r goes without a reply after %d tries (%d of server.max_unanswered=%d), the "
-            "last time: %s", endpoint.url, job.key, job.num_faults, len(self._unanswered),
+            "last time: %s", endpoint.url, job.key, job.num_wrong, len(self._unanswered),
             self._config.max_unanswered, fault.what,
         )  # fmt: skip
         self._settle(job, Generation("", "unanswered", 0))
 
     def _try_later(self, job: Job, now: float) -> None:
-        num = min(job.num_faults + job.num_excused, 30)
+        num = min(job.num_faults + job.num_excused + job.num_of_prompt, 30)
         longest = min(self._config.backoff_seconds * 2 ** (num - 1), self._config.max_wait_seconds)
         # Full jitter: those that failed together must not come again together.
         self._line.put_back(job, now + random.uniform(0, longest))

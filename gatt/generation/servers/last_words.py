@@ -49,8 +49,8 @@ def given_up(endpoint: Endpoint, job: Job, fault: Fault, came: str) -> Generatio
     elif fault.kind in ("status", "reply"):
         what_to_do += ", or let such requests go with server.max_unanswered"
     return GenerationError(
-        f"{endpoint.url}: request {job.key!r} failed {job.num_faults} times, the last time: "
-        f"{fault.what} ({came}): {what_to_do}, {_AGAIN}"
+        f"{endpoint.url}: request {job.key!r} failed {job.num_faults + job.num_of_prompt} times, the last "
+        f"time: {fault.what} ({came}): {what_to_do}, {_AGAIN}"
     )
 
 

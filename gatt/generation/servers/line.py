@@ -27,6 +27,8 @@ class Job:
     """Faults that say nothing of the request: too many at a time, or a server that is gone."""
     num_wrong: int = field(default=0, compare=False)
     """Answers to it that were none."""
+    num_of_prompt: int = field(default=0, compare=False)
+    """Of these such that came while the server answered something else."""
 
 
 class Homes:

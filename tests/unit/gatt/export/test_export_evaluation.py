@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCardData
 
+from eval.report.selection import SCHEMA
 from gatt.errors import DataError
-from gatt.export.evaluation import eval_results, read_evaluation, refuse_other_adapter
+from gatt.export.evaluation import (
+    RESULTS_SCHEMA,
+    adapter_evaluation,
+    eval_results,
+    read_evaluation,
+    refuse_other_adapter,
+)
 from tests.support.trained import record, write_results
 
 
@@ -124,3 +131,24 @@ def test_an_evaluation_of_another_adapter_is_refused(tmp_path: Path) -> None:
     for place in (folder, folder / "results.json"):
         with pytest.raises(DataError, match=r"arm 'other' is an adapter with digest beef, this on"):
             refuse_other_adapter(place, "other", "feed")
+
+
+@pytest.mark.parametrize("arm", ["base", "base+reminder"])
+def test_an_arm_without_an_adapter_stands_on_no_adapter_s_card(tmp_path: Path, arm: str) -> None:
+    folder = write_results(tmp_path, [record(arm=arm), record()])
+    assert read_evaluation(folder, arm).arm == arm
+    with pytest.raises(DataError, match="has no adapter: its rates would stand on the card as"):
+        adapter_evaluation(folder, arm)
+    assert adapter_evaluation(folder).arm == "gatt"
+
+
+def test_results_of_another_form_are_refused(tmp_path: Path) -> None:
+    assert RESULTS_SCHEMA == SCHEMA
+    folder = write_results(tmp_path, [record()])
+    path = folder / "results.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**found, "schema": SCHEMA - 1}), encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"schema is 2: expected 3, evaluate again with this version"
+    ):
+        read_evaluation(folder)
