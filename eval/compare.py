@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from eval.report.runs import SAMPLES_FILE
+from eval.run_files import SAMPLES_FILE
 from eval.samples import Sample, read_samples
 from gatt.chat_template import shared_length
 from gatt.errors import DataError

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from eval.case import Case
 from eval.config import EvalConfig
-from eval.results import ROLLOUTS_FILE
 from eval.rollout import Reply, has_probe, judged_turns
 from eval.rollout_rows import refuse_other_weights, row_keys, rows_of_step
+from eval.run_files import ROLLOUTS_FILE
 from eval.work import Piece, Row, Rows
 from gatt.errors import StoreError
 from gatt.generation.base import Generation

@@ -26,6 +26,7 @@ from eval.report.attention import read_attention
 from eval.report.render import render_report
 from eval.report.selection import SCHEMA
 from eval.rollout_rows import row_keys, samples_of_rows, total_tokens
+from eval.run_files import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
 from eval.samples import read_samples
 from eval.triggers import Triggers
 from eval.vacuous import vacuous_curves
@@ -33,12 +34,6 @@ from gatt.config import config_dict
 from gatt.generation.base import Engine
 from gatt.records import atomic_write_json, atomic_write_text, read_records
 from gatt.verifiers import verifier_versions
-
-ROLLOUTS_FILE = "rollouts.jsonl"
-"""The unit of resuming is its row; see `eval.rollout_rows`."""
-SAMPLES_FILE = "samples.jsonl"
-RESULTS_FILE = "results.json"
-REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True)

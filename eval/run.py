@@ -11,9 +11,10 @@ from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
 from eval.judged_again import WORDS, EarlierReplies, rows_judged_again
 from eval.overlap import refuse_overlap
-from eval.results import ROLLOUTS_FILE, EvalResult, close
+from eval.results import EvalResult, close
 from eval.rollout import has_probe
 from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
+from eval.run_files import ROLLOUTS_FILE
 from eval.triggers import Triggers, find_triggers, own_replies
 from eval.work import Piece, rows_made_here, rows_made_on_cluster, used_adapters
 from gatt.catalog import Catalog

@@ -14,15 +14,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from jinja2 import TemplateSyntaxError
-from jinja2.meta import find_undeclared_variables
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from gatt.errors import ConfigError, TemplateError
 
 TemplateValue = str | bool | int | float
 
 _OURS: Final = ("messages", "add_generation_prompt", "tools", "documents")
+_TAGS: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
+"""Of transformers' own, around what the assistant says."""
 
 
 def check_template_variables(variables: Mapping[str, Any]) -> None:
@@ -80,12 +78,13 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
     tokenizer.chat_template = told if isinstance(written, Mapping) else told[""]
 
 
-_TAGS: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
-"""Of transformers' own, around what the assistant says."""
-
-
 def _variables(template: str) -> set[str]:
     """Return the names that a template takes from outside."""
+    # Here, since whatever reads a configuration imports this module: `gatt --help` too.
+    from jinja2 import TemplateSyntaxError
+    from jinja2.meta import find_undeclared_variables
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     environment = ImmutableSandboxedEnvironment(extensions=["jinja2.ext.loopcontrols"])
     try:
         return find_undeclared_variables(environment.parse(_TAGS.sub("", template)))

@@ -23,8 +23,8 @@ from eval.report.attention_charts import save_attention_charts
 from eval.report.attention_page import render_attention
 from eval.report.render import render_report
 from eval.report.runs import read_runs, samples_of
-from eval.results import REPORT_FILE
 from eval.rollout import Reply
+from eval.run_files import REPORT_FILE
 from gatt.adapter import base_model_of
 from gatt.chat_template import inspect_template, usable_placement
 from gatt.errors import DataError, StoreError

@@ -10,9 +10,9 @@ from eval.attention.layout import Said
 from eval.attention.task import Task
 from eval.case import BLANK, Case
 from eval.judging import judge
-from eval.results import ROLLOUTS_FILE, SAMPLES_FILE
 from eval.rollout import roll_out
 from eval.rollout_rows import said_so_far
+from eval.run_files import ROLLOUTS_FILE, SAMPLES_FILE
 from eval.samples import History, Sample, read_samples
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError

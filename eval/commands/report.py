@@ -63,10 +63,11 @@ def run(args: argparse.Namespace) -> int:
         samples_of,
     )
     from eval.report.sections import save_main_chart
+    from eval.run_files import REPORT_FILE
     from gatt.records import atomic_write_text
 
     runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
-    output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / "report.html"
+    output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
     if len(runs) > 1 and not args.no_transcripts:

@@ -16,14 +16,11 @@ from eval.metrics.paired import differences
 from eval.report.attention import read_attention
 from eval.report.lists import KEYS
 from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
+from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
 
 log = logging.getLogger(__name__)
-
-RESULTS_FILE = "results.json"
-SAMPLES_FILE = "samples.jsonl"
-ROLLOUTS_FILE = "rollouts.jsonl"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import pytest
 from data_synth import pipeline
 from data_synth.pipeline import run_synth
 from eval.config import EvalConfig
-from eval.results import ROLLOUTS_FILE
 from eval.run import evaluate
+from eval.run_files import ROLLOUTS_FILE
 from gatt.cluster.config import RayConfig
 from gatt.errors import GenerationError
 from gatt.instruction_config import InstructionChoice

@@ -11,8 +11,8 @@ from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
 from eval.config import EvalConfig
-from eval.results import ROLLOUTS_FILE
 from eval.run import evaluate
+from eval.run_files import ROLLOUTS_FILE
 from gatt.generation.config import EngineConfig
 from gatt.instruction_config import InstructionChoice
 from gatt.source_config import SourceConfig

@@ -40,10 +40,10 @@ class Dispatcher:
         """Faults so far, by kind."""
         self.unanswered: list[str] = []
         """Keys of the requests that went without a reply."""
-        self._answered: Canary | None = None
-        """Asks an endpoint for a reply that was had before."""
-        self._endpoints = endpoints
-        self._config = config
+        self.canary: Canary | None = None
+        """Asks an endpoint for a reply that was had before: whether it is the prompt or the server."""
+        self.endpoints = endpoints
+        self.config = config
         self._homes = Homes()
 
     async def run(
@@ -60,35 +60,18 @@ class Dispatcher:
             GenerationError: what `attempt` raises; a request that fails again and
                 again; or no endpoint that answers.
         """
-        line = Line(self._endpoints, self._homes, groups)
-        run = _Run(
-            self._endpoints, self._config, line, self.faults, self.unanswered, attempt, on_reply
-        )
-        run.canary = self._answered
-        try:
-            await run.finish()
-        finally:
-            self._answered = run.canary
+        line = Line(self.endpoints, self._homes, groups)
+        await _Run(self, line, attempt, on_reply).finish()
 
 
 class _Run:
     """One call: what is under way, and what came of it."""
 
-    def __init__(
-        self,
-        endpoints: Sequence[Endpoint],
-        config: ServerConfig,
-        line: Line,
-        faults: Counter[str],
-        unanswered: list[str],
-        attempt: Attempt,
-        on_reply: OnReply,
-    ) -> None:
-        self._endpoints = endpoints
-        self._config = config
+    def __init__(self, known: Dispatcher, line: Line, attempt: Attempt, on_reply: OnReply) -> None:
+        self._known = known
+        self._endpoints = known.endpoints
+        self._config = known.config
         self._line = line
-        self._faults = faults
-        self._unanswered = unanswered
         self._attempt = attempt
         self._on_reply = on_reply
         self._outcomes: asyncio.Queue[tuple[Job, Generation | Exception]] = asyncio.Queue()
@@ -96,8 +79,6 @@ class _Run:
         self._under_way: dict[int, tuple[Endpoint, Ticket]] = {}
         self._num_replies = 0
         self._last_reply = self._last_told = time.monotonic()
-        self.canary: Canary | None = None
-        """Asks an endpoint for a reply that was had before: whether it is the prompt or the server."""
         self._num_failed = 0
         """Faults in a row of servers that are gone or broken, since anything else came from any."""
         self._failing_since = 0.0
@@ -145,10 +126,10 @@ class _Run:
             return False
         job.num_wrong += 1
         is_early = job.num_wrong < min(WRONG_BEFORE_CANARY, self._config.max_retries + 1)
-        if is_early or self.canary is None:
+        if is_early or self._known.canary is None:
             return False
         try:
-            await self.canary(endpoint)
+            await self._known.canary(endpoint)
         except Exception:
             # What it is, the next try of a request will say.
             return False
@@ -173,12 +154,12 @@ class _Run:
             self._last_reply = self._last_told = now
             self._num_failed = 0
             if outcome.finish in ("stop", "length"):
-                self.canary = lambda endpoint: self._attempt(endpoint, job)
+                self._known.canary = lambda endpoint: self._attempt(endpoint, job)
             self._settle(job, outcome)
         elif isinstance(outcome, Fault):
             was_open = endpoint.is_open
             endpoint.fail(ticket, outcome, now)
-            self._faults[outcome.kind] += 1
+            self._known.faults[outcome.kind] += 1
             self._count(outcome, now)
             if outcome.is_of_prompt:
                 job.num_of_prompt += 1
@@ -214,12 +195,12 @@ class _Run:
             log.warning("no reply for %.0f s, waiting on: %s", now - self._last_reply, fault.what)
 
     def _let_go(self, job: Job, endpoint: Endpoint, fault: Fault) -> None:
-        if len(self._unanswered) >= self._config.max_unanswered:
+        if len(self._known.unanswered) >= self._config.max_unanswered:
             raise given_up(endpoint, job, fault, self._progress())
-        self._unanswered.append(job.key)
+        self._known.unanswered.append(job.key)
         log.warning(
             "%s: request %r goes without a reply after %d tries (%d of server.max_unanswered=%d), the "
-            "last time: %s", endpoint.url, job.key, job.num_wrong, len(self._unanswered),
+            "last time: %s", endpoint.url, job.key, job.num_wrong, len(self._known.unanswered),
             self._config.max_unanswered, fault.what,
         )  # fmt: skip
         self._settle(job, Generation("", "unanswered", 0))
