@@ -38,7 +38,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         if example is None and sample.instruction and sample.num_targets:
             example = sample
         by_family[sample.family, split, "samples"] += 1
-        _count_switches(switches, sample)
+        count_switches(switches, sample)
         repeats.add(sample)
         num_long = sum(target.reason == NO_ROOM for target in sample.targets)
         long.num_long_turns += num_long
@@ -55,7 +55,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     parts = [
         _head(config, num_samples),
         "## By family and split\n\n" + _family_table(by_family),
-        _switch_part(switches) if config.switch else "",
+        switch_part(switches) if config.switch else "",
         "## Where targets come from\n\n" + _table(("kind", "targets"), kinds.most_common()),
         "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
         "## Refused\n\nEvery draw that was refused, by the first reason found, and the turns that were "
@@ -88,7 +88,7 @@ def _head(config: SynthConfig, num_samples: int) -> str:
     )
 
 
-def _count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> None:
+def count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> None:
     """Add the changes of a sample, with the targets on both sides of each."""
     for switch in sample.switches or ():
         row = f"{switch.kind}, told by the {switch.place}"
@@ -98,7 +98,8 @@ def _count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> Non
             counts[row, side] += target.reply is not None
 
 
-def _switch_part(counts: Counter[tuple[str, str]]) -> str:
+def switch_part(counts: Counter[tuple[str, str]]) -> str:
+    """Return the section on changes, from what `count_switches` counted."""
     sides = ("samples", "before", "from it on")
     rows = [
         (name, *(counts[name, side] for side in sides)) for name in sorted({r for r, _ in counts})

@@ -20,7 +20,7 @@ from data_synth.plan import PlannedSample
 from gatt.dialogue import Dialogue, Message
 from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
 from gatt.instruction import Instruction
-from gatt.leaks import ended_rules, leak_status
+from gatt.leaks import still_follows
 from gatt.sample import GattSample, TargetKind, TurnTarget
 from gatt.schedule import texts_in_force
 from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
@@ -232,11 +232,8 @@ def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
 def _leaks(turn: _Turn, text: str) -> bool:
     """Whether a reply follows what was ended: the teacher reads it in front of earlier messages."""
     sample = turn.sample
-    rules = ended_rules(sample.instruction, sample.switches or (), turn.turn)
-    own = sample.dialogue.replies[turn.turn - 1 : turn.turn]
-    # What the dialogue itself says at this turn is its topic, not the old instruction.
-    return leak_status(rules, text) == "pass" and not any(
-        leak_status(rules, reply) == "pass" for reply in own
+    return still_follows(
+        sample.instruction, sample.switches or (), sample.dialogue, turn.turn, text
     )
 
 

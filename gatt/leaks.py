@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatt.dialogue import Dialogue
 from gatt.instruction import Instruction, VerifierSpec
 from gatt.ordinary import is_ordinary
 from gatt.schedule import Switch, ended, in_force
@@ -33,6 +34,31 @@ def ended_rules(first: Instruction | None, switches: Sequence[Switch], turn: int
         rules
         for rules in (old.rules if old else ())
         if not (rules and all(rule in held for rule in rules)) and not is_ordinary(rules)
+    )
+
+
+def still_follows(
+    first: Instruction | None,
+    switches: Sequence[Switch],
+    dialogue: Dialogue,
+    turn: int,
+    reply: str,
+) -> bool:
+    """Return whether a reply at a turn follows what was ended.
+
+    What the dialogue itself says at that turn is its topic, not the old instruction.
+
+    Args:
+        first: the instruction of turn 1.
+        switches: rising, see `gatt.schedule.check_switches`.
+        dialogue: with its own replies, but for the last where it is open.
+        turn: counted from 1.
+        reply: another one to the same message.
+    """
+    rules = ended_rules(first, switches, turn)
+    own = dialogue.replies[turn - 1 : turn]
+    return leak_status(rules, reply) == "pass" and not any(
+        leak_status(rules, text) == "pass" for text in own
     )
 
 

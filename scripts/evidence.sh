@@ -143,14 +143,17 @@ stage_combined() {
   evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
 }
 stage_switch() {
-  gatt synth --config "$configs/synth_switch.yaml"
-  # With those alone a new person or hobby was taken up in a third of the turns (results/README.md, tries).
-  gatt synth --config "$configs/synth_switch.yaml" --output_dir="$out/switch_more" --num_samples=240 --seed=2 \
-    --source.seed=2 --switch.replace=0.7 --switch.cancel=0.2 --switch.add=0.1
-  # The main recipe, its chats and those with changes: what is compared with it differs in these alone. Going on
-  # from the main adapter with the latter cost adherence where nothing has changed yet (results/README.md, tries).
-  gatt train --config "$configs/train.yaml" --output_dir="$out/switch_main" \
-    --samples="[$(printf "$out/%s/samples.jsonl," "${sets[@]/#/data/}" switch_chats)$out/switch_more/samples.jsonl]"
+  if [[ ! -f results/switch_adapter/adapter_model.safetensors ]]; then
+    local samples
+    samples=$(printf "$out/%s/samples.jsonl," "${sets[@]/#/data/}")
+    gatt synth splice --samples="[${samples%,}]" --output_dir="$out/switch_chats" --num_samples=400 \
+      --switch.replace=0.8 --switch.cancel=0.2 --switch.min_turn=3 --switch.max_turn=16 --switch.system=0.3
+    # The main adapter goes on, with its own chats too: with changes alone it kept less where nothing has changed
+    # yet, and with fewer of them it took up a new person or hobby in a third of the turns (results/README.md, tries).
+    gatt train --config "$configs/train_further.yaml" --output_dir="$out/switch" \
+      --samples="[$samples$out/switch_chats/samples.jsonl]" --learning_rate=1e-3 --max_steps=500
+    keep "$out/switch/adapter" results/switch_adapter
+  fi
   switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
   # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
   # beside another instruction (`combined`), so nothing is added to them.
@@ -164,7 +167,7 @@ stage_switch() {
     --probe_turns='[]' --arms='[switch, main]'
   local figures=results/switch_unchanged/perplexity.json
   [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
-    --adapters="{main: results/adapter, switch: $out/switch_main/adapter}"
+    --adapters="{main: results/adapter, switch: results/switch_adapter}"
   gatt report "$out/switch_replace" --metric leakage --chart results/switch_replace/leakage.png
 }
 switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change at turn 10 in one way

@@ -19,6 +19,7 @@ ACTIONS = {
     "status": "data_synth.commands.synth_status",
     "verify": "data_synth.commands.synth_verify",
     "merge": "data_synth.commands.synth_merge",
+    "splice": "data_synth.commands.synth_splice",
 }
 """Words that may follow the command, and the command module of each."""
 
@@ -29,7 +30,8 @@ _ABOUT = f"""{HELP}
   gatt synth --config FILE --shard 2/8     the second of 8 disjoint parts, on any machine
   gatt synth status FOLDER                 how far it is, from the files alone
   gatt synth verify FOLDER                 whether every line is as it must be
-  gatt synth merge FOLDER                  samples.jsonl from the parts, once all are complete"""
+  gatt synth merge FOLDER                  samples.jsonl from the parts, once all are complete
+  gatt synth splice --samples='[FILE]'     samples whose instruction changes, of such without"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -192,17 +192,17 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     made = trained(commands)
     folders = {p for c in configs.values() for p in c.adapters.values()}
     of_training = {p / name for p in made for name in ("adapter", "kept")}
-    assert folders <= {Path("results/adapter"), *of_training}
+    assert folders <= {Path("results/adapter"), Path("results/switch_adapter"), *of_training}
     further = {p.name: c for p, c in made.items() if c.init_adapter}
     assert {name: [p.parent.name for p in c.samples] for name, c in further.items()} == {
         "forty_40": ["forty_chats"],
         "forty_20": ["forty_chats"],
+        "switch": [*SETS, "switch_chats"],
     }
     assert [further[f"forty_{n}"].max_turns for n in (40, 20)] == [40, 20]
-    # The main recipe, and the chats with changes.
-    (main,) = [c for p, c in made.items() if p.name == "switch_main"]
-    assert [p.parent.name for p in main.samples] == [*SETS, "switch_chats", "switch_more"]
-    assert (main.max_steps, main.num_train_epochs) == (-1, 1.5)
+    spliced = next(words for words in commands if words[:2] == ["synth", "splice"])
+    (chats,) = [word for word in spliced if word.startswith("--samples=")]
+    assert [Path(p).parent.name for p in chats[11:-1].split(",")] == SETS
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:

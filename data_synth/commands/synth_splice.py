@@ -1,0 +1,38 @@
+"""`gatt synth splice`: samples whose instruction changes, of samples that there are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from data_synth.splice import SpliceConfig, splice
+from gatt.config_cli import add_config_arguments, config_from_args
+
+HELP = "make samples whose instruction changes of samples that there are, without any sampling"
+TAKES_OVERRIDES = True
+CONFIG = SpliceConfig
+
+_ABOUT = f"""{HELP}
+
+  gatt synth splice --samples='[FILE, FILE]' --output_dir=FOLDER
+  gatt synth splice --samples='[FILE]' --output_dir=FOLDER --switch.cancel=1 --switch.replace=0
+
+Of a dialogue that stands under several instructions, the targets under one are followed from some
+turn on by those under another (replace), under that and more (add) or under none (cancel)."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the configuration's arguments."""
+    add_config_arguments(parser, SpliceConfig)
+    parser.description = _ABOUT
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the samples; those that stand there already are left."""
+    result = splice(config_from_args(SpliceConfig, args))
+    state = "new" if result.is_new else "all of them stood there already"
+    sys.stdout.write(
+        f"{result.samples}: {result.num_samples} samples ({state}), {result.num_targets} targets for "
+        f"{result.num_turns} turns; card: {result.samples.with_name('README.md')}\n"
+    )
+    return 0
