@@ -27,10 +27,10 @@ evaluate() { # evaluate NAME METRIC CONFIG [KEY=VALUE…]: configs/evidence/eval
   publish "$name" "$out/$name" "$metric"
   replies "$name" "$out/$name"
 }
-ablation() { # ablation NAME STEPS [KEY=VALUE…]: the main recipe in so many steps, with keys set anew
+ablation() { # ablation NAME STEPS [KEY=VALUE…]: the main recipe over 8 turns in so many steps, with keys set anew
   local name=$1 steps=$2
   shift 2
-  gatt train --config "$configs/train.yaml" --output_dir="$out/ablated/$name" --max_steps="$steps" "$@"
+  gatt train --config "$configs/train.yaml" --output_dir="$out/ablated/$name" --max_steps="$steps" --max_turns=8 "$@"
 }
 listed() { # listed WORD…: as --arms and other keys take a list
   local IFS=,
@@ -144,14 +144,10 @@ stage_combined() {
 }
 stage_switch() {
   if [[ ! -f results/switch_adapter/adapter_model.safetensors ]]; then
-    local samples
-    samples=$(printf "$out/%s/samples.jsonl," "${sets[@]/#/data/}")
-    gatt synth splice --samples="[${samples%,}]" --output_dir="$out/switch_chats" --num_samples=400 \
-      --switch.replace=0.8 --switch.cancel=0.2 --switch.min_turn=3 --switch.max_turn=16 --switch.system=0.3
-    # The main adapter goes on, with its own chats too: with changes alone it kept less where nothing has changed
-    # yet, and with fewer of them it took up a new person or hobby in a third of the turns (results/README.md, tries).
-    gatt train --config "$configs/train_further.yaml" --output_dir="$out/switch" \
-      --samples="[$samples$out/switch_chats/samples.jsonl]" --learning_rate=1e-3 --max_steps=500
+    gatt synth splice --config "$configs/splice.yaml"
+    # With its own chats too: with changes alone it kept less where nothing has changed yet, and with fewer of them it
+    # took up a new person or hobby in a third of the turns (results/README.md, tries).
+    gatt train --config "$configs/train_switch.yaml" --output_dir="$out/switch"
     keep "$out/switch/adapter" results/switch_adapter
   fi
   switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
@@ -175,39 +171,17 @@ switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change
   shift 3
   evaluate "$name" "$metric" switch --switch.replace=0 "--switch.$kind=1" "$@"
 }
-stage_forty() { # does it hold twice as long, after chats twice as long? On the validation part.
-  synth forty_chats --source.min_turns=40 --source.max_turns=40 --source.seed=4 --num_samples=96 \
-    --instructions.families='[language, figure, hobby, persona, behaviour]' --plain_fraction=0.15
-  local turns
-  for turns in 40 20; do # The control: the same chats, cut. 2,048 positions would drop turns of every third.
-    gatt train --config "$configs/train_further.yaml" --samples="[$out/forty_chats/samples.jsonl]" \
-      --output_dir="$out/forty_$turns" --max_turns="$turns" --max_length=4096
-  done
-  # The part joins to 41 conversations of 40 turns.
-  evaluate validation_forty adherence validation --arms='[cut, forty, gatt]' --num_dialogues=40 \
-    --adapters.cut="$out/forty_20/adapter" --adapters.forty="$out/forty_40/adapter" \
-    --histories='[reference]' --num_turns=40 --source.min_turns=12 --source.max_turns=40 \
-    --turns='[1, 2, 4, 8, 12, 20, 30, 40]' --probe_turns='[2, 20, 40]'
-}
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
   evaluate cost false_trigger cost
   gatt perplexity --config "$configs/perplexity.yaml"
   cp "$out/perplexity.json" results/cost/
 }
-stage_long() { # trained at 8, 16 and 20 turns, evaluated at 40 and to the end of the context
+stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
   local turns by_turns="{gatt: results/adapter, gatt_8: $out/turns_8/kept, gatt_16: $out/turns_16/kept}"
   for turns in 8 16; do
     gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
     keep "$out/turns_$turns/adapter" "$out/turns_$turns/kept"
   done
-  # The cases of `ordinary`: the replies of the main adapter need not be made again, where they are.
-  if [[ ! -d "$out/trained_turns" && -d "$out/ordinary" ]]; then
-    rm -rf "$out/trained_turns.draft"
-    cp -r "$out/ordinary" "$out/trained_turns.draft"
-    rm -f "$out"/trained_turns.draft/attention*
-    mv "$out/trained_turns.draft" "$out/trained_turns"
-  fi
-  evaluate trained_turns adherence ordinary --arms='[gatt, gatt_8, gatt_16]' --adapters="$by_turns"
   evaluate long adherence long --adapters="$by_turns"
   evaluate long_own adherence long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \
     --num_dialogues=10 --batch_cases=10
@@ -293,7 +267,7 @@ stage_gpu() {
   replies gpu_samples "$out/gpu_samples"
 }
 
-stages=(ability data main validation table30 ordinary attend heldout combined switch forty cost long ablations)
+stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

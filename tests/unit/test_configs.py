@@ -11,6 +11,7 @@ import pytest
 from accelerate.commands.config.config_args import load_config_from_file
 
 from data_synth.config import SynthConfig
+from data_synth.splice import SpliceConfig
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
@@ -23,6 +24,7 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 CLASSES = {
     "recipes": TrainConfig,
     "synth": SynthConfig,
+    "splice": SpliceConfig,
     "train": TrainConfig,
     "eval": EvalConfig,
     "perplexity": PerplexityConfig,

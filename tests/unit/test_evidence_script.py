@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from data_synth.splice import SpliceConfig
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
@@ -158,7 +159,7 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
 
 def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     stages = (
-        "validation", "table30", "ordinary", "heldout", "combined", "switch", "forty", "cost", "long",
+        "validation", "table30", "ordinary", "heldout", "combined", "switch", "cost", "long",
     )  # fmt: skip
     for stage in stages:
         _, commands = follow(root, stage)
@@ -184,25 +185,16 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         configs["switch_replace"].num_turns,
     )
     assert configs["switch_validation"].part == "validation"
-    # The replies of the main adapter to the cases of `ordinary` are there already.
-    assert configs["trained_turns"].instructions == configs["ordinary"].instructions
-    copied = root / "runs" / "evidence" / "trained_turns"
-    assert (copied / "rollouts.jsonl").is_file()
-    assert not (copied / "attention.json").exists()
     made = trained(commands)
     folders = {p for c in configs.values() for p in c.adapters.values()}
     of_training = {p / name for p in made for name in ("adapter", "kept")}
     assert folders <= {Path("results/adapter"), Path("results/switch_adapter"), *of_training}
-    further = {p.name: c for p, c in made.items() if c.init_adapter}
-    assert {name: [p.parent.name for p in c.samples] for name, c in further.items()} == {
-        "forty_40": ["forty_chats"],
-        "forty_20": ["forty_chats"],
-        "switch": [*SETS, "switch_chats"],
-    }
-    assert [further[f"forty_{n}"].max_turns for n in (40, 20)] == [40, 20]
-    spliced = next(words for words in commands if words[:2] == ["synth", "splice"])
-    (chats,) = [word for word in spliced if word.startswith("--samples=")]
-    assert [Path(p).parent.name for p in chats[11:-1].split(",")] == SETS
+    (further,) = [c for c in made.values() if c.init_adapter]
+    assert [p.parent.name for p in further.samples] == [*SETS, "switch_chats"]
+    (spliced,) = [words for words in commands if words[:2] == ["synth", "splice"]]
+    chats = load_config(SpliceConfig, ROOT / spliced[3], [])
+    assert [p.parent.name for p in chats.samples] == [*SETS]
+    assert further.samples == (*chats.samples, chats.output_dir / "samples.jsonl")
 
 
 def test_attention_comes_behind_the_evaluation_that_it_reads(root: Path) -> None:
