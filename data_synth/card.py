@@ -11,9 +11,9 @@ from data_synth.filters import NO_ROOM, REASONS
 from data_synth.repeats import RepeatCounter
 from data_synth.row_counts import RowCounts, no_room
 from gatt.config import to_yaml
-from gatt.records import atomic_write_text
 from gatt.sample import GattSample, read_samples
 from gatt.sources import SourceReport
+from gatt.whole_file import atomic_write_text
 
 CARD_FILE = "README.md"
 SYSTEM_REMOVED = "system message removed"

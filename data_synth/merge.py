@@ -18,8 +18,9 @@ from data_synth.shards import SHARDS_FOLDER, WHOLE, Shard, found_shards, num_pla
 from gatt.config import load_config
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, take_lock
-from gatt.records import atomic_stream, atomic_write_json, meta_path, read_records
+from gatt.records import meta_path, read_records
 from gatt.sources import SourceReport
+from gatt.whole_file import atomic_stream, atomic_write_json
 
 _SHOWN: Final = 8
 """Most problems that one line names."""

@@ -34,8 +34,9 @@ from gatt.generation.base import Engine, context_tokens
 from gatt.generation.config import make_engine
 from gatt.progress import progress_bar
 from gatt.provenance import provenance, versions
-from gatt.records import RecordStore, atomic_write_json
+from gatt.records import RecordStore
 from gatt.sources import SourceReport
+from gatt.whole_file import atomic_write_json
 
 log = logging.getLogger(__name__)
 

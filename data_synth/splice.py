@@ -25,11 +25,11 @@ from gatt.config import save_config, to_yaml
 from gatt.errors import ConfigError, DataError, StoreError
 from gatt.instruction import Instruction, combine, compose
 from gatt.leaks import still_follows
-from gatt.records import atomic_write_text
 from gatt.sample import GattSample, TurnTarget
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 from gatt.switch_config import SwitchConfig
 from gatt.train_samples import read_all_samples
+from gatt.whole_file import atomic_write_text
 from gatt.whole_folder import whole_folder
 
 CONFIG_FILE: Final = "config.yaml"

@@ -10,7 +10,7 @@ from typing import Any, Final
 from eval.config import EvalConfig
 from gatt.errors import StoreError
 from gatt.provenance import provenance
-from gatt.records import atomic_write_json
+from gatt.whole_file import atomic_write_json
 
 FILE: Final = "calls.json"
 AGAIN: Final = "judged_again"

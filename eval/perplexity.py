@@ -23,8 +23,8 @@ from gatt.generation.config import EngineConfig, local_engine
 from gatt.partition import Part
 from gatt.progress import progress_bar
 from gatt.provenance import provenance
-from gatt.records import atomic_write_json
 from gatt.source_config import SourceConfig
+from gatt.whole_file import atomic_write_json, refuse_unwritable
 
 NUM_RESAMPLES: Final = 2000
 MIN_DIALOGUES: Final = 10
@@ -115,6 +115,7 @@ def measure_perplexity(
         ModelError: a model or adapter cannot be loaded.
         StoreError: the file cannot be written.
     """
+    refuse_unwritable(config.output)
     dialogues, report = config.source.load(config.part)
     dialogues = dialogues[: config.num_dialogues]
     unknown = refuse_overlap(config.adapters, dialogues)

@@ -32,8 +32,9 @@ from eval.triggers import Triggers
 from eval.vacuous import vacuous_curves
 from gatt.config import config_dict
 from gatt.generation.base import Engine
-from gatt.records import atomic_write_json, atomic_write_text, read_records
+from gatt.records import read_records
 from gatt.verifiers import verifier_versions
+from gatt.whole_file import atomic_write_json, atomic_write_text
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from gatt.config_schema import (
 from gatt.config_source import apply_overrides, dump_yaml, read_mapping
 from gatt.errors import ConfigError
 from gatt.nearest import nearest
-from gatt.records import atomic_write_text
+from gatt.whole_file import atomic_write_text
 
 __all__ = [
     "Field",

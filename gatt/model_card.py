@@ -11,11 +11,11 @@ from typing import Any, Final
 from gatt.dialogue import Dialogue
 from gatt.export.base_model import hub_id
 from gatt.provenance import versions
-from gatt.records import atomic_write_json
 from gatt.sample import TargetKind
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
 from gatt.trained_on import TrainedOn, write_marks
+from gatt.whole_file import atomic_write_json
 
 _LOSS: Final = {
     "last_turn": "on the sampled replies alone, no token of the history carries any",

@@ -8,8 +8,6 @@ behind it.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
 import platform
@@ -18,17 +16,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from gatt.errors import DataError, StoreError
 from gatt.file_lock import take_lock, write_note
 from gatt.jsonl_lines import scan_lines
+from gatt.whole_file import atomic_write_json, refused_write, sync_folder
 
 T = TypeVar("T")
 
 SCHEMA: Final = 1
 
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _MOST_DIFFERENCES = 3
 _WAY_OUT: Final = "choose another folder or delete it"
 
@@ -113,7 +111,7 @@ class RecordStore:
             self._lock_fd = take_lock(self.path, waits=self._waits)
             self._claim()
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
             self._end, self._num_records = 0, 0
             for line in scan_lines(self.path):
                 if not line.is_terminated:
@@ -129,7 +127,7 @@ class RecordStore:
             self._synced_at = time.monotonic()
         except OSError as error:
             self._release()
-            raise _refused(self.path, error) from error
+            raise refused_write(self.path, error) from error
         except StoreError:
             self._release()
             raise
@@ -142,7 +140,7 @@ class RecordStore:
             try:
                 os.fsync(self._fd)
             except OSError as error:
-                raise _refused(self.path, error) from error
+                raise refused_write(self.path, error) from error
             finally:
                 self._release()
 
@@ -170,7 +168,7 @@ class RecordStore:
                 # An interrupt between two parts of a long line would tear it as well.
                 os.ftruncate(self._fd, self._end)
                 if isinstance(error, OSError):
-                    raise _refused(self.path, error) from error
+                    raise refused_write(self.path, error) from error
                 raise
             self._end += len(data)
             self._num_records += 1
@@ -300,67 +298,6 @@ def parsed_records(
         yield number, found
 
 
-@contextlib.contextmanager
-def atomic_stream(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to write that takes its place at the end: no reader ever sees half of it.
-
-    If the block raises, the old file stays. A link stays one, and what it leads to is
-    written; a device or a pipe is written as it goes.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    if path.is_symlink():
-        path = Path(os.path.realpath(path))
-    if path.is_dir():
-        raise StoreError(f"{path}: is a folder: expected a file")
-    if path.exists() and not path.is_file():
-        try:
-            with path.open("wb") as stream:
-                yield stream
-        except OSError as error:
-            raise _refused(path, error) from error
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-        _sync_folder(path.parent)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        if isinstance(error, OSError):
-            raise _refused(path, error) from error
-        raise
-
-
-def atomic_write_text(path: Path, text: str) -> None:
-    """Write a whole file or leave the old one.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    data = text.encode()
-    with atomic_stream(path) as stream:
-        stream.write(data)
-
-
-def atomic_write_json(path: Path, value: object) -> None:
-    """Write a value as indented JSON, whole or not at all.
-
-    Raises:
-        StoreError: the file cannot be written.
-        TypeError: a value that JSON does not take.
-        ValueError: a NaN or an infinity.
-    """
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    atomic_write_text(path, f"{text}\n")
-
-
 def _encode(record: Mapping[str, Any]) -> bytes:
     line = dict(record)
     try:
@@ -369,27 +306,6 @@ def _encode(record: Mapping[str, Any]) -> bytes:
     except UnicodeEncodeError:
         # Half of a surrogate pair, as byte-level tokenizers produce, has no UTF-8 form.
         return json.dumps(line, allow_nan=False).encode("ascii") + b"\n"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk: after a power cut a new file may have none."""
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _refused(path: Path, error: OSError) -> StoreError:
-    if error.errno in _NO_SPACE:
-        return StoreError(
-            f"{path}: no space left on its device: what was written stays valid, free some space "
-            "and start again"
-        )
-    return StoreError(
-        f"{path}: cannot write: {error.strerror}: what was written stays valid, mend it and "
-        "start again"
-    )
 
 
 def differences(found: object, expected: object) -> str:

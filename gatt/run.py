@@ -32,8 +32,8 @@ from gatt.config import config_dict, load_config
 from gatt.config_source import dump_yaml
 from gatt.errors import ConfigError, GattError
 from gatt.provenance import provenance
-from gatt.records import atomic_write_text
 from gatt.shipped import config_file
+from gatt.whole_file import atomic_write_text
 
 STAGES = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""

@@ -19,9 +19,9 @@ from typing import Any, Final
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, lock_path, take_lock
-from gatt.records import atomic_write_json
 from gatt.train_config import TrainConfig
 from gatt.weights import adapter_digest, model_digest
+from gatt.whole_file import atomic_write_json
 
 FILE: Final = "train.json"
 ADAPTER: Final = "adapter"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
-from gatt.records import atomic_write_json
+from gatt.whole_file import atomic_write_json
 
 FILE = "trained_on.json"
 NUM_TURNS = 4

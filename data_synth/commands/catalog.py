@@ -11,6 +11,7 @@ from gatt.catalog import Catalog, default_catalog_path, load_catalog
 from gatt.errors import CatalogError, StoreError
 from gatt.instruction import SPLITS
 from gatt.path_argument import path_argument
+from gatt.whole_file import atomic_write_text, refuse_unwritable
 
 # Tables and checks are imported where they are used: `gatt --help` imports this module.
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def _ask(args: argparse.Namespace) -> int:
         raise CatalogError(f"--num is {args.num}: expected at least 1")
     if args.out.exists():
         raise StoreError(f"{args.out}: exists already: give a new file to --out, or move it away")
+    refuse_unwritable(args.out)
     # A torch import takes seconds: `list`, `check` and `--help` do without it.
     from data_synth.ask import as_catalog_yaml, ask
     from data_synth.config import SynthConfig
@@ -114,11 +116,7 @@ def _ask(args: argparse.Namespace) -> int:
             f"the model named no {args.family} of the catalogue that it can tell something right "
             f"about: try another --seed or a larger --model{drafts}"
         )
-    try:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(as_catalog_yaml(args.family, values), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{args.out}: cannot write: {error.strerror}") from None
+    atomic_write_text(args.out, as_catalog_yaml(args.family, values))
     num_unverified = sum(value.is_unverified for value in values)
     sys.stdout.write(f"{args.out}: {len(values)} values, {num_unverified} of them unverified\n")
     return 0

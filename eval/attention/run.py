@@ -31,7 +31,7 @@ from gatt.errors import DataError, StoreError
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.transformers import TransformersEngine
 from gatt.progress import progress_bar
-from gatt.records import atomic_write_json
+from gatt.whole_file import atomic_write_json, refuse_unwritable
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +65,9 @@ def attend(config: AttendConfig, engine: TransformersEngine | None = None) -> At
         raise StoreError(
             f"{path}: exists already: give another output_dir, or overwrite=true to replace it"
         )
+    for target in (path, config.chart):
+        if target is not None:
+            refuse_unwritable(target)
     if engine is None:
         config = _on_own_base(config)
     task = plan(config)

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         )
     from eval.compare import compare
     from eval.report.runs import refuse_own_files
-    from gatt.records import atomic_write_json
+    from gatt.whole_file import atomic_write_json
 
     refuse_own_files((args.output,), (args.left, args.right))
     found = compare(args.left, args.right, _pairs(args.arm))

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     )
     from eval.report.sections import save_main_chart
     from eval.run_files import REPORT_FILE
-    from gatt.records import atomic_write_text
+    from gatt.whole_file import atomic_write_text
 
     runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE

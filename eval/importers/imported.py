@@ -12,8 +12,8 @@ from typing import Any, Literal
 from eval.samples import Expected
 from gatt.dialogue import Message
 from gatt.instruction import VerifierSpec
-from gatt.records import atomic_stream
 from gatt.verifiers.judge import JUDGE
+from gatt.whole_file import atomic_stream
 
 By = Literal["rules", "judge", "not covered"]
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from eval.report.attention import attention_section
 from eval.report.render import STYLES, page_environment, page_text, run_groups
-from gatt.records import atomic_write_text
+from gatt.whole_file import atomic_write_text
 
 
 def render_attention(data: Mapping[str, Any], path: Path) -> None:

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from gatt.errors import ConfigError
-from gatt.records import atomic_stream
+from gatt.whole_file import atomic_stream
 
 NUM_STYLES = 8
 """Arms that a chart can tell apart."""

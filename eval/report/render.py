@@ -49,7 +49,7 @@ from eval.report.selection import (
 from eval.report.tables import rate_table
 from eval.report.transcripts import Transcripts
 from eval.samples import Sample
-from gatt.records import atomic_stream
+from gatt.whole_file import atomic_stream
 
 STYLES = ("base.css", "results.css", "transcripts.css", "print.css")
 SCRIPTS = ("store.js", "filters.js", "cards.js", "turns.js", "moving.js")

@@ -10,7 +10,7 @@ import pytest
 
 from eval.perplexity import Charged, PerplexityConfig, as_rows, measure_perplexity, perplexity
 from gatt.dialogue import Dialogue
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError, DataError, StoreError
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.source_config import SourceConfig
@@ -93,6 +93,9 @@ def test_what_cannot_be_measured_is_one_line(tmp_path) -> None:
         DataError, match=r"none of 4 dialogues can be read \(4: no reply to an earlier"
     ):
         measure_perplexity(config(tmp_path / "one", num_turns=1), LossEngine())
+    unwritable = config(tmp_path / "two", output=tmp_path / "two" / "d.jsonl" / "p.json")
+    with pytest.raises(StoreError, match=r"p\.json: cannot write: \S+d\.jsonl is a file: mend the"):
+        measure_perplexity(unwritable, None)
     with pytest.raises(ConfigError, match="num_dialogues is 0: expected at least 1"):
         config(tmp_path, num_dialogues=0)
     with pytest.raises(ConfigError, match="adapters has 'base', which stands for the base model"):

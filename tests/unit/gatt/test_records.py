@@ -18,13 +18,7 @@ from hypothesis import strategies as st
 
 from gatt.errors import DataError, StoreError
 from gatt.file_lock import lock_note
-from gatt.records import (
-    RecordStore,
-    meta_path,
-    numbered_records,
-    read_meta,
-    read_records,
-)
+from gatt.records import RecordStore, meta_path, numbered_records, read_meta, read_records
 from tests.support.stores import fill, open_store
 
 

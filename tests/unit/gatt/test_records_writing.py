@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gatt.errors import StoreError
-from gatt.records import atomic_stream, atomic_write_json, atomic_write_text, read_records
+from gatt.records import read_records
 from tests.support.stores import open_store
 
 OsWrite = Callable[[int, Any], int]
@@ -140,62 +140,3 @@ def test_a_failing_last_fsync_is_an_error_and_still_releases(
             store.close()
     with open_store(path):
         pass
-
-
-def test_atomic_writes_replace_whole_files_and_make_folders(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "x.json"
-    atomic_write_json(path, {"ä": [1]})
-    assert path.read_text(encoding="utf-8") == '{\n  "ä": [\n    1\n  ]\n}\n'
-    atomic_write_text(path, "two")
-    assert path.read_text(encoding="utf-8") == "two"
-    assert os.listdir(path.parent) == ["x.json"]
-
-
-def test_a_failed_atomic_write_keeps_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "x.json"
-    atomic_write_text(path, "old")
-
-    def fsync(fd: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("gatt.records.os.fsync", fsync)
-    with pytest.raises(StoreError, match=r"x\.json: no space left"):
-        atomic_write_text(path, "new")
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        atomic_write_json(path, float("nan"))
-    assert path.read_text(encoding="utf-8") == "old"
-    assert os.listdir(tmp_path) == ["x.json"]
-
-
-def test_a_stream_takes_its_place_whole_or_not_at_all(path: Path) -> None:
-    with atomic_stream(path) as stream:
-        stream.write(b"one")
-        assert not path.exists()
-    with pytest.raises(TypeError), atomic_stream(path) as stream:
-        stream.write("no bytes")  # type: ignore[arg-type]
-    assert path.read_bytes() == b"one"
-    assert os.listdir(path.parent) == [path.name]
-
-
-def test_links_devices_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.txt"
-    kept.write_text("old", encoding="utf-8")
-    link = tmp_path / "link.txt"
-    link.symlink_to(kept)
-    atomic_write_text(link, "new")
-    assert link.is_symlink()
-    assert kept.read_text(encoding="utf-8") == "new"
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        atomic_write_text(pipe, "through")
-        assert os.read(reader, 100) == b"through"
-    finally:
-        os.close(reader)
-    assert not pipe.is_file()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.txt", "link.txt", "pipe"]
-    with pytest.raises(StoreError, match="is a folder: expected a file"):
-        atomic_write_text(tmp_path, "x")

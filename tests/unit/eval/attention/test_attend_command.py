@@ -159,6 +159,7 @@ def test_what_is_there_is_replaced_only_when_asked(looked: Path, folder: Path, c
     [
         (["--adapter=none"], r"none: no adapter_config\.json: expected a folder saved by"),
         (["--entri=x"], r"unknown key 'entri', did you mean 'entry'"),
+        (["--chart=/dev/null/x.png"], r"/dev/null/x\.png: cannot write: /dev/null is a file: mend"),
         (["--dialogue=none.jsonl"], r"none\.jsonl: no such file: expected a JSONL file"),
     ],
 )
