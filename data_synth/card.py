@@ -20,6 +20,14 @@ SYSTEM_REMOVED = "system message removed"
 """What a source's report calls it."""
 
 
+METADATA = (
+    "---\nconfigs:\n- config_name: default\n  data_files: samples.jsonl\n"
+    "tags:\n- ghost-attention\n- gatt\n- synthetic\n---"
+)
+"""Head of a card, as the hub reads it."""
+RIGHTS = "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
+
+
 def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None:
     """Write `README.md` beside the samples: Markdown with the hub's metadata head."""
     by_family: Counter[tuple[str, str, str]] = Counter()
@@ -55,7 +63,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     parts = [
         _head(config, num_samples),
         "## By family and split\n\n" + _family_table(by_family),
-        switch_part(switches) if config.switch else "",
+        _switch_part(switches) if config.switch else "",
         "## Where targets come from\n\n" + _table(("kind", "targets"), kinds.most_common()),
         "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
         "## Refused\n\nEvery draw that was refused, by the first reason found, and the turns that were "
@@ -76,15 +84,13 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
 
 def _head(config: SynthConfig, num_samples: int) -> str:
     return (
-        "---\nconfigs:\n- config_name: default\n  data_files: samples.jsonl\n"
-        "tags:\n- ghost-attention\n- gatt\n- synthetic\n---\n\n"
-        "# GAtt samples\n\n"
+        f"{METADATA}\n\n# GAtt samples\n\n"
         f"{num_samples} dialogues, each under an instruction that stood in front of every user message "
         "while the replies were sampled (Ghost Attention; Llama 2, arXiv:2307.09288, section 3.3). "
         f"Teacher: `{config.teacher.engine.model}`. One JSON line a sample: the dialogue, the "
         "instruction with its verifiers, and for each turn the target reply or the reason there is "
         'none. Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.\n\n'
-        "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
+        f"{RIGHTS}"
     )
 
 
@@ -98,19 +104,22 @@ def count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> None
             counts[row, side] += target.reply is not None
 
 
-def switch_part(counts: Counter[tuple[str, str]]) -> str:
-    """Return the section on changes, from what `count_switches` counted."""
+def _switch_part(counts: Counter[tuple[str, str]]) -> str:
+    return (
+        "## Changes of the instruction\n\nThe instruction changes in these samples; a sample without a "
+        "change has an empty list `switches`. Families above are those of turn 1.\n\n"
+        + switch_table(counts)
+    )
+
+
+def switch_table(counts: Counter[tuple[str, str]]) -> str:
+    """Return the table of changes, from what `count_switches` counted."""
     sides = ("samples", "before", "from it on")
     rows = [
         (name, *(counts[name, side] for side in sides)) for name in sorted({r for r, _ in counts})
     ]
-    return (
-        "## Changes of the instruction\n\nThe instruction changes in these samples; a sample without a "
-        "change has an empty list `switches`. Families above are those of turn 1.\n\n"
-        + _table(
-            ("change", "samples", "targets before", "targets from it on"),
-            rows or [("none", 0, 0, 0)],
-        )
+    return _table(
+        ("change", "samples", "targets before", "targets from it on"), rows or [("none", 0, 0, 0)]
     )
 
 

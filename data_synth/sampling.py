@@ -14,7 +14,7 @@ from typing import Any
 
 from data_synth.config import TeacherConfig
 from data_synth.filters import Draw, refuse
-from data_synth.filters.near_duplicates import SampleTargets
+from data_synth.filters.near_duplicates import SampleTargets, own_words
 from data_synth.filters.off_topic import off_topic
 from data_synth.plan import PlannedSample
 from gatt.dialogue import Dialogue, Message
@@ -118,8 +118,7 @@ def sample_batch(
 def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     view = _teacher_view(sample, config.brief)
     held = (sample.instruction, *(s.instruction for s in sample.switches or ()))
-    own_words = tuple(dict.fromkeys(w for i in held if i for w in (*i.utterances, *i.prefills)))
-    taken = SampleTargets(config.quality, own_words)
+    taken = SampleTargets(config.quality, own_words(held))
     return [_Turn(sample, view, turn, taken) for turn in range(1, sample.dialogue.num_turns + 1)]
 
 

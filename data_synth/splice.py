@@ -9,30 +9,75 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from data_synth.card import CARD_FILE, count_switches, switch_part
+from data_synth.card import CARD_FILE, METADATA, RIGHTS, count_switches, switch_table
+from data_synth.filters.near_duplicates import SampleTargets, own_words
 from data_synth.plan import sample_id
+from data_synth.quality import QualityConfig
 from data_synth.shards import SAMPLES_FILE
 from gatt.announcement import TRAINING
 from gatt.catalog import Catalog, load_catalog
-from gatt.config import save_config, to_yaml
-from gatt.errors import ConfigError, DataError, StoreError
+from gatt.config import to_yaml
+from gatt.errors import CatalogError, ConfigError, DataError, StoreError
 from gatt.instruction import Instruction, combine, compose
 from gatt.leaks import still_follows
-from gatt.sample import GattSample, TurnTarget
+from gatt.sample import GattSample, TurnTarget, read_samples
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 from gatt.switch_config import SwitchConfig
 from gatt.train_samples import read_all_samples
-from gatt.whole_file import atomic_write_text
 from gatt.whole_folder import whole_folder
 
 CONFIG_FILE: Final = "config.yaml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpliceSwitch:
+    """Which changes are made, in proportion, and where. Every sample has one.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    replace: float = 1.0
+    """Weight of samples where another instruction takes its place. Needs samples of one dialogue under
+    instructions that have no entry in common."""
+    add: float = 0.0
+    """Weight of samples where a further entry is added. Needs samples under an instruction and under the
+    same with one entry more, behind its own."""
+    cancel: float = 0.0
+    """Weight of samples where it is taken back and nothing comes in its place. Needs samples under an
+    instruction and without any: `gatt synth --plain_fraction=1` makes those."""
+    min_turn: int = 2
+    """First turn at which it may change, from 2."""
+    max_turn: int | None = None
+    """Last turn at which it may change, each as likely; null: the last of the dialogue."""
+    system: float = 0.0
+    """Share of changes told in a later system message; the others stand in front of what the user says.
+    With a chat template that takes no later system message all stand there."""
+
+    def __post_init__(self) -> None:
+        weights = [getattr(self, kind) for kind in SWITCH_KINDS]
+        if not min(weights) >= 0 or not 0 < sum(weights) < math.inf:
+            told = ", ".join(f"{k} {getattr(self, k):g}" for k in SWITCH_KINDS)
+            raise ConfigError(f"{told}: expected weights from 0, one of them above 0")
+        _ = self._checked
+
+    @property
+    def _checked(self) -> SwitchConfig:
+        return SwitchConfig(
+            replace=1.0, min_turn=self.min_turn, max_turn=self.max_turn, system=self.system
+        )
+
+    def refuse_past(self, longest: int) -> None:
+        """Refuse turns that no dialogue has, see `gatt.switch_config.SwitchConfig.refuse_past`."""
+        self._checked.refuse_past(longest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +96,10 @@ class SpliceConfig:
     """Samples to make: every pair comes once before any comes again, at another turn."""
     seed: int = 0
     """Fixes the pairs, the turns of change and the words that announce them."""
-    switch: SwitchConfig = field(default_factory=lambda: SwitchConfig(replace=0.7, cancel=0.3))
-    """Kinds of change in proportion, their turns, and the share told in a later system message.
-    `add` takes a sample under one instruction and one under that and more."""
+    switch: SpliceSwitch = field(default_factory=SpliceSwitch)
+    """The changes."""
     catalog: tuple[str, ...] = ()
-    """Folders of catalogue files; empty takes the one that is shipped."""
+    """Folders of the catalogue that the samples were made with; empty takes the one that is shipped."""
     terse_probability: float = 0.5
     """Chance of the shortened wording, of what is added or taken back."""
 
@@ -90,13 +134,13 @@ class _Pair:
     after: GattSample
     kind: SwitchKind
 
-    def turns(self, config: SwitchConfig) -> list[int]:
+    def turns(self, switch: SpliceSwitch) -> list[int]:
         """Return the turns at which it may change: a target stands on both sides of them."""
         num_turns = self.before.dialogue.num_turns
         first = next((t.turn for t in self.before.targets if t.reply is not None), num_turns)
         last = max((t.turn for t in self.after.targets if t.reply is not None), default=0)
-        most = min(last, config.max_turn or num_turns)
-        return list(range(max(config.min_turn, first + 1), most + 1))
+        most = min(last, switch.max_turn or num_turns)
+        return list(range(max(switch.min_turn, first + 1), most + 1))
 
 
 def splice(config: SpliceConfig) -> SpliceResult:
@@ -104,79 +148,117 @@ def splice(config: SpliceConfig) -> SpliceResult:
 
     Raises:
         DataError: broken samples, with file and line; no dialogue under two instructions of
-            a kind that is asked for, or fewer samples than asked for.
-        CatalogError: an entry that the catalogue does not know.
-        StoreError: the folder holds other samples, or cannot be written.
+            a kind that is asked for, or fewer samples than asked for; turns that none has.
+        CatalogError: an entry that the catalogue does not know, or knows otherwise.
+        StoreError: the folder holds something else, or cannot be written.
     """
     catalog = load_catalog(*(Path(folder).expanduser() for folder in config.catalog))
-    made = list(_spliced(list(read_all_samples(config.samples)), config, catalog))
-    path = config.output_dir / SAMPLES_FILE
-    lines = [json.dumps(sample.as_dict(), ensure_ascii=False).encode() + b"\n" for sample in made]
-    is_new = not _stands(path, b"".join(lines))
+    left_out: Counter[str] = Counter()
+    made = list(_spliced(_read(config.samples), config, catalog, left_out))
+    lines = [json.dumps(sample.as_dict(), ensure_ascii=False) + "\n" for sample in made]
+    files = {
+        SAMPLES_FILE: "".join(lines),
+        CARD_FILE: _card(config, made, left_out),
+        CONFIG_FILE: to_yaml(config),
+    }
+    is_new = not _stands(config.output_dir, files)
     if is_new:
         with whole_folder(config.output_dir) as folder:
-            (folder / SAMPLES_FILE).write_bytes(b"".join(lines))
-            atomic_write_text(folder / CARD_FILE, _card(config, made))
-            save_config(config, folder / CONFIG_FILE)
+            for name, text in files.items():
+                (folder / name).write_text(text, encoding="utf-8")
     num_targets = sum(sample.num_targets for sample in made)
     num_turns = sum(sample.dialogue.num_turns for sample in made)
+    path = config.output_dir / SAMPLES_FILE
     return SpliceResult(path, len(made), num_targets, num_turns, is_new)
 
 
-def _stands(path: Path, content: bytes) -> bool:
-    """Return whether the samples are there already.
+def _read(paths: Sequence[Path]) -> list[GattSample]:
+    """Return all samples, each under its file and id."""
+    samples = list(read_all_samples(paths))
+    places = [f"{path}/{sample.id}" for path in paths for sample in read_samples(path)]
+    return [replace(s, id=place) for s, place in zip(samples, places, strict=True)]
+
+
+def _stands(folder: Path, files: Mapping[str, str]) -> bool:
+    """Return whether all that would be written is there already.
 
     Raises:
-        StoreError: other ones are, or they cannot be read.
+        StoreError: something else is, or it cannot be read.
     """
-    try:
-        found = path.read_bytes()
-    except FileNotFoundError:
+    if not (folder / SAMPLES_FILE).exists():
         return False
-    except OSError as error:
-        raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None
-    if found != content:
-        raise StoreError(
-            f"{path}: holds other samples than these: choose another output_dir or delete it"
-        )
+    for name, text in files.items():
+        path = folder / name
+        try:
+            is_same = path.exists() and path.read_bytes() == text.encode()
+        except OSError as error:
+            raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None
+        if not is_same:
+            raise StoreError(
+                f"{path}: is not what this configuration makes of these samples: choose another "
+                "output_dir, or delete the folder to make it anew"
+            )
     return True
 
 
 def _spliced(
-    samples: Sequence[GattSample], config: SpliceConfig, catalog: Catalog
+    samples: Sequence[GattSample],
+    config: SpliceConfig,
+    catalog: Catalog,
+    left_out: Counter[str],
 ) -> Iterator[GattSample]:
-    """Yield the samples with changes; sample i depends on the seed and those before it alone."""
+    """Yield the samples with changes; sample i depends on the seed and those before it alone.
+
+    Args:
+        samples: those that there are.
+        config: of the run.
+        catalog: tells the words of entries.
+        left_out: counts the targets that are left out, by reason.
+    """
     decks = {
         kind: _Deck(pairs, config.switch, f"{config.seed}/{kind}")
-        for kind, pairs in _pairs(samples, config).items()
+        for kind, pairs in _pairs(samples, config, catalog).items()
     }
     rng = random.Random(f"{config.seed}/kinds")
     kinds = list(decks)
     weights = [getattr(config.switch, kind) for kind in kinds]
     for index in range(config.num_samples):
         (kind,) = rng.choices(kinds, weights=weights)
-        found = decks[kind].take()
-        if found is None:
+        own = random.Random(f"{config.seed}/{index}")
+        while (found := decks[kind].take()) is not None:
+            pair, turn = found
+            made = _joined(sample_id(index), pair, turn, config, catalog, own)
+            # All that came behind the change may have followed what was ended.
+            if any(t.reply is not None for t in made.targets[turn - 1 :]):
+                pairs = zip(made.targets[turn - 1 :], pair.after.targets[turn - 1 :], strict=True)
+                left_out.update(t.reason for t, had in pairs if t != had and t.reason)
+                yield made
+                break
+        else:
             raise DataError(
                 f"num_samples is {config.num_samples}, but the pairs for {kind!r} are used up at every turn "
                 f"after {index}: set num_samples to {index} or less, lower switch.{kind}, or give more samples"
             )
-        pair, turn = found
-        own = random.Random(f"{config.seed}/{index}")
-        yield _joined(sample_id(index), pair, turn, config, catalog, own)
 
 
-def _pairs(samples: Sequence[GattSample], config: SpliceConfig) -> dict[SwitchKind, list[_Pair]]:
+def _pairs(
+    samples: Sequence[GattSample], config: SpliceConfig, catalog: Catalog
+) -> dict[SwitchKind, list[_Pair]]:
     """Return the pairs of every kind that is asked for, in the order of the samples.
 
     Raises:
         DataError: a kind has none.
+        CatalogError: an entry that the catalogue does not know, or knows otherwise.
     """
+    steady = [sample for sample in samples if not sample.switches]
+    where = ", ".join(map(str, config.samples))
+    if not steady:
+        raise DataError(f"{where}: every sample has a change of its own: give samples without any")
+    config.switch.refuse_past(max(sample.dialogue.num_turns for sample in steady))
     of_dialogue: dict[str, list[GattSample]] = {}
-    for sample in samples:
-        if not sample.switches:
-            key = json.dumps(sample.dialogue.as_dict()["messages"])
-            of_dialogue.setdefault(key, []).append(sample)
+    for sample in steady:
+        key = json.dumps(sample.dialogue.as_dict()["messages"])
+        of_dialogue.setdefault(key, []).append(sample)
     found: dict[SwitchKind, list[_Pair]] = {
         kind: [] for kind in SWITCH_KINDS if getattr(config.switch, kind)
     }
@@ -186,26 +268,25 @@ def _pairs(samples: Sequence[GattSample], config: SpliceConfig) -> dict[SwitchKi
             if kind in found:
                 pair = _Pair(before, after, kind)
                 if pair.turns(config.switch):
+                    _refuse_unknown(pair, catalog)
                     found[kind].append(pair)
     for kind, pairs in found.items():
         if not pairs:
+            turns = (
+                f"a turn from {config.switch.min_turn} to {config.switch.max_turn or 'the last'}"
+            )
             raise DataError(
-                f"{_files(config)}: no dialogue of {len(of_dialogue)} has targets {_NEEDED[kind]}, before and "
-                f"after a turn from {config.switch.min_turn} to {config.switch.max_turn or 'the last'}: give "
-                f"samples of the same dialogues, or set switch.{kind} to 0"
+                f"{where}: none of {len(of_dialogue)} dialogues has targets {_NEEDED[kind]}, before and after "
+                f"{turns}: give more samples of the same dialogues, or set switch.{kind} to 0"
             )
     return found
 
 
 _NEEDED: Final[dict[SwitchKind, str]] = {
     "replace": "under two instructions without a common entry",
-    "add": "under an instruction and under that with a further entry",
-    "cancel": "under an instruction and without any",
+    "add": "under an instruction and under the same with an entry more",
+    "cancel": "under an instruction and without any (plain_fraction=1 makes those)",
 }
-
-
-def _files(config: SpliceConfig) -> str:
-    return ", ".join(map(str, config.samples))
 
 
 def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind | None:
@@ -214,19 +295,44 @@ def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind |
         return None
     if after is None:
         return "cancel"
-    old, new = set(before.entries), set(after.entries)
-    if not old & new:
+    if not set(before.entries) & set(after.entries):
         return "replace"
-    return "add" if old < new else None
+    return "add" if before.entries == after.entries[:-1] else None
+
+
+def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
+    """Refuse a pair whose announcement the catalogue cannot give.
+
+    Raises:
+        CatalogError: names the sample.
+    """
+    given, held = pair.before.instruction, pair.after.instruction
+    if given is None or pair.kind == "replace":
+        return
+    try:
+        if held is None:
+            for name in given.entries:
+                catalog.entry(name)
+            return
+        new = catalog.entry(held.entries[-1])
+    except CatalogError as error:
+        raise CatalogError(
+            f"sample {pair.before.id}: {error}: set catalog to the one that it was made with"
+        ) from None
+    if (*given.verifiers, *new.verifiers) != held.verifiers:
+        raise CatalogError(
+            f"sample {pair.after.id}: entry {new.id!r} has other verifiers in the catalogue by now: set "
+            "catalog to the one that it was made with"
+        )
 
 
 class _Deck:
     """Hands out pairs, each once before any comes again, and never twice at one turn."""
 
-    def __init__(self, pairs: Sequence[_Pair], config: SwitchConfig, seed: str) -> None:
+    def __init__(self, pairs: Sequence[_Pair], switch: SpliceSwitch, seed: str) -> None:
         rng = random.Random(seed)
         order = rng.sample(pairs, len(pairs))
-        turns = (pair.turns(config) for pair in order)
+        turns = (pair.turns(switch) for pair in order)
         self._left = deque((p, rng.sample(t, len(t))) for p, t in zip(order, turns, strict=True))
 
     def take(self) -> tuple[_Pair, int] | None:
@@ -243,32 +349,50 @@ class _Deck:
 def _joined(
     name: str, pair: _Pair, turn: int, config: SpliceConfig, catalog: Catalog, rng: random.Random
 ) -> GattSample:
-    """Return a pair as one sample; a target that follows what was ended is none.
-
-    Raises:
-        CatalogError: an entry that the catalogue does not know.
-    """
+    """Return a pair as one sample, without the targets that sampling under the change would refuse."""
     before, after = pair.before, pair.after
     switch = _switch(pair, turn, config, catalog, rng)
-    targets = (*before.targets[: turn - 1], *after.targets[turn - 1 :])
+    taken = SampleTargets(QualityConfig(), own_words((before.instruction, switch.instruction)))
+    targets = [*before.targets[: turn - 1]]
+    for target in targets:
+        if target.reply is not None:
+            taken.take(target.reply)
+    for target in after.targets[turn - 1 :]:
+        reason = None
+        if target.reply is not None:
+            if still_follows(
+                before.instruction, (switch,), before.dialogue, target.turn, target.reply
+            ):
+                reason = "leaks"
+            elif not taken.take(target.reply):
+                reason = "repeats_target"
+        targets.append(target if reason is None else _refused(target, reason))
     return replace(
         before,
         id=name,
-        targets=tuple(_without_leak(before, switch, target) for target in targets),
+        targets=tuple(targets),
         switches=(switch,),
         provenance={
-            **{key: after.provenance[key] for key in sorted(after.provenance)},
+            **_of_both(before.provenance, after.provenance),
             "spliced": [before.id, after.id],
         },
     )
 
 
-def _without_leak(before: GattSample, switch: Switch, target: TurnTarget) -> TurnTarget:
-    if target.reply is None or not still_follows(
-        before.instruction, (switch,), before.dialogue, target.turn, target.reply
-    ):
-        return target
-    return replace(target, reply=None, kind=None, reason="leaks")
+def _refused(target: TurnTarget, reason: str) -> TurnTarget:
+    return replace(target, reply=None, kind=None, reason=reason, refused=(*target.refused, reason))
+
+
+def _of_both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the provenance of both: texts that differ stand side by side, of others the second's."""
+    found: dict[str, Any] = {**one, **other}
+    for key in one.keys() & other.keys():
+        mine, its = one[key], other[key]
+        if isinstance(mine, Mapping) and isinstance(its, Mapping):
+            found[key] = _of_both(mine, its)
+        elif isinstance(mine, str) and isinstance(its, str) and mine != its:
+            found[key] = f"{mine} + {its}"
+    return found
 
 
 def _switch(
@@ -284,25 +408,26 @@ def _switch(
     elif pair.kind == "replace":
         text = TRAINING.of_new("replace", held, rng)
     else:
-        names = [name for name in held.entries if name not in given.entries]
-        new = compose([catalog.entry(n) for n in names], rng, config.terse_probability)
+        new = compose([catalog.entry(held.entries[-1])], rng, config.terse_probability)
         text, held = TRAINING.of_new("add", new, rng), combine(given, new)
     return Switch(turn, pair.kind, place, text, held)
 
 
-def _card(config: SpliceConfig, samples: Sequence[GattSample]) -> str:
+def _card(config: SpliceConfig, samples: Sequence[GattSample], left_out: Mapping[str, int]) -> str:
     counts: Counter[tuple[str, str]] = Counter()
     for sample in samples:
         count_switches(counts, sample)
-    num_leaks = sum(target.reason == "leaks" for s in samples for target in s.targets)
+    teachers = {str(s.provenance["teacher"]) for s in samples if s.provenance.get("teacher")}
+    told = f"Teacher: {', '.join(f'`{name}`' for name in sorted(teachers))}. " if teachers else ""
     parts = (
-        "---\nconfigs:\n- config_name: default\n  data_files: samples.jsonl\n"
-        "tags:\n- ghost-attention\n- gatt\n- synthetic\n---\n\n# GAtt samples with changes\n\n"
+        METADATA,
+        "# GAtt samples with changes",
         f"{len(samples)} dialogues whose instruction changes once, each spliced of two samples of that "
-        "dialogue: the targets under the first instruction, and from the change on those under the other "
-        "(`gatt synth splice`).",
-        switch_part(counts),
-        f"{num_leaks} targets that still follow what was ended were left out.",
+        "dialogue (`gatt synth splice`): the targets under the first instruction, and from the change on "
+        f"those under the other. {told}{RIGHTS}",
+        f"## Changes of the instruction\n\n{switch_table(counts)}",
+        f"Left out behind a change: {left_out['leaks']} targets that still follow what was ended, and "
+        f"{left_out['repeats_target']} that repeat another of their sample.",
         "## Configuration\n\n```yaml\n" + to_yaml(config) + "```\n",
     )
     return "\n\n".join(parts)

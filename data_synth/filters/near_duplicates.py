@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from data_synth.quality import QualityConfig
+from gatt.instruction import Instruction
 from gatt.verifiers.words import spaceless_characters, words
 
 GRAM_CHARACTERS = 4
 """Characters of an n-gram: works in every script, and forgives an inflection."""
 CHARACTERS_PER_WORD = 2
 """Han or kana that weigh as much as a word."""
+
+
+def own_words(instructions: Iterable[Instruction | None]) -> tuple[str, ...]:
+    """Return what the instructions of a sample themselves have the model say, see `SampleTargets`."""
+    held = (i for i in instructions if i)
+    return tuple(dict.fromkeys(w for i in held for w in (*i.utterances, *i.prefills)))
 
 
 class SampleTargets:

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from datasets import Features
 
 
-def sample_features(*, has_switches: bool = False) -> Features:
+def sample_features(*, has_switches: bool = False, is_spliced: bool = False) -> Features:
     """Return the features of `gatt.sample.GattSample.as_dict`.
 
     Args:
         has_switches: whether the run changes instructions; samples of others have no such key.
+        is_spliced: whether there are samples of `gatt synth splice`, which name what they are made of.
     """
     from datasets import Features, List, Value
 
@@ -66,6 +67,7 @@ def sample_features(*, has_switches: bool = False) -> Features:
                 "seed": whole,
                 "versions": dict.fromkeys(PACKAGES, text),
                 "commit": text,
+                **({"spliced": List(text)} if is_spliced else {}),
             },
         }
     )

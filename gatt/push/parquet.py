@@ -38,11 +38,12 @@ def write_parquet(samples: Path, folder: Path, private: tuple[Private, ...] = ()
     Raises:
         DataError: broken samples, or one with a key or a type that the features do not declare.
     """
-    num_rows, has_switches = 0, False
+    num_rows, has_switches, is_spliced = 0, False, False
     for sample in read_samples(samples):
         num_rows += 1
         has_switches = has_switches or sample.switches is not None
-    features = sample_features(has_switches=has_switches)
+        is_spliced = is_spliced or "spliced" in sample.provenance
+    features = sample_features(has_switches=has_switches, is_spliced=is_spliced)
     num_files = -(-num_rows // ROWS_A_FILE)
     folder.mkdir(parents=True, exist_ok=True)
     rows, paths = _rows(samples, private), []

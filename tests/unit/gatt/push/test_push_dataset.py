@@ -118,6 +118,16 @@ def test_changes_of_the_instruction_have_their_types(tmp_path: Path) -> None:
     assert write_parquet(mixed, tmp_path / "mixed") == 2
 
 
+def test_samples_say_what_they_were_spliced_of(tmp_path: Path) -> None:
+    spliced = PROVENANCE | {"spliced": ["runs/a/samples.jsonl/s-1", "runs/b/samples.jsonl/s-2"]}
+    made = [replace(switched([to("chess")]), id="s-1", provenance=spliced)]
+    path = write_samples(tmp_path / "samples.jsonl", made)
+    assert write_parquet(path, tmp_path / "data") == 1
+    found = loaded(tmp_path / "data", tmp_path / "cache")
+    assert found.features == sample_features(has_switches=True, is_spliced=True)
+    assert found[0]["provenance"]["spliced"] == spliced["spliced"]
+
+
 def test_the_folder_is_that_of_a_repository(made: Path, tmp_path: Path) -> None:
     push(PushConfig(what="dataset", folder=made, to=tmp_path / "out"))
     names = sorted(
