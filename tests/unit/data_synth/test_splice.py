@@ -305,7 +305,7 @@ def test_other_dialogues_and_samples_with_changes_make_no_pair(make: Any) -> Non
     )
     with pytest.raises(DataError, match="none of 2 dialogues has targets"):
         make([sample("a", (TENNIS,)), changed, sample("c", (CHESS,), dialogue=2)])
-    with pytest.raises(DataError, match="every sample has a change of its own: give samples wit"):
+    with pytest.raises(DataError, match="every sample has a change of its own: give samples"):
         make([changed])
 
 
