@@ -154,13 +154,13 @@ stage_switch() {
   # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
   # beside another instruction (`combined`), so nothing is added to them.
   switched replace replace adherence_since_switch
+  # What it costs where nothing changes: the same dialogues and first instructions.
+  evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
+    --probe_turns='[]' --arms='[switch, main]'
   switched system replace adherence_since_switch --switch.system=1 --num_dialogues=40 --arms='[switch, main]'
   switched cancel cancel leakage --arms='[switch, main]'
   switched add add adherence_since_switch --num_dialogues=40 --arms='[switch, main]' \
     --instructions.families='[figure, hobby, persona]'
-  # What it costs where nothing changes: the same dialogues and first instructions.
-  evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
-    --probe_turns='[]' --arms='[switch, main]'
   local figures=results/switch_unchanged/perplexity.json
   [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
     --adapters="{main: results/adapter, switch: results/switch_adapter}"
