@@ -157,9 +157,9 @@ stage_switch() {
   # What it costs where nothing changes: the same dialogues and first instructions.
   evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
     --probe_turns='[]' --arms='[switch, main]'
-  switched system replace adherence_since_switch --switch.system=1 --num_dialogues=40 --arms='[switch, main]'
+  switched system replace adherence_since_switch --switch.system=1 --arms='[switch, main]'
   switched cancel cancel leakage --arms='[switch, main]'
-  switched add add adherence_since_switch --num_dialogues=40 --arms='[switch, main]' \
+  switched add add adherence_since_switch --arms='[switch, main]' \
     --instructions.families='[figure, hobby, persona]'
   local figures=results/switch_unchanged/perplexity.json
   [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
