@@ -11,7 +11,7 @@ import pytest
 from accelerate.commands.config.config_args import load_config_from_file
 
 from data_synth.config import SynthConfig
-from data_synth.splice import SpliceConfig
+from data_synth.splice_config import SpliceConfig
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig

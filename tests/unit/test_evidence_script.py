@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from data_synth.splice import SpliceConfig
+from data_synth.splice_config import SpliceConfig
 from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig

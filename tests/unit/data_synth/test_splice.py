@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from data_synth.splice import SpliceConfig, SpliceSwitch, splice
+from data_synth.splice import splice
+from data_synth.splice_config import SpliceConfig, SpliceSwitch
 from gatt.announcement import TRAINING
 from gatt.catalog import load_catalog
 from gatt.cli import main
