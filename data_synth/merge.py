@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from data_synth.config import SynthConfig
-from data_synth.pipeline import CONFIG_FILE, SOURCE_FILE, SynthResult, close_run
+from data_synth.pipeline import SOURCE_FILE, SynthResult, close_run
 from data_synth.run_mark import RunMark, read_mark, refuse_other_config
-from data_synth.shards import SHARDS_FOLDER, WHOLE, Shard, found_shards, num_planned_rows
+from data_synth.shards import (
+    CONFIG_FILE,
+    SHARDS_FOLDER,
+    WHOLE,
+    Shard,
+    found_shards,
+    num_planned_rows,
+)
 from gatt.config import load_config
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, take_lock

@@ -19,6 +19,7 @@ from data_synth.planning import plan_samples
 from data_synth.row_counts import count_rows, no_room
 from data_synth.run_mark import refuse_other_run, run_mark
 from data_synth.shards import (
+    CONFIG_FILE,
     SAMPLES_FILE,
     WHOLE,
     Shard,
@@ -40,7 +41,6 @@ from gatt.whole_file import atomic_write_json
 
 log = logging.getLogger(__name__)
 
-CONFIG_FILE = "config.yaml"
 SOURCE_FILE = "source.json"
 RUN_FILES = (CARD_FILE, CONFIG_FILE, SOURCE_FILE)
 """What a run writes beside its samples, for readers."""

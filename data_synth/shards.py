@@ -21,6 +21,7 @@ from gatt.errors import ConfigError, StoreError
 from gatt.file_lock import free_lock, take_lock
 
 SAMPLES_FILE = "samples.jsonl"
+CONFIG_FILE = "config.yaml"
 SHARDS_FOLDER = "shards"
 BEGIN_SECONDS: Final = 10.0
 """Time for the shards that begin at once to do so one after the other."""

@@ -20,7 +20,7 @@ from data_synth.card import CARD_FILE, METADATA, RIGHTS, count_switches, switch_
 from data_synth.filters.near_duplicates import SampleTargets, own_words
 from data_synth.plan import sample_id
 from data_synth.quality import QualityConfig
-from data_synth.shards import SAMPLES_FILE
+from data_synth.shards import CONFIG_FILE, SAMPLES_FILE
 from data_synth.splice_config import SpliceConfig, SpliceSwitch
 from gatt.announcement import TRAINING
 from gatt.catalog import Catalog, load_catalog
@@ -28,12 +28,10 @@ from gatt.config import to_yaml
 from gatt.errors import CatalogError, DataError, StoreError
 from gatt.instruction import Instruction, combine, compose
 from gatt.leaks import still_follows
-from gatt.sample import GattSample, TurnTarget, read_samples
+from gatt.sample import GattSample, TurnTarget
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
-from gatt.train_samples import read_all_samples
+from gatt.train_samples import samples_by_file
 from gatt.whole_folder import whole_folder
-
-CONFIG_FILE: Final = "config.yaml"
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,7 @@ def splice(config: SpliceConfig) -> SpliceResult:
 
 def _read(paths: Sequence[Path]) -> list[GattSample]:
     """Return all samples, each under its file and id."""
-    samples = list(read_all_samples(paths))
-    places = [f"{path}/{sample.id}" for path in paths for sample in read_samples(path)]
-    return [replace(s, id=place) for s, place in zip(samples, places, strict=True)]
+    return [replace(s, id=f"{paths[number - 1]}/{s.id}") for number, s in samples_by_file(paths)]
 
 
 def _stands(folder: Path, files: Mapping[str, str]) -> bool:

@@ -21,9 +21,23 @@ def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
     the next number that makes an id that no sample before it has.
 
     Raises:
+        DataError: see `samples_by_file`.
+    """
+    ids: set[str] = set()
+    for file_number, sample in samples_by_file(paths):
+        if sample.id in ids:
+            free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
+            sample = replace(sample, id=next(name for name in free if name not in ids))
+        ids.add(sample.id)
+        yield sample
+
+
+def samples_by_file(paths: Sequence[Path]) -> Iterator[tuple[int, GattSample]]:
+    """Yield the samples of all files under their own ids, each with the number of its file, from 1.
+
+    Raises:
         DataError: broken samples, two with one id in a file, or one sample in two files.
     """
-    places: dict[str, str] = {}
     by_content: dict[bytes, str] = {}
     for file_number, path in enumerate(paths, start=1):
         of_file: dict[str, str] = {}
@@ -41,8 +55,4 @@ def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
                     "remove one of the two"
                 )
             of_file[sample.id] = by_content[content] = place
-            if sample.id in places:
-                free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
-                sample = replace(sample, id=next(name for name in free if name not in places))
-            places[sample.id] = place
-            yield sample
+            yield file_number, sample
