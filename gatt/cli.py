@@ -26,13 +26,13 @@ from typing import Any, NoReturn
 from gatt.environment import prepare_environment
 from gatt.errors import ConfigError, GattError, ToldByMainError
 from gatt.nearest import did_you_mean
+from gatt.whole_file import NO_SPACE
 
 GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EROFS, errno.ELOOP)
 
 
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _fail(
                 f"{error.filename}: {error.strerror}: mend the path or its rights", is_debug
             )
-        if error.errno not in _NO_SPACE:
+        if error.errno not in NO_SPACE:
             raise
         if error.filename is None and _is_stdout_full():
             return _fail(
@@ -252,7 +252,7 @@ def _is_stdout_full() -> bool:
         sys.stdout.write("\n")
         sys.stdout.flush()
     except OSError as error:
-        return error.errno in _NO_SPACE
+        return error.errno in NO_SPACE
     return False
 
 

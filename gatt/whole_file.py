@@ -12,7 +12,8 @@ from typing import BinaryIO, Final
 
 from gatt.errors import StoreError
 
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+"""What a full disk says."""
 
 
 @contextlib.contextmanager
@@ -106,7 +107,7 @@ def sync_folder(folder: Path) -> None:
 
 def refused_write(path: Path, error: OSError) -> StoreError:
     """Return the error of a file that the disk does not take."""
-    if error.errno in _NO_SPACE:
+    if error.errno in NO_SPACE:
         return StoreError(
             f"{path}: no space left on its device: what was written stays valid, free some space "
             "and start again"

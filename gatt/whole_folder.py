@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from safetensors import SafetensorError
 
 from gatt.errors import StoreError
-
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+from gatt.whole_file import NO_SPACE
 
 
 @contextlib.contextmanager
@@ -65,7 +62,7 @@ def _refused(error: Exception, target: Path, draft: Path | None) -> StoreError:
         target, what = Path(name), "read"
     said = " ".join(str(error).split())
     # safetensors reports a full disk as an error of its own.
-    is_full = isinstance(error, OSError) and error.errno in _NO_SPACE
+    is_full = isinstance(error, OSError) and error.errno in NO_SPACE
     if is_full or "No space left" in said:
         return StoreError(f"{target}: no space left on its device: free some space and start again")
     reason = (isinstance(error, OSError) and error.strerror) or said
