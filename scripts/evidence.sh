@@ -194,7 +194,8 @@ parts() { # the samples that some ablations take, under the ids (and so with the
   for name in "${sets[@]}"; do files+=("$out/data/$name/samples.jsonl"); done
   rm -rf "$out/parts"
   mkdir -p "$out/parts"
-  awk -v at="$out/parts/" '
+  awk -v at="$out/parts/" -v total="$(cat "${files[@]}" | wc -l)" '
+    function among(num) { return int(NR * num / total) > int((NR - 1) * num / total) } # evenly, so of every set
     FNR == 1 { file++ }
     {
       rest = substr($0, 9) # behind {"id": "
@@ -203,8 +204,8 @@ parts() { # the samples that some ablations take, under the ids (and so with the
       seen[name]
       line = "{\"id\": \"" name substr(rest, length(id) + 1)
       if (line !~ /"instruction": null/) print line > (at "told.jsonl")
-      if (FNR % 8 == 1) print line > (at "one_in_8.jsonl")
-      if (FNR % 4 == 1) print line > (at "one_in_4.jsonl")
+      if (among(50)) print line > (at "samples_50.jsonl")
+      if (among(200)) print line > (at "samples_200.jsonl")
     }' "${files[@]}"
 }
 stage_ablations() {
@@ -220,17 +221,21 @@ stage_ablations() {
   ablation every_turn "$steps" --placement=every_turn --max_length=4096
   # No dialogue without an instruction, and about as many steps with one as the others have.
   ablation told "$(half_a_pass "$out/parts/told.jsonl")" --samples="[$out/parts/told.jsonl]"
-  for name in one_in_8 one_in_4; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
+  for name in samples_50 samples_200; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
-  compared ablations "recipe reference sampled all_turns context_only every_turn told one_in_8 one_in_4 plain_targets seed_1"
+  compared ablations "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 plain_targets seed_1"
   publish ablations "$out/ablations"
   replies ablations "$out/ablations"
   # These differ from `reference` in one thing. The same replies, counted anew.
   compared ablations "reference all_turns context_only sampled"
   publish ablations_history "$out/ablations"
+  # As in a chat: what the model said itself is in the history, which not all of these have learned from.
+  compared ablations_own "recipe reference sampled all_turns context_only" --histories='[own]'
+  publish ablations_own "$out/ablations_own"
+  replies ablations_own "$out/ablations_own"
   # Where it was trained to read the instruction, at the start of a user message.
-  compared ablations_first_user "recipe every_turn" --placement=first_user --histories='[reference]'
+  compared ablations_first_user "recipe every_turn" --placement=first_user
   publish ablations_first_user "$out/ablations_first_user"
   replies ablations_first_user "$out/ablations_first_user"
   compared ablations_plain "recipe told plain_targets" --num_dialogues=0 --num_plain=40 --histories='[own]'

@@ -69,11 +69,11 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 
 
-def write_sets(made: Path) -> None:
-    """Write eight samples of every set, as every run of `gatt synth` counts them."""
+def write_sets(made: Path, num: int = 8) -> None:
+    """Write so many samples of every set, as every run of `gatt synth` counts them."""
     for name in SETS:
         (made / name).mkdir(parents=True)
-        rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(8)]
+        rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(num)]
         rows = [replace(row, dialogue=replace(row.dialogue, id=name)) for row in rows]
         if name == "combined":
             silent = tuple(TurnTarget(turn, None, "rejected") for turn in (1, 2))
@@ -105,26 +105,27 @@ def evaluated(commands: Iterable[list[str]]) -> list[EvalConfig]:
 
 def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> None:
     made = root / "runs" / "evidence" / "data"
-    write_sets(made)
+    write_sets(made, 32)
     _, commands = follow(root, "ablations")
     configs = {config.output_dir.name: config for config in trained(commands).values()}
     whole = {s.id: s for s in read_all_samples([made / n / "samples.jsonl" for n in SETS])}
-    assert len(whole) == 64
+    assert len(whole) == 256
     # Half of those with an instruction, but for one without a target.
-    assert configs["told"].max_steps == 27
+    assert configs["told"].max_steps == 111
     parts = {}
-    for name in ("told", "one_in_8", "one_in_4"):
+    for name in ("told", "samples_50", "samples_200"):
         (path,) = configs.pop(name).samples
         parts[name] = {s.id: s for s in read_all_samples([root / path])}
         assert parts[name].items() <= whole.items()
     assert parts["told"] == {i: s for i, s in whole.items() if s.instruction}
-    numbers = {
-        n: Counter(s.dialogue.id for s in parts[n].values()) for n in ("one_in_8", "one_in_4")
-    }
-    assert numbers == {"one_in_8": dict.fromkeys(SETS, 1), "one_in_4": dict.fromkeys(SETS, 2)}
-    # All others take what the main adapter took; half of the 64, one of them without a target.
+    for num in (50, 200):
+        of_set = Counter(s.dialogue.id for s in parts[f"samples_{num}"].values())
+        assert of_set.total() == num
+        assert of_set.keys() == set(SETS)
+        assert max(of_set.values()) - min(of_set.values()) <= 1
+    # All others take what the main adapter took; half of the 256, one of them without a target.
     assert {tuple(c.samples) for c in configs.values()} == {configs["recipe"].samples}
-    assert {config.max_steps for config in configs.values()} == {31}
+    assert {config.max_steps for config in configs.values()} == {127}
     # Each differs from the recipe in what it is named for, and some from `reference`.
     keys = ("history", "supervise", "placement", "max_length", "plain_loss", "seed")
 
@@ -142,10 +143,11 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
         "plain_targets": {"plain_loss": "targets"},
         "seed_1": {"seed": 1},
     }
-    first, of_history, first_user, plain = evaluated(commands)
+    first, of_history, own, first_user, plain = evaluated(commands)
     assert (first.compared_with, of_history.compared_with) == ("recipe", "reference")
     assert set(first.arms) == {*configs, *parts}
     assert (root / "results" / "ablations" / "samples.jsonl.xz").is_file()
+    assert (first.histories, own.histories) == (("reference",), ("own",))
     assert (first_user.placement, first_user.arms) == ("first_user", ("recipe", "every_turn"))
     assert (plain.num_dialogues, plain.num_plain) == (0, 40)
     trained_here = {str(c.output_dir / "adapter") for c in trained(commands).values()}
