@@ -84,6 +84,11 @@ def read_mark(folder: Path, shard: Shard) -> RunMark:
         StoreError: none, a broken one, or one of another shard.
     """
     path = shard.path(folder)
+    if path.exists() and not meta_path(path).exists():
+        raise StoreError(
+            f"{meta_path(path)}: missing, expected what `gatt synth` wrote there: copy it from where the "
+            "samples were made; those of `gatt synth splice` and of elsewhere are of no run and need none"
+        )
     meta = read_meta(path)
     describe = meta.get("describe")
     try:

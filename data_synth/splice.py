@@ -53,14 +53,8 @@ class _Pair:
     before: GattSample
     after: GattSample
     kind: SwitchKind
-
-    def turns(self, switch: SpliceSwitch) -> list[int]:
-        """Return the turns at which it may change: a target stands on both sides of them."""
-        num_turns = self.before.dialogue.num_turns
-        first = next((t.turn for t in self.before.targets if t.reply is not None), num_turns)
-        last = max((t.turn for t in self.after.targets if t.reply is not None), default=0)
-        most = min(last, switch.max_turn or num_turns)
-        return list(range(max(switch.min_turn, first + 1), most + 1))
+    turns: range
+    """Those at which it may change."""
 
 
 def splice(config: SpliceConfig) -> SpliceResult:
@@ -134,7 +128,7 @@ def _spliced(
         left_out: counts the targets that are left out, by reason.
     """
     decks = {
-        kind: _Deck(pairs, config.switch, f"{config.seed}/{kind}")
+        kind: _Deck(pairs, f"{config.seed}/{kind}")
         for kind, pairs in _pairs(samples, config, catalog).items()
     }
     rng = random.Random(f"{config.seed}/kinds")
@@ -184,8 +178,8 @@ def _pairs(
         for before, after in itertools.permutations(group, 2):
             kind = _kind(before.instruction, after.instruction)
             if kind in found:
-                pair = _Pair(before, after, kind)
-                if pair.turns(config.switch):
+                pair = _Pair(before, after, kind, _turns(before, after, config.switch))
+                if pair.turns:
                     _refuse_unknown(pair, catalog)
                     found[kind].append(pair)
     for kind, pairs in found.items():
@@ -218,6 +212,14 @@ def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind |
     return "add" if before.entries == after.entries[:-1] else None
 
 
+def _turns(before: GattSample, after: GattSample, switch: SpliceSwitch) -> range:
+    """Return the turns at which one may turn into the other: a target stands on both sides of them."""
+    num_turns = before.dialogue.num_turns
+    first = next((t.turn for t in before.targets if t.reply is not None), num_turns)
+    last = max((t.turn for t in after.targets if t.reply is not None), default=0)
+    return range(max(switch.min_turn, first + 1), min(last, switch.max_turn or num_turns) + 1)
+
+
 def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
     """Refuse a pair whose announcement the catalogue cannot give.
 
@@ -247,11 +249,10 @@ def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
 class _Deck:
     """Hands out pairs, each once before any comes again, and never twice at one turn."""
 
-    def __init__(self, pairs: Sequence[_Pair], switch: SpliceSwitch, seed: str) -> None:
+    def __init__(self, pairs: Sequence[_Pair], seed: str) -> None:
         rng = random.Random(seed)
         order = rng.sample(pairs, len(pairs))
-        turns = (pair.turns(switch) for pair in order)
-        self._left = deque((p, rng.sample(t, len(t))) for p, t in zip(order, turns, strict=True))
+        self._left = deque((pair, rng.sample(pair.turns, len(pair.turns))) for pair in order)
 
     def take(self) -> tuple[_Pair, int] | None:
         """Return the next pair and its turn of change, None if all were had."""

@@ -126,6 +126,15 @@ def test_a_row_without_turns_is_one_line(config: SynthConfig, turns: object) -> 
         run_status(config.output_dir)
 
 
+def test_samples_of_no_run_are_told_of_in_one_line(config: SynthConfig) -> None:
+    make(config)
+    meta_path(WHOLE.path(config.output_dir)).unlink()
+    with pytest.raises(
+        StoreError, match=r"meta.json: missing, .* `gatt synth splice` .* need none"
+    ):
+        run_status(config.output_dir)
+
+
 def test_a_lock_that_cannot_be_read_is_one_line(config: SynthConfig) -> None:
     make(config)
     lock = lock_path(WHOLE.path(config.output_dir))

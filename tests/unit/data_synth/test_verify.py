@@ -207,4 +207,4 @@ def test_what_the_files_belong_to_must_agree(config: SynthConfig) -> None:
     assert all("seed 0 in its provenance, expected 1" in line for line in found[1:])
     path.unlink()
     (gone,) = problems(config.output_dir)
-    assert "meta.json: cannot read: No such file" in gone
+    assert "meta.json: missing, expected what `gatt synth` wrote there: copy it from where" in gone
