@@ -1,4 +1,4 @@
-"""One conversation in the terminal: the instruction stands in turn 1, every reply is judged.
+"""One conversation in the terminal: the instruction is told once, may change, and every reply is judged.
 
 No torch here: whatever speaks the engine protocol can be talked to.
 """
@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gatt.announcement import TRAINING
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Engine, FinishReason, GenerationRequest, SamplingParams
-from gatt.instruction import Entry, VerifierSpec
+from gatt.instruction import Entry, Instruction, combine, compose
+from gatt.leaks import still_follows
+from gatt.schedule import Switch, SwitchKind, SwitchPlace, in_force
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.views import Placement, training_view
 
@@ -22,18 +26,15 @@ _GROUP = "chat"
 """One group for the whole conversation, so that the engine encodes only what is new."""
 
 
-@dataclass(frozen=True)
-class ChatInstruction:
-    """What is told once, and what judges the replies."""
+def from_text(text: str) -> Instruction:
+    """Return the instruction of free text, by which no rule can judge."""
+    return Instruction("text", text, "verbose", (), (), "train", ())
 
-    text: str
-    verifiers: tuple[VerifierSpec, ...] = ()
-    """Empty for free text, which no rule can judge."""
 
-    @classmethod
-    def from_entry(cls, entry: Entry) -> ChatInstruction:
-        """Return the instruction of a catalogue entry, in its first verbose wording."""
-        return cls(entry.verbose[0], entry.verifiers)
+def from_entry(entry: Entry) -> Instruction:
+    """Return the instruction of a catalogue entry, in its first verbose wording."""
+    first = replace(entry, verbose=entry.verbose[:1])
+    return compose([first], random.Random(0), terse_probability=0.0)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class ChatReply:
     status: Status | None
     """None where there is nothing to judge by."""
     verdicts: tuple[Verdict, ...]
+    is_leak: bool = False
+    """Whether it follows what was replaced or taken back, see `gatt.leaks`."""
 
     @property
     def evidence(self) -> str:
@@ -60,6 +63,8 @@ class Chat:
         params: how replies are drawn.
         instruction: told in turn 1; None for none.
         placement: where it stands there.
+        switch_place: where a change of it is told: in a later system message, or in front of what the
+            user says.
         adapter: name of a loaded adapter; None is the base model.
         check_text: raises `DataError` for a text that must not reach the model.
     """
@@ -69,12 +74,15 @@ class Chat:
         engine: Engine,
         params: SamplingParams,
         *,
-        instruction: ChatInstruction | None = None,
+        instruction: Instruction | None = None,
         placement: Placement = "system",
+        switch_place: SwitchPlace = "system",
         adapter: str | None = None,
         check_text: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.instruction: ChatInstruction | None = None
+        self.switch_place: SwitchPlace = switch_place
+        self._first: Instruction | None = None
+        self._switches: tuple[Switch, ...] = ()
         self._engine = engine
         self._params = params
         self._placement = placement
@@ -91,6 +99,11 @@ class Chat:
         """Turns that have a reply."""
         return len(self._messages) // 2
 
+    @property
+    def instruction(self) -> Instruction | None:
+        """What holds for the next reply; None where nothing does."""
+        return in_force(self._first, self._switches, self.num_turns + 1)
+
     def say(self, text: str) -> ChatReply:
         """Return the reply to one user message; both join the history.
 
@@ -101,7 +114,8 @@ class Chat:
         """
         self._check_text(text)
         asked = (*self._messages, Message("user", text))
-        view = training_view(Dialogue(_GROUP, asked), self._text, self._placement)
+        dialogue = Dialogue(_GROUP, asked)
+        view = self._view(dialogue)
         # Counted, so that a second draw of the same turn is another one.
         self._num_draws += 1
         request = GenerationRequest(f"{_GROUP}/{self._num_draws}", view.messages, _GROUP)
@@ -119,10 +133,12 @@ class Chat:
                 )
             raise GenerationError("the model gave an empty reply: ask again or in other words")
         self._messages = (*asked, Message("assistant", answer.text))
-        specs = self.instruction.verifiers if self.instruction else ()
-        verdicts = check_all(specs, answer.text)
+        turn = dialogue.num_turns
+        held = in_force(self._first, self._switches, turn)
+        verdicts = check_all(held.verifiers if held else (), answer.text)
         status = overall(verdicts) if verdicts else None
-        return ChatReply(answer.text, answer.finish, status, verdicts)
+        is_leak = still_follows(self._first, self._switches, dialogue, turn, answer.text)
+        return ChatReply(answer.text, answer.finish, status, verdicts, is_leak)
 
     def retry(self) -> ChatReply:
         """Return another reply to the last user message, in place of the first.
@@ -142,20 +158,56 @@ class Chat:
             raise
 
     def reset(self) -> None:
-        """Forget the dialogue; the instruction stays."""
+        """Forget the dialogue; what holds by now is told in turn 1."""
+        self._first, self._switches = self.instruction, ()
         self._messages = ()
 
-    def instruct(self, instruction: ChatInstruction) -> None:
+    def instruct(self, instruction: Instruction) -> None:
         """Take another instruction and start over, since it belongs to turn 1.
 
         Raises:
             DataError: a blank instruction, or one with control tokens.
         """
-        if not instruction.text.strip():
-            raise DataError("the instruction is blank: expected some text")
-        self._check_text(instruction.text)
-        self.instruction = instruction
+        self._refuse_unusable(instruction)
+        self._first, self._switches = instruction, ()
         self.reset()
+
+    def change(self, kind: SwitchKind, instruction: Instruction | None = None) -> None:
+        """Change the instruction from the next message on, while the dialogue goes on.
+
+        A change that no message has carried yet gives way to this one. Before the
+        first message there is nothing to change: what holds is told in turn 1.
+
+        Args:
+            kind: whether it is replaced, added to or cancelled.
+            instruction: what comes; None to cancel.
+
+        Raises:
+            DataError: nothing to cancel, a blank instruction, or one with control tokens.
+        """
+        turn = self.num_turns + 1
+        told = tuple(s for s in self._switches if s.turn < turn)
+        held = in_force(self._first, told, turn)
+        if instruction is None:
+            if held is None:
+                raise DataError("nothing to cancel: no instruction holds")
+            new = None
+        else:
+            self._refuse_unusable(instruction)
+            if held is None:
+                kind = "add"
+            new = combine(held, instruction) if held and kind == "add" else instruction
+        if turn == 1:
+            self._first, self._switches = new, ()
+            return
+        rng = random.Random(turn)
+        if instruction is None:
+            text = rng.choice(TRAINING.texts[kind, "verbose"])
+        elif held is None:
+            text = instruction.text
+        else:
+            text = TRAINING.of_new(kind, instruction, rng)
+        self._switches = (*told, Switch(turn, kind, self.switch_place, text, new))
 
     def save(self, path: Path) -> str:
         """Append the dialogue, as the model reads it, to a JSONL file; return its id.
@@ -167,7 +219,7 @@ class Chat:
         """
         if not self._messages:
             raise DataError("nothing to save: say something first")
-        view = training_view(Dialogue(_GROUP, self._messages), self._text, self._placement)
+        view = self._view(Dialogue(_GROUP, self._messages))
         rows = [m.as_dict() for m in view.messages]
         digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
         identity = f"{_GROUP}-{digest}"
@@ -181,9 +233,16 @@ class Chat:
             self._saved.add((path, identity))
         return identity
 
-    @property
-    def _text(self) -> str | None:
-        return self.instruction.text if self.instruction else None
+    def _view(self, dialogue: Dialogue) -> Dialogue:
+        """Return what the model reads; a change whose message is still to come is not in it."""
+        told = [s for s in self._switches if s.turn <= dialogue.num_turns]
+        text = self._first.text if self._first else None
+        return training_view(dialogue, text, self._placement, told)
+
+    def _refuse_unusable(self, instruction: Instruction) -> None:
+        if not instruction.text.strip():
+            raise DataError("the instruction is blank: expected some text")
+        self._check_text(instruction.text)
 
 
 def followed(statuses: Sequence[Status | None]) -> str:

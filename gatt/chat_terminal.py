@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gatt.catalog import Catalog
-from gatt.chat import Chat, ChatInstruction, ChatReply, followed
+from gatt.chat import Chat, ChatReply, followed, from_entry, from_text
 from gatt.errors import DataError, GattError
 from gatt.generation.base import FinishReason
+from gatt.instruction import Instruction
 from gatt.path_argument import path_argument
+from gatt.schedule import SwitchKind
 from gatt.verifiers import Status
 
 COMMANDS = {
     "/retry": "draw the last reply again",
+    "/replace TEXT": "another instruction from the next message on (TEXT, or the ID of an entry)",
+    "/add TEXT": "one more from the next message on (likewise)",
+    "/cancel": "no instruction from the next message on",
     "/reset": "forget the dialogue, keep the instruction",
     "/instruction TEXT": "another instruction, and start over",
     "/entry ID": "likewise, from the catalogue: its verifiers judge the replies",
@@ -25,6 +31,8 @@ COMMANDS = {
 MARKS: dict[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided": "?", None: "–"}
 _COLOURS: dict[Status | None, str] = {"pass": "32", "fail": "31", "undecided": "33", None: "2"}
 _WIDTH = 96
+_CHANGES: dict[str, SwitchKind] = {"/replace": "replace", "/add": "add"}
+_ENTRY_ID = re.compile(r"[a-z_]+\.\S+")
 _CUTS: dict[FinishReason, str] = {
     "length": "its length limit",
     "context_limit": "the end of the context",
@@ -91,18 +99,36 @@ class Terminal:
         elif command == "/help":
             self._write("".join(f"  {name:<20}{doc}\n" for name, doc in COMMANDS.items()))
         elif command == "/instruction" and rest:
-            self._chat.instruct(ChatInstruction(rest))
+            self._chat.instruct(from_text(rest))
             self._start_over(f"instruction: {rest}")
         elif command == "/entry" and rest:
-            instruction = ChatInstruction.from_entry(self._catalog().entry(rest))
+            instruction = from_entry(self._catalog().entry(rest))
             self._chat.instruct(instruction)
             self._start_over(f"instruction: {instruction.text}")
+        elif command in _CHANGES and rest:
+            self._change(_CHANGES[command], self._named(rest))
+        elif command == "/cancel" and not rest:
+            self._change("cancel", None)
         elif command == "/save" and rest:
             identity = self._chat.save(_path(rest))
             self._write(f"({rest}: saved as {identity})\n")
         else:
             known = ", ".join(COMMANDS)
             raise DataError(f"{text!r} is no command: expected one of {known}")
+
+    def _named(self, text: str) -> Instruction:
+        if _ENTRY_ID.fullmatch(text):
+            return from_entry(self._catalog().entry(text))
+        return from_text(text)
+
+    def _change(self, kind: SwitchKind, instruction: Instruction | None) -> None:
+        self._chat.change(kind, instruction)
+        held = self._chat.instruction
+        place = "a system message before it" if self._chat.switch_place == "system" else "it"
+        told = f", told in {place}" if self._chat.num_turns else ""
+        self._write(
+            f"(from your next message on{told}: {held.text if held else 'no instruction'})\n"
+        )
 
     def _start_over(self, note: str) -> None:
         self._statuses.clear()
@@ -128,6 +154,8 @@ class Terminal:
         shown = [f"{mark} | {lines[0]}", *(f"  | {line}" for line in lines[1:])]
         if reply.evidence:
             shown.append(self._paint(f"  |   {reply.evidence}", "2"))
+        if reply.is_leak:
+            shown.append(self._paint("  |   (still follows the earlier instruction)", "31"))
         if reply.finish != "stop":
             shown.append(self._paint(f"  |   (cut by {_CUTS[reply.finish]})", "2"))
         self._write("\n".join(shown) + "\n")

@@ -10,12 +10,13 @@ from functools import partial
 
 from gatt.adapter import base_model_of
 from gatt.catalog import load_catalog
-from gatt.chat import Chat, ChatInstruction
+from gatt.chat import Chat, from_entry, from_text
 from gatt.chat_terminal import Terminal
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.path_argument import path_argument
+from gatt.schedule import SWITCH_PLACES
 from gatt.views import PLACEMENTS
 
 HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
@@ -46,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
     )
     parser.add_argument(
+        "--switch-place", choices=SWITCH_PLACES, default="system",
+        help="where /replace, /add and /cancel are told: in a system message of their own, where the chat "
+        "template shows one, or in front of what you say (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--max-new-tokens", type=int, default=params.max_new_tokens, metavar="N",
         help="most tokens of a reply (%(default)s)",
     )  # fmt: skip
@@ -69,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
     catalog = partial(load_catalog, *(args.catalog or ()))
     instruction = None
     if args.entry:
-        instruction = ChatInstruction.from_entry(catalog().entry(args.entry))
+        instruction = from_entry(catalog().entry(args.entry))
     elif args.instruction is not None:
-        instruction = ChatInstruction(args.instruction)
+        instruction = from_text(args.instruction)
     base = args.model or (base_model_of(args.adapter) if args.adapter else None)
     engine = local_engine(
         EngineConfig(
@@ -83,11 +89,13 @@ def run(args: argparse.Namespace) -> int:
     )
     from gatt.chat_template import inspect_template, refuse_control_tokens, usable_placement
 
+    facts = inspect_template(engine.tokenizer)
     chat = Chat(
         engine,
         params,
         instruction=instruction,
-        placement=usable_placement(args.placement, inspect_template(engine.tokenizer)),
+        placement=usable_placement(args.placement, facts),
+        switch_place=args.switch_place if facts.has_later_system else "user",
         adapter=ADAPTER if args.adapter else None,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )

@@ -7,13 +7,14 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import gatt.commands.chat as command
 from gatt.catalog import load_catalog
-from gatt.chat import Chat, ChatInstruction, followed
+from gatt.chat import Chat, followed, from_text
 from gatt.chat_template import refuse_control_tokens
 from gatt.chat_terminal import Terminal
 from gatt.cli import main
@@ -24,8 +25,9 @@ from gatt.generation.scripted import ScriptedEngine
 from gatt.instruction import VerifierSpec
 from tests.support.tiny import NO_SYSTEM, tiny_tokenizer
 
-TENNIS = ChatInstruction(
-    "You enjoy tennis.", (VerifierSpec("terms", {"any_of": ["tennis", "racket"]}),)
+TENNIS = replace(
+    from_text("You enjoy tennis."),
+    verifiers=(VerifierSpec("terms", {"any_of": ["tennis", "racket"]}),),
 )
 
 
@@ -100,7 +102,7 @@ def test_replies_are_judged_with_evidence() -> None:
 
 
 def test_free_text_has_no_verdict() -> None:
-    talk, _ = chat("Fine.", instruction=ChatInstruction("Be kind."))
+    talk, _ = chat("Fine.", instruction=from_text("Be kind."))
     reply = talk.say("Hello")
     assert (reply.status, reply.evidence) == (None, "")
 
@@ -143,11 +145,11 @@ def test_full_context_is_one_clear_line_and_keeps_the_history() -> None:
 def test_another_instruction_starts_over() -> None:
     talk, engine = chat("One.", "Two.", instruction=TENNIS)
     talk.say("Hello")
-    talk.instruct(ChatInstruction("Be brief."))
+    talk.instruct(from_text("Be brief."))
     talk.say("Hi")
     assert roles(engine.requests[1]) == [("system", "Be brief."), ("user", "Hi")]
     with pytest.raises(DataError, match="the instruction is blank: expected some text"):
-        talk.instruct(ChatInstruction("  "))
+        talk.instruct(from_text("  "))
 
 
 def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
@@ -160,7 +162,7 @@ def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
     with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
         talk.say("a<|im_end|>b")
     with pytest.raises(DataError, match="control token"):
-        talk.instruct(ChatInstruction("a<|im_start|>"))
+        talk.instruct(from_text("a<|im_start|>"))
     assert not engine.requests
 
 
@@ -207,7 +209,7 @@ def test_margin_shows_mark_and_evidence() -> None:
 
 
 def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
-    talk, _ = chat("word " * 19 + "end", "a b c " * 10, instruction=ChatInstruction("Be kind."))
+    talk, _ = chat("word " * 19 + "end", "a b c " * 10, instruction=from_text("Be kind."))
     out = terminal(talk, "Hello", "More")
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out

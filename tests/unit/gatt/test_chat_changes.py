@@ -1,0 +1,196 @@
+"""The instruction changes in the middle of a conversation in the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gatt.announcement import TRAINING
+from gatt.catalog import load_catalog
+from gatt.chat import Chat, from_entry, from_text
+from gatt.chat_terminal import Terminal
+from gatt.errors import DataError, GenerationError
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.scripted import ScriptedEngine
+
+FRENCH = "Bonjour, je suis ravi de vous voir ici aujourd'hui."
+ENGLISH = "It rains in the hills today, so we stay at home."
+NAPOLEON = "I am Napoleon Bonaparte, and I am ready to help you."
+
+
+class Scripted:
+    """Gives its replies in turn and keeps what it was asked; a blank one is refused by `Chat`."""
+
+    def __init__(self, *replies: str) -> None:
+        self.asked: list[list[tuple[str, str]]] = []
+        self._replies = list(replies)
+        self._engine = ScriptedEngine(self._reply)
+
+    def _reply(self, request: GenerationRequest) -> str:
+        self.asked.append([(m.role, m.content) for m in request.messages])
+        return self._replies.pop(0)
+
+    def generate(self, requests, params, adapter=None) -> list[Generation]:
+        return self._engine.generate(requests, params, adapter)
+
+
+def entry(name: str):
+    return from_entry(load_catalog().entry(name))
+
+
+def chat(*replies: str, **options) -> tuple[Chat, Scripted]:
+    engine = Scripted(*replies)
+    return Chat(engine, SamplingParams(max_new_tokens=20), **options), engine
+
+
+def announced(kind: str, new: str = "") -> set[str]:
+    return {text.format(new=new) for text in TRAINING.texts[kind, "verbose"]}
+
+
+def test_it_is_told_once_before_the_next_message_and_judges_from_there_on() -> None:
+    french, napoleon = entry("language.fr"), entry("figure.napoleon")
+    talk, engine = chat(FRENCH, FRENCH, NAPOLEON, instruction=french)
+    assert talk.say("Hello").status == "pass"
+    talk.change("replace", napoleon)
+    assert talk.instruction == napoleon
+    old = talk.say("Who is there?")
+    assert (old.status, old.is_leak) == ("fail", True)
+    new = talk.say("And you?")
+    assert (new.status, new.is_leak) == ("pass", False)
+    first, user, reply, told, *later = engine.asked[2]
+    assert [first, user, reply] == [
+        ("system", french.text),
+        ("user", "Hello"),
+        ("assistant", FRENCH),
+    ]
+    assert told[0] == "system"
+    assert told[1] in announced("replace", napoleon.text)
+    assert later == [("user", "Who is there?"), ("assistant", FRENCH), ("user", "And you?")]
+
+
+def test_in_front_of_what_the_user_says_where_no_later_system_message_is_shown() -> None:
+    talk, engine = chat(FRENCH, ENGLISH, instruction=entry("language.fr"), switch_place="user")
+    talk.say("Hello")
+    talk.change("cancel")
+    reply = talk.say("Weather?")
+    assert (reply.status, reply.is_leak) == (None, False)
+    assert [role for role, _ in engine.asked[1]] == ["system", "user", "assistant", "user"]
+    words, said = engine.asked[1][-1][1].split("\n\n")
+    assert words in announced("cancel")
+    assert said == "Weather?"
+
+
+def test_what_is_added_holds_beside_the_first() -> None:
+    french, tennis = entry("language.fr"), entry("hobby.tennis")
+    talk, engine = chat(FRENCH, FRENCH, instruction=french)
+    talk.say("Hello")
+    talk.change("add", tennis)
+    assert talk.instruction is not None
+    assert talk.instruction.verifiers == (*french.verifiers, *tennis.verifiers)
+    reply = talk.say("And now?")
+    assert (reply.status, reply.is_leak) == ("fail", False)
+    assert {v.status for v in reply.verdicts} == {"pass", "fail"}
+    assert engine.asked[1][3][1] in announced("add", tennis.text)
+
+
+def test_before_the_first_message_it_stands_in_turn_1() -> None:
+    talk, engine = chat("One.", "Two.", instruction=from_text("Be kind."))
+    talk.change("add", from_text("Be brief."))
+    talk.say("Hello")
+    assert engine.asked[0] == [("system", "Be kind. Be brief."), ("user", "Hello")]
+    talk.reset()
+    talk.change("cancel")
+    talk.say("Hi")
+    assert engine.asked[1] == [("user", "Hi")]
+
+
+def test_one_that_no_message_has_carried_gives_way() -> None:
+    talk, engine = chat("One.", "Two.", instruction=from_text("Be kind."))
+    talk.say("Hello")
+    talk.change("cancel")
+    talk.change("replace", from_text("Be brief."))
+    talk.say("Hi")
+    told = [text for role, text in engine.asked[1] if role == "system"]
+    assert told[0] == "Be kind."
+    assert told[1] in announced("replace", "Be brief.")
+    assert len(told) == 2
+
+
+def test_with_nothing_in_force_the_words_replace_nothing() -> None:
+    talk, engine = chat("One.", "Two.")
+    with pytest.raises(DataError, match="nothing to cancel: no instruction holds"):
+        talk.change("cancel")
+    talk.say("Hello")
+    talk.change("replace", from_text("Be brief."))
+    talk.say("Hi")
+    assert engine.asked[1][2] == ("system", "Be brief.")
+
+
+def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
+    talk, engine = chat(
+        "One.", "Other one.", " ", "Two.", "Other two.", instruction=from_text("Be kind.")
+    )
+    talk.say("Hello")
+    talk.change("replace", from_text("Be brief."))
+    # Its message is still to come: the turn before it is drawn again without it, and saved so.
+    talk.retry()
+    assert engine.asked[1] == engine.asked[0]
+    talk.save(tmp_path / "talk.jsonl")
+    saved = json.loads((tmp_path / "talk.jsonl").read_text(encoding="utf-8"))
+    assert [m["role"] for m in saved["messages"]] == ["system", "user", "assistant"]
+    with pytest.raises(GenerationError, match="empty reply"):
+        talk.say("Hi")
+    talk.say("Hi")
+    talk.retry()
+    assert engine.asked[2] == engine.asked[3] == engine.asked[4]
+    assert [role for role, _ in engine.asked[4]].count("system") == 2
+
+
+def test_starting_over_tells_what_holds_by_now_in_turn_1() -> None:
+    talk, engine = chat("One.", "Two.", instruction=from_text("Be kind."))
+    talk.say("Hello")
+    talk.change("replace", from_text("Be brief."))
+    talk.reset()
+    talk.say("Hi")
+    assert engine.asked[1] == [("system", "Be brief."), ("user", "Hi")]
+
+
+def test_a_blank_one_changes_nothing() -> None:
+    talk, _ = chat("One.", instruction=from_text("Be kind."))
+    talk.say("Hello")
+    with pytest.raises(DataError, match="the instruction is blank: expected some text"):
+        talk.change("replace", from_text(" "))
+    assert talk.instruction == from_text("Be kind.")
+
+
+def typed(talk: Chat, *lines: str) -> str:
+    out: list[str] = []
+    Terminal(talk, load_catalog, out.append).run(iter(lines))
+    return "".join(out)
+
+
+def test_commands() -> None:
+    talk, engine = chat(FRENCH, FRENCH, "Good.", ENGLISH, instruction=entry("language.fr"))
+    napoleon = entry("figure.napoleon").text
+    out = typed(
+        talk, "Hello", "/replace figure.napoleon", "Who?", "/add Be brief.", "More", "/cancel", "So?"
+    )  # fmt: skip
+    before = "(from your next message on, told in a system message before it: "
+    assert f"{before}{napoleon})\n" in out
+    assert f"{before}{napoleon} Be brief.)\n" in out
+    assert f"{before}no instruction)\n" in out
+    assert out.count("(still follows the earlier instruction)") == 1
+    assert out.endswith("kept in 1 of 3 replies\n")
+    assert len(engine.asked) == 4
+
+
+def test_mistakes_are_one_line() -> None:
+    talk, engine = chat()
+    out = typed(talk, "/replace", "/cancel", "/cancel all", "/add figure.napoleom")
+    assert "! '/replace' is no command: expected one of" in out
+    assert "! nothing to cancel: no instruction holds" in out
+    assert "! '/cancel all' is no command" in out
+    assert "! no catalogue entry 'figure.napoleom', did you mean 'figure.napoleon'?" in out
+    assert not engine.asked
