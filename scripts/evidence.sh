@@ -2,9 +2,9 @@
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
 #   scripts/evidence.sh [STAGE…]       those that `scripts/evidence.sh list` names without a name; besides there are
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
-# Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done (but
-# for the perplexity, minutes, which is measured anew). The evaluations read results/adapter, as `main` leaves it: with
-# a committed one they need no data and no training, but for `forty`, `switch` and `long`, which train their own.
+# Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
+# evaluations read results/adapter and results/switch_adapter, as `main` and `switch` leave them: with committed ones they
+# need no data and no training, but for `long` and `ablations`, which train their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -172,9 +172,9 @@ switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change
   evaluate "$name" "$metric" switch --switch.replace=0 "--switch.$kind=1" "$@"
 }
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
+  local figures=results/cost/perplexity.json
   evaluate cost false_trigger cost
-  gatt perplexity --config "$configs/perplexity.yaml"
-  cp "$out/perplexity.json" results/cost/
+  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures"
 }
 stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
   local turns by_turns="{gatt: results/adapter, gatt_8: $out/turns_8/kept, gatt_16: $out/turns_16/kept}"

@@ -60,6 +60,7 @@ class Axis:
 
 TURNS = Axis()
 SINCE_EVENT = Axis("turns since then, log scale", 1, "{} turns later")
+SINCE_CHANGE = Axis("turns since the change, log scale", 1, "{} turns later")
 
 
 def chart(

@@ -15,6 +15,7 @@ from eval.report.charts import (
     HERO,
     HERO_NARROW,
     PANEL,
+    SINCE_CHANGE,
     SINCE_EVENT,
     TURNS,
     Axis,
@@ -171,7 +172,7 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
 
 
 def _axis(metric: str) -> Axis:
-    return SINCE_EVENT if metric in SINCE_SWITCH else TURNS
+    return SINCE_CHANGE if metric in SINCE_SWITCH else TURNS
 
 
 def heat_maps(curves: Curves) -> list[HeatMap]:
