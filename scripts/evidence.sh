@@ -3,8 +3,8 @@
 #   scripts/evidence.sh [STAGE…]       those that `scripts/evidence.sh list` names without a name; besides there are
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
-# evaluations read results/adapter and results/switch_adapter, as `main` and `switch` leave them: with committed ones they
-# need no data and no training, but for `long` and `ablations`, which train their own.
+# evaluations read results/adapter and results/switch_adapter, as `main` and `switch` leave them: with committed ones
+# they need no data and no training, but for `long` and `ablations`, which train their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -223,8 +223,10 @@ stage_ablations() {
   ablation told "$(half_a_pass "$out/parts/told.jsonl")" --samples="[$out/parts/told.jsonl]"
   for name in samples_50 samples_200; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
+  ablation rate_5e-4 "$steps" --learning_rate=5e-4
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
-  compared ablations "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 plain_targets seed_1"
+  compared ablations "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
+    plain_targets rate_5e-4 seed_1"
   publish ablations "$out/ablations"
   replies ablations "$out/ablations"
   # These differ from `reference` in one thing. The same replies, counted anew.
@@ -256,11 +258,11 @@ stage_gpu() {
   compared gpu "recipe seed_1 seed_2 rank_4 rank_64"
   publish gpu "$out/gpu"
   replies gpu "$out/gpu"
-  for terse in 0 1; do
+  for terse in 0 0.5; do # The paper's half of shortened wordings, and none.
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
     ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
   done
-  compared gpu_terse "terse_0 terse_1"
+  compared gpu_terse "terse_0 terse_0.5"
   publish gpu_terse "$out/gpu_terse"
   replies gpu_terse "$out/gpu_terse"
   for num in 320 1600 6400; do

@@ -126,7 +126,15 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     assert {tuple(c.samples) for c in configs.values()} == {configs["recipe"].samples}
     assert {config.max_steps for config in configs.values()} == {127}
     # Each differs from the recipe in what it is named for, and some from `reference`.
-    keys = ("history", "supervise", "placement", "max_length", "plain_loss", "seed")
+    keys = (
+        "history",
+        "supervise",
+        "placement",
+        "max_length",
+        "plain_loss",
+        "learning_rate",
+        "seed",
+    )
 
     def changes(name: str, other: str = "recipe") -> dict[str, object]:
         one, two = configs[name], configs[other]
@@ -140,6 +148,7 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
         "context_only": {"history": "reference", "supervise": "context_only"},
         "every_turn": {"placement": "every_turn", "max_length": 4096},
         "plain_targets": {"plain_loss": "targets"},
+        "rate_5e-4": {"learning_rate": 5e-4},
         "seed_1": {"seed": 1},
     }
     first, of_history, own, first_user, plain = evaluated(commands)
