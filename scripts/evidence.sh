@@ -159,6 +159,7 @@ stage_switch() {
     --probe_turns='[]' --arms='[switch, main]'
   switched system replace adherence_since_switch --switch.system=1 --arms='[switch, main]'
   switched cancel cancel leakage --arms='[switch, main]'
+  switched cancel_system cancel leakage --switch.system=1 --arms='[switch, main]'
   switched add add adherence_since_switch --arms='[switch, main]' \
     --instructions.families='[figure, hobby, persona]'
   local figures=results/switch_unchanged/perplexity.json
