@@ -5,11 +5,12 @@ No torch here: whatever speaks the engine protocol can be talked to.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from gatt.announcement import TRAINING
@@ -18,22 +19,24 @@ from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Engine, FinishReason, GenerationRequest, SamplingParams
 from gatt.instruction import Entry, Instruction, combine, compose
 from gatt.leaks import still_follows
-from gatt.schedule import Switch, SwitchKind, SwitchPlace, in_force
+from gatt.schedule import Switch, SwitchKind, SwitchPlace, in_force, told_by_user
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.views import Placement, training_view
 
+FREE_TEXT = "text"
+"""Id of an instruction that is no entry of the catalogue."""
 _GROUP = "chat"
 """One group for the whole conversation, so that the engine encodes only what is new."""
 
 
 def from_text(text: str) -> Instruction:
     """Return the instruction of free text, by which no rule can judge."""
-    return Instruction("text", text, "verbose", (), (), "train", ())
+    return Instruction(FREE_TEXT, text, "verbose", (), (), "train", ())
 
 
 def from_entry(entry: Entry) -> Instruction:
     """Return the instruction of a catalogue entry, in its first verbose wording."""
-    first = replace(entry, verbose=entry.verbose[:1])
+    first = dataclasses.replace(entry, verbose=entry.verbose[:1])
     return compose([first], random.Random(0), terse_probability=0.0)
 
 
@@ -115,7 +118,7 @@ class Chat:
         self._check_text(text)
         asked = (*self._messages, Message("user", text))
         dialogue = Dialogue(_GROUP, asked)
-        view = self._view(dialogue)
+        view = self._view(dialogue, self._switches)
         # Counted, so that a second draw of the same turn is another one.
         self._num_draws += 1
         request = GenerationRequest(f"{_GROUP}/{self._num_draws}", view.messages, _GROUP)
@@ -172,45 +175,68 @@ class Chat:
         self._first, self._switches = instruction, ()
         self.reset()
 
-    def change(self, kind: SwitchKind, instruction: Instruction | None = None) -> None:
-        """Change the instruction from the next message on, while the dialogue goes on.
+    def replace(self, instruction: Instruction) -> None:
+        """Let another instruction hold from the next message on, while the dialogue goes on.
 
-        A change that no message has carried yet gives way to this one. Before the
-        first message there is nothing to change: what holds is told in turn 1.
-
-        Args:
-            kind: whether it is replaced, added to or cancelled.
-            instruction: what comes; None to cancel.
+        What the next message carries is the change from what was told so far to what
+        holds then, however many commands led there. Before the first message there is
+        nothing to change: what holds is told in turn 1.
 
         Raises:
-            DataError: nothing to cancel, a blank instruction, or one with control tokens.
+            DataError: a blank instruction, or one with control tokens.
         """
+        self._refuse_unusable(instruction)
+        self._hold(instruction)
+
+    def add(self, instruction: Instruction) -> None:
+        """Let a further instruction hold from the next message on, see `replace`.
+
+        Raises:
+            DataError: a blank instruction, or one with control tokens.
+        """
+        self._refuse_unusable(instruction)
+        held = self.instruction
+        self._hold(combine(held, instruction) if held else instruction, added=instruction)
+
+    def cancel(self) -> None:
+        """Let none hold from the next message on, see `replace`.
+
+        Raises:
+            DataError: none does.
+        """
+        if self.instruction is None:
+            raise DataError("nothing to cancel: no instruction holds")
+        self._hold(None)
+
+    def _hold(self, new: Instruction | None, added: Instruction | None = None) -> None:
+        """Announce with the next message what holds from it on; `added` is the last part of it."""
         turn = self.num_turns + 1
-        told = tuple(s for s in self._switches if s.turn < turn)
-        held = in_force(self._first, told, turn)
-        if instruction is None:
-            if held is None:
-                raise DataError("nothing to cancel: no instruction holds")
-            new = None
-        else:
-            self._refuse_unusable(instruction)
-            if held is None:
-                kind = "add"
-            new = combine(held, instruction) if held and kind == "add" else instruction
         if turn == 1:
-            self._first, self._switches = new, ()
+            self._first = new
             return
+        told = tuple(s for s in self._switches if s.turn < turn)
+        is_first = told == self._switches
+        held = in_force(self._first, told, turn)
+        self._switches = told
         rng = random.Random(turn)
-        if instruction is None:
-            text = rng.choice(TRAINING.texts[kind, "verbose"])
+        kind: SwitchKind
+        if new is None:
+            if held is None:
+                return
+            kind, text = "cancel", rng.choice(TRAINING.texts["cancel", "verbose"])
         elif held is None:
-            text = instruction.text
+            kind, text = "add", new.text
+        elif added and is_first:
+            kind, text = "add", TRAINING.of_new("add", added, rng)
         else:
-            text = TRAINING.of_new(kind, instruction, rng)
+            kind, text = "replace", TRAINING.of_new("replace", new, rng)
         self._switches = (*told, Switch(turn, kind, self.switch_place, text, new))
 
     def save(self, path: Path) -> str:
         """Append the dialogue, as the model reads it, to a JSONL file; return its id.
+
+        But for one thing: dialogues have one system message, so a change that was told in
+        a later one stands in front of what the user said.
 
         Saving the same dialogue to the same file again adds nothing.
 
@@ -219,7 +245,7 @@ class Chat:
         """
         if not self._messages:
             raise DataError("nothing to save: say something first")
-        view = self._view(Dialogue(_GROUP, self._messages))
+        view = self._view(Dialogue(_GROUP, self._messages), told_by_user(self._switches))
         rows = [m.as_dict() for m in view.messages]
         digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
         identity = f"{_GROUP}-{digest}"
@@ -233,11 +259,10 @@ class Chat:
             self._saved.add((path, identity))
         return identity
 
-    def _view(self, dialogue: Dialogue) -> Dialogue:
+    def _view(self, dialogue: Dialogue, switches: Sequence[Switch]) -> Dialogue:
         """Return what the model reads; a change whose message is still to come is not in it."""
-        told = [s for s in self._switches if s.turn <= dialogue.num_turns]
         text = self._first.text if self._first else None
-        return training_view(dialogue, text, self._placement, told)
+        return training_view(dialogue, text, self._placement, switches)
 
     def _refuse_unusable(self, instruction: Instruction) -> None:
         if not instruction.text.strip():

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import re
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gatt.catalog import Catalog
-from gatt.chat import Chat, ChatReply, followed, from_entry, from_text
+from gatt.chat import FREE_TEXT, Chat, ChatReply, followed, from_entry, from_text
 from gatt.errors import DataError, GattError
 from gatt.generation.base import FinishReason
 from gatt.instruction import Instruction
 from gatt.path_argument import path_argument
-from gatt.schedule import SwitchKind
 from gatt.verifiers import Status
 
 COMMANDS = {
@@ -31,8 +29,6 @@ COMMANDS = {
 MARKS: dict[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided": "?", None: "–"}
 _COLOURS: dict[Status | None, str] = {"pass": "32", "fail": "31", "undecided": "33", None: "2"}
 _WIDTH = 96
-_CHANGES: dict[str, SwitchKind] = {"/replace": "replace", "/add": "add"}
-_ENTRY_ID = re.compile(r"[a-z_]+\.\S+")
 _CUTS: dict[FinishReason, str] = {
     "length": "its length limit",
     "context_limit": "the end of the context",
@@ -105,10 +101,15 @@ class Terminal:
             instruction = from_entry(self._catalog().entry(rest))
             self._chat.instruct(instruction)
             self._start_over(f"instruction: {instruction.text}")
-        elif command in _CHANGES and rest:
-            self._change(_CHANGES[command], self._named(rest))
+        elif command == "/replace" and rest:
+            self._chat.replace(self._named(rest))
+            self._tell_change()
+        elif command == "/add" and rest:
+            self._add(rest)
+            self._tell_change()
         elif command == "/cancel" and not rest:
-            self._change("cancel", None)
+            self._chat.cancel()
+            self._tell_change()
         elif command == "/save" and rest:
             identity = self._chat.save(_path(rest))
             self._write(f"({rest}: saved as {identity})\n")
@@ -117,18 +118,28 @@ class Terminal:
             raise DataError(f"{text!r} is no command: expected one of {known}")
 
     def _named(self, text: str) -> Instruction:
-        if _ENTRY_ID.fullmatch(text):
+        """Return the entry of an id, which is one word that begins with a family; or the free text."""
+        family, dot, _ = text.partition(".")
+        if dot and not text.split()[1:] and family in self._catalog().families:
             return from_entry(self._catalog().entry(text))
         return from_text(text)
 
-    def _change(self, kind: SwitchKind, instruction: Instruction | None) -> None:
-        self._chat.change(kind, instruction)
+    def _add(self, text: str) -> None:
+        new, held = self._named(text), self._chat.instruction
+        catalog = self._catalog()
+        for one in new.entries:
+            for other in held.entries if held else ():
+                if catalog.conflicts.between(catalog.entry(one), catalog.entry(other)):
+                    raise DataError(f"{one} cannot hold beside {other}: /replace it")
+        self._chat.add(new)
+
+    def _tell_change(self) -> None:
         held = self._chat.instruction
-        place = "a system message before it" if self._chat.switch_place == "system" else "it"
-        told = f", told in {place}" if self._chat.num_turns else ""
-        self._write(
-            f"(from your next message on{told}: {held.text if held else 'no instruction'})\n"
-        )
+        in_system = self._chat.switch_place == "system"
+        place = "in a system message before it" if in_system else "in front of it"
+        told = f", told {place}" if self._chat.num_turns else ""
+        text = f"{held.text}{_unjudged(held)}" if held else "no instruction"
+        self._write(f"(from your next message on{told}: {text})\n")
 
     def _start_over(self, note: str) -> None:
         self._statuses.clear()
@@ -139,8 +150,7 @@ class Terminal:
         if instruction is None:
             told = "no instruction"
         else:
-            judged = "" if instruction.verifiers else " (free text: replies are not judged)"
-            told = f"instruction, told once: {instruction.text}{judged}"
+            told = f"instruction, told once: {instruction.text}{_unjudged(instruction)}"
         return f"{told}\n/help lists the commands, /quit leaves\n"
 
     def _show(self, reply: ChatReply) -> None:
@@ -162,6 +172,12 @@ class Terminal:
 
     def _paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._has_colour else text
+
+
+def _unjudged(instruction: Instruction) -> str:
+    if not instruction.verifiers:
+        return " (free text: replies are not judged)"
+    return " (its free text is not judged)" if FREE_TEXT in instruction.id.split("+") else ""
 
 
 def _path(text: str) -> Path:

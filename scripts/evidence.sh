@@ -27,6 +27,13 @@ evaluate() { # evaluate NAME METRIC CONFIG [KEY=VALUE…]: configs/evidence/eval
   publish "$name" "$out/$name" "$metric"
   replies "$name" "$out/$name"
 }
+perplexity() { # perplexity NAME [KEY=VALUE…]: of plain dialogues, to results/NAME/perplexity.json
+  local figures=$out/perplexity/$1.json to=results/$1
+  shift
+  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" "$@"
+  mkdir -p "$to"
+  cp "$figures" "$to/perplexity.json"
+}
 ablation() { # ablation NAME STEPS [KEY=VALUE…]: the main recipe over 8 turns in so many steps, with keys set anew
   local name=$1 steps=$2
   shift 2
@@ -162,9 +169,7 @@ stage_switch() {
   switched cancel_system cancel leakage --switch.system=1 --arms='[switch, main]'
   switched add add adherence_since_switch --arms='[switch, main]' \
     --instructions.families='[figure, hobby, persona]'
-  local figures=results/switch_unchanged/perplexity.json
-  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures" \
-    --adapters="{main: results/adapter, switch: results/switch_adapter}"
+  perplexity switch_unchanged --adapters='{main: results/adapter, switch: results/switch_adapter}'
   gatt report "$out/switch_replace" --metric leakage --chart results/switch_replace/leakage.png
 }
 switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change at turn 10 in one way
@@ -173,9 +178,8 @@ switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change
   evaluate "$name" "$metric" switch --switch.replace=0 "--switch.$kind=1" "$@"
 }
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
-  local figures=results/cost/perplexity.json
   evaluate cost false_trigger cost
-  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --output="$figures"
+  perplexity cost
 }
 stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
   local turns by_turns="{gatt: results/adapter, gatt_8: $out/turns_8/kept, gatt_16: $out/turns_16/kept}"
@@ -210,7 +214,7 @@ parts() { # the samples that some ablations take, under the ids (and so with the
     }' "${files[@]}"
 }
 stage_ablations() {
-  local steps name figures=results/ablations/perplexity.json
+  local steps name
   steps=$(half_a_pass "$out"/data/*/samples.jsonl)
   parts
   ablation recipe "$steps" # What the others are compared with.
@@ -245,8 +249,7 @@ stage_ablations() {
   publish ablations_plain "$out/ablations_plain" false_trigger
   replies ablations_plain "$out/ablations_plain"
   # What plain dialogues, and how they are learned, do to the model's general text.
-  [[ -f $figures ]] || gatt perplexity --config "$configs/perplexity.yaml" --part=validation --output="$figures" \
-    --adapters="$(ablated recipe told plain_targets reference sampled)"
+  perplexity ablations --part=validation --adapters="$(ablated recipe told plain_targets)"
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.

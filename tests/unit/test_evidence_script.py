@@ -28,6 +28,7 @@ STAND_IN = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0
 echo "${@:3}" >>"$RECORD"
 for word in "$@"; do
+  [[ $word != --output=* ]] || { mkdir -p "$(dirname "${word#*=}")" && touch "${word#*=}"; }
   [[ $word == --output_dir=* ]] || continue
   mkdir -p "${word#*=}"
   [[ $3 != eval ]] || touch "${word#*=}"/{results.json,report.html,samples.jsonl}

@@ -27,6 +27,7 @@ from tests.support.tiny import NO_SYSTEM, tiny_tokenizer
 
 TENNIS = replace(
     from_text("You enjoy tennis."),
+    id="hobby.tennis",
     verifiers=(VerifierSpec("terms", {"any_of": ["tennis", "racket"]}),),
 )
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -9,9 +11,11 @@ from eval.report.sections import (
     heat_maps,
     measure_panels,
     probe_sections,
+    save_main_chart,
     split_panels,
 )
 from eval.report.selection import Curves
+from tests.support.doc_pages import ROOT
 from tests.support.fake_lists import event, fake_lists
 from tests.support.fake_samples import fake_results, fake_samples, sample
 
@@ -95,3 +99,11 @@ def test_an_event_without_a_decided_reply_or_of_one_family_alone_has_no_panel(
     curves = Curves.of(run_results)
     assert event_panels(curves, [event("gatt", "topic_jump", 0, None)]) == []
     assert event_panels(curves, [{**event("gatt", "topic_jump", 0, 0.5), "family": "figure"}]) == []
+
+
+def test_the_picture_of_a_change_counts_from_it(tmp_path: Path) -> None:
+    published = ROOT / "results" / "switch_validation" / "results.json"
+    results = json.loads(published.read_text(encoding="utf-8"))
+    for metric, axis in (("leakage", "turns since the change"), ("adherence", "turn, log scale")):
+        save_main_chart(tmp_path / "curve.svg", results, metric)
+        assert axis in (tmp_path / "curve.svg").read_text(encoding="utf-8")
