@@ -3,8 +3,8 @@
 #   scripts/evidence.sh [STAGE…]       those that `scripts/evidence.sh list` names without a name; besides there are
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
-# evaluations read results/adapter and results/switch_adapter, as `main` and `switch` leave them: with committed ones
-# they need no data and no training, but for `long` and `ablations`, which train their own.
+# evaluations read results/adapter, results/switch_adapter and results/turns_*_adapter, as `main`, `switch` and `long`
+# leave them: with committed ones they need no data and no training, but for `ablations`, which trains its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -182,12 +182,13 @@ stage_cost() { # no instruction at all: false triggers, task completion, perplex
   perplexity cost
 }
 stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
-  local turns by_turns="{gatt: results/adapter, gatt_8: $out/turns_8/kept, gatt_16: $out/turns_16/kept}"
+  local turns
   for turns in 8 16; do
+    [[ ! -f results/turns_${turns}_adapter/adapter_model.safetensors ]] || continue
     gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
-    keep "$out/turns_$turns/adapter" "$out/turns_$turns/kept"
+    keep "$out/turns_$turns/adapter" "results/turns_${turns}_adapter"
   done
-  evaluate long adherence long --adapters="$by_turns"
+  evaluate long adherence long
   evaluate long_own adherence long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \
     --num_dialogues=10 --batch_cases=10
 }

@@ -198,8 +198,12 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     assert configs["switch_validation"].part == "validation"
     made = trained(commands)
     folders = {p for c in configs.values() for p in c.adapters.values()}
-    of_training = {p / name for p in made for name in ("adapter", "kept")}
-    assert folders <= {Path("results/adapter"), Path("results/switch_adapter"), *of_training}
+    # Those that these stages leave behind themselves, and that of `main`.
+    kept = {Path("results") / path.name for path in (root / "results").glob("*_adapter")}
+    assert folders == {Path("results/adapter"), *kept}
+    assert {path.name: config.max_turns for path, config in made.items()} == {
+        "switch": None, "turns_8": 8, "turns_16": 16,
+    }  # fmt: skip
     (further,) = [c for c in made.values() if c.init_adapter]
     assert [p.parent.name for p in further.samples] == [*SETS, "switch_chats"]
     (spliced,) = [words for words in commands if words[:2] == ["synth", "splice"]]
