@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ class Terminal:
         has_colour: bool = False,
     ) -> None:
         self._chat = chat
-        self._catalog = catalog
+        self._catalog = functools.cache(catalog)
         self._write = write
         self._has_colour = has_colour
         self._statuses: list[Status | None] = []
