@@ -58,13 +58,17 @@ class PerplexityConfig:
     part: Part | None = "eval"
     """Part of the source's dialogues; training takes another. Null takes all."""
     num_dialogues: int = 64
-    """Most dialogues, the first of the source."""
+    """Most dialogues, the first of the source behind those that are skipped."""
+    skip_dialogues: int = 0
+    """Dialogues of the source to leave out, its first ones: those that a recipe was chosen by."""
     seed: int = 0
     """Of the bootstrap."""
 
     def __post_init__(self) -> None:
         if self.num_dialogues < 1:
             raise ConfigError(f"num_dialogues is {self.num_dialogues}: expected at least 1")
+        if self.skip_dialogues < 0:
+            raise ConfigError(f"skip_dialogues is {self.skip_dialogues}: expected at least 0")
         if BASE in self.adapters:
             raise ConfigError(f"adapters has {BASE!r}, which stands for the base model: rename it")
         if self.source.name == "questions":
@@ -117,7 +121,12 @@ def measure_perplexity(
     """
     refuse_unwritable(config.output)
     dialogues, report = config.source.load(config.part)
-    dialogues = dialogues[: config.num_dialogues]
+    if 0 < len(dialogues) <= config.skip_dialogues:
+        raise ConfigError(
+            f"skip_dialogues is {config.skip_dialogues}: expected fewer than the {len(dialogues)} "
+            "dialogues of the source"
+        )
+    dialogues = dialogues[config.skip_dialogues :][: config.num_dialogues]
     unknown = refuse_overlap(config.adapters, dialogues)
     charging = engine or local_engine(config.engine, config.adapters)
     arms = (BASE, *config.adapters)

@@ -49,11 +49,14 @@ ablated() { # ablated NAME…: the adapters of ablations, as --adapters takes th
   local IFS=,
   echo "{${found[*]}}"
 }
-compared() { # compared NAME "ABLATION…" [KEY=VALUE…]: case by case against the first of them
-  local name=$1 trained=($2)
-  shift 2
-  gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/$name" --adapters="$(ablated "${trained[@]}")" \
-    --arms="$(listed "${trained[@]}")" --baseline="${trained[0]}" "$@"
+against() { # against ABLATION…: the keys (in `arms`) of an evaluation case by case against the first of them
+  arms=(--adapters="$(ablated "$@")" --arms="$(listed "$@")" --baseline="$1")
+}
+compared() { # compared NAME METRIC "ABLATION…" [KEY=VALUE…]: case by case against the first of them, to results/NAME
+  local name=$1 metric=$2 trained=($3) arms
+  shift 3
+  against "${trained[@]}"
+  evaluate "$name" "$metric" ablations "${arms[@]}" "$@"
 }
 
 synth() { # synth NAME [KEY=VALUE…]: samples to runs/evidence/NAME
@@ -180,6 +183,8 @@ switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
   evaluate cost false_trigger cost
   perplexity cost
+  # All others of that part: the recipe was chosen by the first hundred.
+  perplexity cost_untouched --skip_dialogues=100 --num_dialogues=1000
 }
 stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the context
   local turns
@@ -215,7 +220,7 @@ parts() { # the samples that some ablations take, under the ids (and so with the
     }' "${files[@]}"
 }
 stage_ablations() {
-  local steps name
+  local steps name arms
   steps=$(half_a_pass "$out"/data/*/samples.jsonl)
   parts
   ablation recipe "$steps" # What the others are compared with.
@@ -231,24 +236,17 @@ stage_ablations() {
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
   ablation rate_5e-4 "$steps" --learning_rate=5e-4
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
-  compared ablations "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
+  compared ablations adherence "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
     plain_targets rate_5e-4 seed_1"
-  publish ablations "$out/ablations"
-  replies ablations "$out/ablations"
   # These differ from `reference` in one thing. The same replies, counted anew.
-  compared ablations "reference all_turns context_only sampled"
+  against reference all_turns context_only sampled
+  gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/ablations" "${arms[@]}"
   publish ablations_history "$out/ablations"
   # As in a chat: what the model said itself is in the history, which not all of these have learned from.
-  compared ablations_own "recipe reference sampled all_turns context_only" --histories='[own]'
-  publish ablations_own "$out/ablations_own"
-  replies ablations_own "$out/ablations_own"
+  compared ablations_own adherence "recipe reference sampled all_turns context_only" --histories='[own]'
   # Where it was trained to read the instruction, at the start of a user message.
-  compared ablations_first_user "recipe every_turn" --placement=first_user
-  publish ablations_first_user "$out/ablations_first_user"
-  replies ablations_first_user "$out/ablations_first_user"
-  compared ablations_plain "recipe told plain_targets" --num_dialogues=0 --num_plain=40 --histories='[own]'
-  publish ablations_plain "$out/ablations_plain" false_trigger
-  replies ablations_plain "$out/ablations_plain"
+  compared ablations_first_user adherence "recipe every_turn" --placement=first_user
+  compared ablations_plain false_trigger "recipe told plain_targets" --num_dialogues=0 --num_plain=40 --histories='[own]'
   # What plain dialogues, and how they are learned, do to the model's general text.
   perplexity ablations --part=validation --adapters="$(ablated recipe told plain_targets)"
 }
@@ -260,23 +258,17 @@ stage_gpu() {
   ablation recipe "$steps"
   for seed in 1 2; do ablation "seed_$seed" "$steps" --seed="$seed"; done
   for rank in 4 64; do ablation "rank_$rank" "$steps" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
-  compared gpu "recipe seed_1 seed_2 rank_4 rank_64"
-  publish gpu "$out/gpu"
-  replies gpu "$out/gpu"
+  compared gpu adherence "recipe seed_1 seed_2 rank_4 rank_64"
   for terse in 0 0.5; do # The paper's half of shortened wordings, and none.
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
     ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
   done
-  compared gpu_terse "terse_0 terse_0.5"
-  publish gpu_terse "$out/gpu_terse"
-  replies gpu_terse "$out/gpu_terse"
+  compared gpu_terse adherence "terse_0 terse_0.5"
   for num in 320 1600 6400; do
     synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
     ablation "samples_$num" 1600 --samples="[$out/samples_$num/samples.jsonl]"
   done
-  compared gpu_samples "samples_320 samples_1600 samples_6400"
-  publish gpu_samples "$out/gpu_samples"
-  replies gpu_samples "$out/gpu_samples"
+  compared gpu_samples adherence "samples_320 samples_1600 samples_6400"
 }
 
 stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -23,6 +24,8 @@ from gatt.train_config import TrainConfig
 from gatt.train_samples import read_all_samples
 from tests.support.doc_pages import ROOT
 from tests.support.tiny import sample, write_samples
+
+T = TypeVar("T")
 
 STAND_IN = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0
@@ -93,14 +96,24 @@ def trained(commands: Iterable[list[str]]) -> dict[Path, TrainConfig]:
     return found
 
 
-def evaluated(commands: Iterable[list[str]]) -> list[EvalConfig]:
-    """Return the configurations of all evaluations; lists were taken apart at their blanks."""
+def configured(commands: Iterable[list[str]], command: str, schema: type[T]) -> list[T]:
+    """Return the configurations of all calls of a command; lists were taken apart at their blanks."""
     found = []
-    for words in (words for words in commands if words[0] == "eval"):
+    for words in (words for words in commands if words[0] == command):
         assert words[1] == "--config"
         keys = " ".join(words[3:]).replace("--", "\n--").strip().split("\n")
-        found.append(load_config(EvalConfig, ROOT / words[2], [key.strip() for key in keys]))
+        found.append(load_config(schema, ROOT / words[2], [key.strip() for key in keys]))
     return found
+
+
+def evaluated(commands: Iterable[list[str]]) -> list[EvalConfig]:
+    """Return the configurations of all evaluations."""
+    return configured(commands, "eval", EvalConfig)
+
+
+def perplexities(commands: Iterable[list[str]]) -> list[PerplexityConfig]:
+    """Return the configurations of all perplexities."""
+    return configured(commands, "perplexity", PerplexityConfig)
 
 
 def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> None:
@@ -161,9 +174,7 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     assert (plain.num_dialogues, plain.num_plain) == (0, 40)
     trained_here = {str(c.output_dir / "adapter") for c in trained(commands).values()}
     assert {str(p) for c in (first, plain) for p in c.adapters.values()} == trained_here
-    measured = [words for words in commands if words[0] == "perplexity"]
-    keys_of = " ".join(measured[0][3:]).replace("--", "\n--").strip().split("\n")
-    perplexity = load_config(PerplexityConfig, ROOT / measured[0][2], [k.strip() for k in keys_of])
+    (perplexity,) = perplexities(commands)
     assert {str(p) for p in perplexity.adapters.values()} < trained_here
     assert perplexity.part == "validation"
 
@@ -196,6 +207,11 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
         configs["switch_replace"].num_turns,
     )
     assert configs["switch_validation"].part == "validation"
+    # What the recipe was chosen by, all others, and the adapter of changes.
+    of_switch, chosen_by, others = perplexities(commands)
+    assert (chosen_by.skip_dialogues, others.skip_dialogues) == (0, chosen_by.num_dialogues)
+    assert chosen_by.adapters == others.adapters
+    assert "switch" in of_switch.adapters
     made = trained(commands)
     folders = {p for c in configs.values() for p in c.adapters.values()}
     # Those that these stages leave behind themselves, and that of `main`.

@@ -74,6 +74,24 @@ def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
     assert as_rows(many)[1][2] == "1.221 [1.221, 1.221]"
 
 
+def test_dialogues_that_a_recipe_was_chosen_by_are_left_out(tmp_path) -> None:
+    read: list[str] = []
+
+    class Notes(LossEngine):
+        def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+            read.append(dialogue.id)
+            return super().reply_loss(dialogue, adapter)
+
+    measure_perplexity(config(tmp_path), Notes())
+    everything, read[:] = list(read), []
+    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), Notes())
+    assert read == everything[1:3]
+    with pytest.raises(ConfigError, match="skip_dialogues is 6: expected fewer than the 6 dialog"):
+        measure_perplexity(config(tmp_path, skip_dialogues=6), Notes())
+    with pytest.raises(ConfigError, match="skip_dialogues is -1: expected at least 0"):
+        config(tmp_path, skip_dialogues=-1)
+
+
 def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
     class Breaks(LossEngine):
         def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
