@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from eval.run_files import SAMPLES_FILE
+from eval.run_files import samples_of_run
 from eval.samples import Sample, read_samples
 from gatt.chat_template import shared_length
 from gatt.errors import DataError
@@ -166,7 +166,7 @@ def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> C
 
 
 def _samples(folder: Path) -> dict[Key, Sample]:
-    path = folder / SAMPLES_FILE
+    path = samples_of_run(folder)
     if not path.is_file():
         raise DataError(f"{path}: no such file: expected the output_dir of `gatt eval`")
     return {sample.key: sample for sample in read_samples(path)}

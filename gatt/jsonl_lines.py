@@ -1,14 +1,23 @@
-"""The lines of a JSONL file that may have been cut off anywhere. No torch here."""
+"""The lines of a JSONL file that may have been cut off anywhere, or compressed. No torch here."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, cast
 
 from gatt.errors import StoreError
+
+COMPRESSED: Final = (".gz", ".xz")
+"""Endings of files that are read through gzip or xz."""
+
+_DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +27,7 @@ class Line:
     number: int
     """From 1; blank lines count."""
     end: int
-    """Offset behind its newline, in bytes."""
+    """Offset behind its newline, in bytes of the text."""
     is_terminated: bool
     record: dict[str, Any]
 
@@ -32,12 +41,33 @@ def scan_lines(
     newline: a power cut can leave a page of the file unwritten. Without
     `allow_torn_end` no line is passed over.
 
+    A name that ends in one of `COMPRESSED` is read as what it says.
+
     Raises:
-        StoreError: with the line, where it is no JSON object.
+        StoreError: with the line, where it is no JSON object; a compressed file that is damaged.
         OSError: the file cannot be read.
     """
+    lines = _lines(path, allow_broken_end=allow_broken_end, allow_torn_end=allow_torn_end)
+    try:
+        yield from lines
+    except _DAMAGED as error:
+        raise StoreError(
+            f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
+            "it anew"
+        ) from None
+
+
+def _open(path: Path) -> BufferedReader:
+    if path.suffix == ".gz":
+        return cast("BufferedReader", gzip.open(path, "rb"))
+    if path.suffix == ".xz":
+        return cast("BufferedReader", lzma.open(path, "rb"))
+    return path.open("rb")
+
+
+def _lines(path: Path, *, allow_broken_end: bool, allow_torn_end: bool) -> Iterator[Line]:
     end = 0
-    with path.open("rb") as stream:
+    with _open(path) as stream:
         for number, data in enumerate(stream, start=1):
             end += len(data)
             if not data.strip():

@@ -30,7 +30,7 @@ class SourceConfig:
     """chitchat (bundled human chats), questions (catalogue questions answered by the teacher),
     jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
     path: str | None = None
-    """The file of `jsonl`; the id or folder of `hub`."""
+    """The file of `jsonl` (or compressed, `.gz` or `.xz`); the id or folder of `hub`."""
     config_name: str | None = None
     """Configuration of a `hub` data set that has several (`name` of `datasets.load_dataset`)."""
     split: str = "train"

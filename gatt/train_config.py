@@ -46,7 +46,7 @@ class TrainConfig:
     """One training run: samples in, a LoRA adapter out."""
 
     samples: tuple[Path, ...]
-    """Files of samples, as `gatt synth` writes them."""
+    """Files of samples, as `gatt synth` writes them, or these compressed (`.gz`, `.xz`)."""
     output_dir: Path
     """Where checkpoints, logs and the adapter go; belongs to one configuration."""
     model: str = DEFAULT_MODEL

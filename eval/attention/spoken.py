@@ -12,7 +12,7 @@ from eval.case import BLANK, Case
 from eval.judging import judge
 from eval.rollout import roll_out
 from eval.rollout_rows import said_so_far
-from eval.run_files import ROLLOUTS_FILE, SAMPLES_FILE
+from eval.run_files import ROLLOUTS_FILE, samples_of_run
 from eval.samples import History, Sample, read_samples
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError
@@ -77,7 +77,7 @@ def replies_of(task: Task, folder: Path) -> list[Spoken]:
             one that was evaluated.
     """
     by_case: dict[tuple[str, tuple[str, str, str]], list[Sample]] = {}
-    for sample in read_samples(folder / SAMPLES_FILE):
+    for sample in read_samples(samples_of_run(folder)):
         if sample.kind == "turn" and sample.history == task.history:
             by_case.setdefault((sample.arm, sample.case), []).append(sample)
     said = said_so_far(folder / ROLLOUTS_FILE) if task.history == "own" else {}

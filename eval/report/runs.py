@@ -16,7 +16,7 @@ from eval.metrics.paired import differences
 from eval.report.attention import read_attention
 from eval.report.lists import KEYS
 from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
-from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
+from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE, samples_of_run
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
 
@@ -34,7 +34,7 @@ class Run:
     @property
     def samples_file(self) -> Path:
         """Where its replies are."""
-        return self.folder / SAMPLES_FILE
+        return samples_of_run(self.folder)
 
 
 def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
@@ -193,7 +193,7 @@ def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) ->
     own = {
         (folder / name).resolve()
         for folder in folders
-        for name in (RESULTS_FILE, SAMPLES_FILE, ROLLOUTS_FILE)
+        for name in (RESULTS_FILE, SAMPLES_FILE, samples_of_run(folder).name, ROLLOUTS_FILE)
     }
     seen: set[Path] = set()
     for target in targets:

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eval.report.runs import differences_between, joined, read_runs, samples_of
+from eval.report.runs import (
+    differences_between,
+    joined,
+    read_runs,
+    refuse_own_files,
+    samples_of,
+)
 from eval.report.selection import Curves
 from gatt.errors import DataError
 from tests.support.fake_lists import fake_lists
@@ -88,6 +96,24 @@ def test_two_runs_of_one_name_are_refused_with_the_way_out(tmp_path: Path) -> No
     with pytest.raises(DataError, match=r"b/eval: its name 'eval' is that of .*a/eval already: "):
         read_runs([str(one), str(two)])
     assert [r.name for r in read_runs([str(one), f"b={two}"])] == ["eval", "b"]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_replies_may_be_compressed(tmp_path: Path, ending: str, pack: Any) -> None:
+    folder = made(tmp_path / "one", "base", "gatt")
+    (run,) = read_runs([str(folder)])
+    expected = list(samples_of([run]))
+    packed = folder / f"samples.jsonl{ending}"
+    packed.write_bytes(pack(run.samples_file.read_bytes()))
+    run.samples_file.write_text("not read where it is there\n" * 2)
+    with pytest.raises(DataError, match=r"samples\.jsonl line 1: broken JSON"):
+        list(samples_of([run]))
+    run.samples_file.unlink()
+    (run,) = read_runs([str(folder)])
+    assert run.samples_file == packed
+    assert list(samples_of([run])) == expected
+    with pytest.raises(DataError, match="a file of the run itself"):
+        refuse_own_files([packed], [folder])
 
 
 def test_a_folder_whose_name_has_an_equals_sign_is_a_folder(tmp_path: Path) -> None:
