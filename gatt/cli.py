@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `gatt`; those of the process where None.
     """
     prepare_environment()
+    _let_all_text_through()
     words = list(sys.argv[1:] if argv is None else argv)
     is_debug = "--debug" in words
     try:
@@ -94,6 +95,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{place}: no space left: free some space and start the same command again", is_debug
         )
     return status
+
+
+def _let_all_text_through() -> None:
+    """Write what an output's encoding lacks (ASCII, code pages of Windows) escaped, and do not fail at it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(words: list[str]) -> int:

@@ -36,7 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.add_argument(
-        "samples", type=path_argument, metavar="SAMPLES.jsonl", help="file of `gatt synth`, or that compressed (.gz, .xz)"
+        "samples",
+        type=path_argument,
+        metavar="SAMPLES.jsonl",
+        help="file of `gatt synth`, or that compressed (.gz, .xz)",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--row", type=int, metavar="N", help="which sample, from 1 (default: 1)")

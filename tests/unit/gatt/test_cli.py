@@ -8,19 +8,17 @@ import importlib.metadata
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
-from gatt.cli import GROUP, CommandParser, main, split_overrides
+from gatt.cli import CommandParser, main, split_overrides
 from gatt.config_cli import add_config_arguments, config_from_args
 from gatt.environment import prepare_environment
 from gatt.errors import ConfigError, DataError, ToldByMainError
-
-Run = Callable[[argparse.Namespace], int]
+from tests.support.fake_commands import Commands, Run, stderr_line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,37 +32,6 @@ class Config:
     model: str
     """What to train."""
     train: Inner = field(default_factory=Inner)
-
-
-class Commands:
-    """Fake command modules behind real entry points; records what was imported."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
-        self._entries: list[importlib.metadata.EntryPoint] = []
-        monkeypatch.setattr(importlib.metadata, "entry_points", self._of_group)
-
-    def _of_group(self, *, group: str) -> list[importlib.metadata.EntryPoint]:
-        # Others look for entry points too: pydantic does for its plugins.
-        return self._entries if group == GROUP else []
-
-    def add(
-        self,
-        name: str,
-        run: Run = lambda args: 0,
-        add_arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None,
-        takes_overrides: bool = False,
-    ) -> None:
-        module = ModuleType(f"fake_{name}")
-        parts = {"HELP": f"What {name} does", "run": run, "add_arguments": add_arguments}
-        if takes_overrides:
-            parts["TAKES_OVERRIDES"] = True
-        vars(module).update(parts)
-        self._monkeypatch.setitem(sys.modules, module.__name__, module)
-        self.add_entry(name, module.__name__)
-
-    def add_entry(self, name: str, module: str) -> None:
-        self._entries.append(importlib.metadata.EntryPoint(name, module, "gatt.commands"))
 
 
 @pytest.fixture
@@ -82,12 +49,6 @@ def raising(error: BaseException) -> Run:
 def with_config(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser, Config)
     parser.add_argument("file", nargs="?")
-
-
-def stderr_line(capsys: pytest.CaptureFixture[str]) -> str:
-    text = capsys.readouterr().err
-    assert text.count("\n") == 1
-    return text.removesuffix("\n")
 
 
 def test_a_command_gets_its_arguments_and_gives_the_status(commands: Commands) -> None:
@@ -283,25 +244,6 @@ def test_debug_shows_the_traceback_too(
     assert text.endswith("gatt: wrong\n")
 
 
-def test_a_reader_that_has_gone_is_quiet() -> None:
-    code = (
-        "import sys, gatt.cli\n"
-        "def lots(entries):\n"
-        "    return 'x' * 1_000_000\n"
-        "gatt.cli._overview = lots\n"
-        "sys.exit(gatt.cli.main(['--help']))"
-    )
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as done:
-        assert done.stdout is not None
-        assert done.stderr is not None
-        done.stdout.close()
-        assert done.stderr.read() == ""
-    assert done.returncode == 141
-
-
 def test_the_environment_is_set_before_a_command_and_only_where_unset(
     commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,36 +301,3 @@ def test_what_the_main_process_reports_is_not_said_again(
     commands.add("run", run)
     assert main(["run"]) == 2
     assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("num_letters", [10, 100_000])
-def test_a_full_device_behind_standard_output_is_told_from_a_full_folder(
-    commands: Commands,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    num_letters: int,
-) -> None:
-    commands.add("show", lambda _: sys.stdout.write("x" * num_letters + "\n") and 0)
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        monkeypatch.setattr(sys, "stdout", full)
-        assert main(["show"]) == 2
-        assert stderr_line(capsys) == (
-            "gatt: standard output: no space left on its device, so that not all of this command's "
-            "text is there: send it elsewhere and start the same command again"
-        )
-        # Nothing is left that would raise again at exit.
-        full.flush()
-
-
-def test_an_error_is_one_line_where_standard_output_is_full_too(
-    commands: Commands, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(_: argparse.Namespace) -> int:
-        sys.stdout.write("half of it\n")
-        raise DataError("x.jsonl line 3: broken")
-
-    commands.add("show", broken)
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        monkeypatch.setattr(sys, "stdout", full)
-        assert main(["show"]) == 2
-    assert stderr_line(capsys) == "gatt: x.jsonl line 3: broken"
