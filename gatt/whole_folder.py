@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import glob
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from safetensors import SafetensorError
 
 from gatt.errors import StoreError
 from gatt.whole_file import NO_SPACE
+
+_DRAFT: Final = ".tmp"
 
 
 @contextlib.contextmanager
@@ -20,18 +25,22 @@ def whole_folder(target: Path) -> Iterator[Path]:
     """Open a new folder to fill that takes its place at the end: no reader ever sees half of it.
 
     It is filled beside its place under a hidden name, which goes if the block
-    raises; only a killed process leaves it behind.
+    raises; what a killed process left behind goes with the next one.
 
     Raises:
         StoreError: something stands at its place already, or the disk refuses.
     """
     draft: Path | None = None
+    lock: int | None = None
     try:
         # A dangling link is there, too.
         if target.exists() or target.is_symlink():
             raise StoreError(f"{target}: exists already: give a new folder, or move it away")
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+        _remove_left_behind(target)
+        prefix = f".{target.name}."
+        draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=_DRAFT, dir=target.parent))
+        lock = _locked(draft)
         yield draft
         _settle(draft)
         draft.rename(target)
@@ -40,6 +49,34 @@ def whole_folder(target: Path) -> Iterator[Path]:
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Remove drafts of this place that no process fills any more."""
+    for draft in target.parent.glob(f"{glob.escape(f'.{target.name}.')}*{_DRAFT}"):
+        lock = _locked(draft)
+        if lock is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+            os.close(lock)
+
+
+def _locked(draft: Path) -> int | None:
+    """Return the descriptor of a draft that is ours until it is closed; None where it is another's.
+
+    A file system without locks gives none: nothing is removed there.
+    """
+    try:
+        fd = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
 
 
 def _settle(folder: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,36 @@ def test_a_block_that_is_stopped_leaves_nothing(tmp_path: Path, stop: BaseExcept
     with pytest.raises(type(stop)):
         fill_half(tmp_path / "served", stop)
     assert os.listdir(tmp_path) == []
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from gatt.whole_folder import whole_folder
+with whole_folder(pathlib.Path(sys.argv[1])) as folder:
+    (folder / "half.txt").write_text("a", encoding="utf-8")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    target = tmp_path / "served [1]"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    assert done.returncode == -9
+    (left,) = os.listdir(tmp_path)
+    assert left.startswith(".served [1].")
+    (
+        tmp_path / ".served 1.abc.tmp"
+    ).mkdir()  # Another's, though a pattern of that name would take it.
+    (tmp_path / ".served [1].txt").touch()
+    with whole_folder(target) as first:
+        # Another that begins takes what was left, and nothing that is being filled.
+        with pytest.raises(ModelError):
+            fill_half(target, ModelError("no model"))
+        assert {path.name for path in tmp_path.glob(".served*.tmp")} == {
+            first.name,
+            ".served 1.abc.tmp",
+        }
+    assert sorted(os.listdir(tmp_path)) == [".served 1.abc.tmp", ".served [1].txt", "served [1]"]
 
 
 @pytest.mark.parametrize("kind", ["folder", "file", "dangling link"])
