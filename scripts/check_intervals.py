@@ -53,6 +53,7 @@ def main() -> None:
         few = args.runs // 4
         found += coverage_of_areas(design, lasting, TURNS, CURVES, few, args.seed)
         found += coverage_of_differences(design, likeness, PAIRS, few, args.seed)
+        found += coverage_of_differences(design, lasting, PAIRS, few, args.seed, len(TURNS))
         found += [coverage_of_power(design, likeness, b, few, args.seed) for b in POWER_BASES]
     show(found)
     if args.json:

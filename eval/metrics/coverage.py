@@ -27,7 +27,8 @@ class Coverage:
     """Share of runs whose interval holds the true value, for each way of making it."""
 
     what: str
-    """`rate`, `area`, `difference`, or `power`: a difference of the size that is detectable."""
+    """`rate`, `area`, `difference` (at a turn, or of so many pooled), or `power`: a difference of the
+    size that is detectable."""
     design: str
     """Dialogues x cases of each x instructions."""
     likeness: Mapping[str, float]
@@ -85,15 +86,20 @@ def coverage_of_differences(
     rates: Sequence[tuple[float, float]],
     num_runs: int,
     seed: int = 0,
+    num_turns: int = 1,
 ) -> list[Coverage]:
-    """Return coverage of the difference of two arms, and how often the test rejects equality."""
+    """Return coverage of the difference of two arms, and how often the test rejects equality.
+
+    With several turns these are pooled, as in the differences over all turns.
+    """
+    what = "difference" if num_turns == 1 else f"difference, {num_turns} turns"
     found = []
     for index, pair in enumerate(rates):
         p_values: list[float] = []
         detectable: list[float] = []
-        made = paired_runs(design, likeness, pair, num_runs, seed + index)
+        made = paired_runs(design, likeness, pair, num_runs, seed + index, num_turns=num_turns)
         intervals = (_of_difference(passed, ways, p_values, detectable) for passed, ways in made)
-        record = _coverage("difference", design, likeness, pair[0] - pair[1], intervals)
+        record = _coverage(what, design, likeness, pair[0] - pair[1], intervals)
         found.append(
             replace(
                 record,

@@ -1,4 +1,4 @@
-"""Paired difference of two arms at a turn: the same replies of the same cases under both."""
+"""Paired difference of two arms at a turn, or at all: the same replies of the same cases under both."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from eval.samples import Sample
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Rate of `arm` less rate of `baseline` at a turn, over replies that are decided under both."""
+    """Rate of `arm` less rate of `baseline`, over replies that are decided under both."""
 
     arm: str
     baseline: str
     metric: str
     history: str
     split: str
-    turn: int
+    turn: int | None
+    """None: all turns of the curve together, each pair of replies weighing the same. One test for two
+    arms, where a look at every turn would have to be paid for."""
     difference: float
     """From -1 to 1."""
     low: float
@@ -35,7 +37,8 @@ class Difference:
     p_value: float
     """Of the exact sign-flip test over dialogues and instructions, two-sided."""
     p_adjusted: float
-    """The same after Holm, over the turns of this curve: they may all be read at one level."""
+    """The same after Holm, over the turns of this curve: they may all be read at one level. That of all
+    turns together is one test, and stays as it is."""
     detectable: float | None
     """Smallest true difference that this sample would have shown in 4 of 5 tries at the 5 % level;
     None where not even a difference of 1 would have been seen."""
@@ -55,6 +58,8 @@ def differences(
     num_resamples: int = 0,  # noqa: ARG001
 ) -> list[Difference]:
     """Return the difference of every other arm from the baseline, by metric, split and turn.
+
+    Behind the turns of a curve that has several stands the one of all of them.
 
     Splits include the total, "all". An arm without a decided reply in common with
     the baseline at a turn has no record there.
@@ -109,19 +114,25 @@ def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
     for split, family, part in rows.slices():
         if family != ALL:
             continue
-        by_turn = list(part.by_turn())
-        deltas = [pairs.value.astype(np.int64) for _, pairs in by_turn]
-        tests = [sign_flip_p_value(d, p.ways) for d, (_, p) in zip(deltas, by_turn, strict=True)]
-        for delta, (turn, pairs), p_value, p_adjusted in zip(
-            deltas, by_turn, tests, holm(tests), strict=True
+        by_turn: list[tuple[int | None, Rows]] = list(part.by_turn())
+        whole: list[tuple[int | None, Rows]] = [(None, part)] if len(by_turn) > 1 else []
+        tests = [_p_value(pairs) for _, pairs in by_turn]
+        adjusted = [*holm(tests), *(_p_value(pairs) for _, pairs in whole)]
+        tests += adjusted[len(tests) :]
+        for (turn, pairs), p_value, p_adjusted in zip(
+            (*by_turn, *whole), tests, adjusted, strict=True
         ):
             yield Difference(
                 **where,
-                **asdict(paired_interval(delta, pairs.ways)),
+                **asdict(paired_interval(pairs.value.astype(np.int64), pairs.ways)),
                 split=split,
                 turn=turn,
                 p_value=p_value,
                 p_adjusted=p_adjusted,
                 num_dialogues=num_groups(pairs.ways.dialogue),
-                num_pairs=len(delta),
+                num_pairs=len(pairs.value),
             )
+
+
+def _p_value(pairs: Rows) -> float:
+    return sign_flip_p_value(pairs.value.astype(np.int64), pairs.ways)

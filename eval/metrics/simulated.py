@@ -103,8 +103,9 @@ def paired_runs(
     seed: int,
     *,
     common: float = 0.5,
+    num_turns: int = 1,
 ) -> Iterator[tuple[Replies, Ways]]:
-    """Yield runs of two arms `[2, N]` on the same cases.
+    """Yield runs of two arms `[2, T * N]` on the same cases, one turn behind the other.
 
     Args:
         design: of every run.
@@ -114,6 +115,7 @@ def paired_runs(
         seed: of all of them.
         common: share of an instruction's effect that is the same for both arms; the
             rest makes one arm gain on some instructions and lose on others.
+        num_turns: T, all of these rates; what replies share lasts over them.
     """
     rng = np.random.default_rng(seed)
     levels = np.array([NormalDist().inv_cdf(rate) for rate in rates])[:, None]
@@ -129,8 +131,9 @@ def paired_runs(
             + np.sqrt(likeness.instruction) * instruction[:, ways.instruction]
             + np.sqrt(likeness.case) * rng.standard_normal(len(ways.case))
         )
-        noise = rng.standard_normal((2, len(ways.case)))
-        yield levels + shared + np.sqrt(rest) * noise > 0, ways
+        every_turn = np.tile(np.arange(len(ways.case)), num_turns)
+        noise = rng.standard_normal((2, len(every_turn)))
+        yield levels + shared[:, every_turn] + np.sqrt(rest) * noise > 0, ways.where(every_turn)
 
 
 def true_area(turns: Codes, rates: npt.NDArray[np.float64]) -> float:

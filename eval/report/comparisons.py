@@ -9,7 +9,7 @@ from typing import Any
 from eval.metrics.curves import ALL
 from eval.report.headline import bounds, percent
 from eval.report.lists import Record
-from eval.report.selection import SPLIT_NAMES, Curves, few_turns
+from eval.report.selection import SPLIT_NAMES, Curves, few_turns, turn_name
 
 MOST_DIFFERENCE_TURNS = 6
 """Turns that a pair of arms is compared at; all are in `results.json`."""
@@ -27,7 +27,8 @@ class DifferenceRow:
     arm: str
     baseline: str
     where: str
-    turn: int
+    turn: str
+    """`all` for all of them together."""
     text: str
     interval: str
     p_value: str
@@ -43,11 +44,12 @@ class DifferenceRow:
 def difference_tables(
     curves: Curves, differences: Sequence[Record]
 ) -> list[tuple[str, list[DifferenceRow]]]:
-    """Return the paired differences of each metric, at a few turns."""
+    """Return the paired differences of each metric: of all turns together, and at a few of them."""
     tables = []
     for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in differences))):
         found = [d for d in differences if d["metric"] == metric]
-        turns = set(few_turns(sorted({d["turn"] for d in found}), MOST_DIFFERENCE_TURNS))
+        known = sorted({d["turn"] for d in found if d["turn"] is not None})
+        turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS)}
         splits = [curves.main_split, *(s for s in (ALL, *curves.splits) if s != curves.main_split)]
         rows = sorted(
             (d for d in found if d["turn"] in turns),
@@ -56,7 +58,7 @@ def difference_tables(
                 _rank(d["split"], splits),
                 _rank(d["arm"], curves.arms),
                 _rank(d["baseline"], curves.arms),
-                d["turn"],
+                -1 if d["turn"] is None else d["turn"],
             ),
         )
         if rows:
@@ -77,7 +79,7 @@ def _difference(record: Record, curves: Curves) -> DifferenceRow:
         arm=record["arm"],
         baseline=record["baseline"],
         where=where,
-        turn=record["turn"],
+        turn="all" if record["turn"] is None else _turn(record),
         text=_signed(middle),
         interval=f"[{_signed(low)}, {_signed(high)}]",
         p_value=p_text(record.get("p_value")),
@@ -87,6 +89,10 @@ def _difference(record: Record, curves: Curves) -> DifferenceRow:
         whisker=((low + 100) / 2, (middle + 100) / 2, (high + 100) / 2),
         is_clear=low > 0 or high < 0,
     )
+
+
+def _turn(record: Record) -> str:
+    return turn_name(record["metric"], record["turn"]).removeprefix("turn ")
 
 
 def _signed(points: float) -> str:

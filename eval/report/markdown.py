@@ -132,11 +132,11 @@ def _summaries(curves: Curves, summaries: Sequence[Record]) -> Lines:
 
 def _differences(curves: Curves, differences: Sequence[Record]) -> Lines:
     for metric, rows in difference_tables(curves, differences):
-        heads = ["arm", "less", "instructions", "turn", "points", "95 %", "p", "p, all turns",
+        heads = ["arm", "less", "instructions", "turn", "points", "95 %", "p", "p, adjusted",
                  "could see", "dialogues"]  # fmt: skip
         cells = [
             [arm_name(r.arm), arm_name(r.baseline), r.where,
-             turn_name(metric, r.turn).removeprefix("turn "), r.text, r.interval,
+             r.turn, r.text, r.interval,
              r.p_value, r.p_adjusted, r.detectable, str(r.num_dialogues)]
             for r in rows
         ]  # fmt: skip

@@ -34,7 +34,7 @@ def paired(num: int, passes: int, turn: int = 1) -> list[Sample]:
     ]
 
 
-def one(samples: list[Sample], turn: int = 1) -> Difference:
+def one(samples: list[Sample], turn: int | None = 1) -> Difference:
     (found,) = [
         d
         for d in differences(samples)
@@ -132,6 +132,25 @@ def test_p_values_are_adjusted_over_the_turns_of_a_curve() -> None:
     first, second = one(made), one(made, 2)
     assert first.p_adjusted == pytest.approx(2 * 2 * 0.5**12)
     assert second.p_adjusted == second.p_value == pytest.approx(2 * 0.5**6)
+
+
+def test_all_turns_together_are_one_test_over_dialogues() -> None:
+    # 12 of 16 dialogues gain at turn 1, the first 6 of them at turn 2 too, none at turn 3.
+    made = [*paired(16, 12), *paired(16, 6, turn=2), *paired(16, 0, turn=3)]
+    whole = one(made, None)
+    assert (whole.difference, whole.num_dialogues, whole.num_pairs) == (18 / 48, 16, 48)
+    # Every sign of twelve sums has to be the same: pairs of a dialogue are not tossed one by one.
+    assert whole.p_value == whole.p_adjusted == pytest.approx(2 * 0.5**12)
+    assert whole.low < whole.difference < whole.high
+    # Holm goes on to know of three turns alone.
+    assert one(made, 1).p_adjusted == pytest.approx(3 * 2 * 0.5**12)
+    # A turn more at which nothing differs is more replies, and no more evidence.
+    longer = one([*made, *paired(16, 0, turn=4)], None)
+    assert (longer.difference, longer.p_value) == (18 / 64, whole.p_value)
+
+
+def test_a_curve_of_one_turn_has_no_difference_over_all_of_them() -> None:
+    assert {d.turn for d in differences(paired(16, 12))} == {1}
 
 
 def test_holm_matches_the_arithmetic() -> None:

@@ -44,9 +44,17 @@ def test_of_fifty_turns_a_few_are_compared_arm_by_arm(run: Curves) -> None:
     found = [
         difference(a, "adherence", t, 0.1) for t in range(1, 51) for a in ("base+reminder", "gatt")
     ]
+    found.insert(7, {**found[7], "turn": None})
     ((_, rows),) = difference_tables(run, found)
-    assert [r.turn for r in rows] == [1, 11, 21, 30, 40, 50] * 2
-    assert [r.arm for r in rows[::6]] == ["gatt", "base+reminder"]
+    turns = ["1", "11", "21", "30", "40", "50"]
+    assert [r.turn for r in rows] == ["all", *turns, *turns]
+    assert [r.arm for r in rows] == ["gatt"] * 7 + ["base+reminder"] * 6
+
+
+def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves) -> None:
+    found = [difference("gatt", "leakage", t, 0.1) for t in (3, 0)]
+    ((_, rows),) = difference_tables(run, [*found, {**found[0], "turn": None}])
+    assert [r.turn for r in rows] == ["all", "at it", "3 later"]
 
 
 @pytest.mark.parametrize(
