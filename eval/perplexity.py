@@ -114,7 +114,7 @@ def measure_perplexity(
         engine: with the adapters loaded; default: the configured one.
 
     Raises:
-        ConfigError: a source that cannot be had.
+        ConfigError: a source that cannot be had, or that has not so many dialogues to skip.
         DataError: no dialogue that can be read, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the file cannot be written.

@@ -45,7 +45,7 @@ def suite_path(suite: str) -> Path:
         raise ConfigError(
             f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {known}), and no such file"
         )
-    if path.suffix == ".jsonl":
+    if ".jsonl" in path.suffixes[-2:]:
         raise ConfigError(f"{path}: a file of cases: expected a suite, a YAML file that names it")
     return path
 

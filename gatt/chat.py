@@ -18,6 +18,7 @@ from gatt.dialogue import Dialogue, Message
 from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Engine, FinishReason, GenerationRequest, SamplingParams
 from gatt.instruction import Entry, Instruction, combine, compose
+from gatt.jsonl_lines import refuse_compressed
 from gatt.leaks import still_follows
 from gatt.schedule import Switch, SwitchKind, SwitchPlace, in_force, told_by_user
 from gatt.verifiers import Status, Verdict, check_all, overall
@@ -245,6 +246,7 @@ class Chat:
         """
         if not self._messages:
             raise DataError("nothing to save: say something first")
+        refuse_compressed(path)
         view = self._view(Dialogue(_GROUP, self._messages), told_by_user(self._switches))
         rows = [m.as_dict() for m in view.messages]
         digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]

@@ -98,10 +98,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _let_all_text_through() -> None:
-    """Write what an output's encoding lacks (ASCII, code pages of Windows) escaped, and do not fail at it."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
-            stream.reconfigure(errors="backslashreplace")
+    """Write what the output's encoding lacks escaped, as stderr does, and do not fail at it.
+
+    ASCII and code pages lack much, UTF-8 halves of surrogate pairs, which models say and file names hold.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run(words: list[str]) -> int:

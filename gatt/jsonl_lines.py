@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import lzma
@@ -10,14 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from gatt.errors import StoreError
 
 COMPRESSED: Final = (".gz", ".xz")
 """Endings of files that are read through gzip or xz."""
-
-_DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +47,54 @@ def scan_lines(
         OSError: the file cannot be read.
     """
     lines = _lines(path, allow_broken_end=allow_broken_end, allow_torn_end=allow_torn_end)
-    try:
+    with damage_told(path):
         yield from lines
-    except _DAMAGED as error:
+
+
+def open_text(path: Path) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
+    """Open the bytes of a file's text for reading, through gzip or xz where its name says so.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    return path.open("rb")
+
+
+@contextlib.contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Say in one line that a compressed file is damaged, whatever its library raises.
+
+    Raises:
+        StoreError: it is.
+    """
+    try:
+        yield
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise StoreError(
             f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
             "it anew"
         ) from None
 
 
-def _open(path: Path) -> BufferedReader:
-    if path.suffix == ".gz":
-        return cast("BufferedReader", gzip.open(path, "rb"))
-    if path.suffix == ".xz":
-        return cast("BufferedReader", lzma.open(path, "rb"))
-    return path.open("rb")
+def refuse_compressed(path: Path) -> None:
+    """Refuse a place to write whose name promises what is not written.
+
+    Raises:
+        StoreError: naming the ending.
+    """
+    if path.suffix in COMPRESSED:
+        raise StoreError(
+            f"{path}: what is written is not compressed: expected a name without {path.suffix}"
+        )
 
 
 def _lines(path: Path, *, allow_broken_end: bool, allow_torn_end: bool) -> Iterator[Line]:
     end = 0
-    with _open(path) as stream:
+    with open_text(path) as stream:
         for number, data in enumerate(stream, start=1):
             end += len(data)
             if not data.strip():

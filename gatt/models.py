@@ -6,8 +6,6 @@ import importlib.util
 import json
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from safetensors import SafetensorError
 
 from gatt.adapter import attach_adapter, one_line
 from gatt.errors import ModelError
+from gatt.whole_folder import draft_of
 
 EMBEDDED = "smollm2-135m-instruct"
 """Name of the model that comes as a Python package and needs no network."""
@@ -188,17 +187,13 @@ def _has_reader() -> bool:
 
 def _convert_into(source: Path, folder: Path) -> None:
     """Make the folder, whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent))
-    try:
+    with draft_of(folder) as scratch:
         _convert(source, scratch)
         try:
             scratch.rename(folder)
         except OSError:  # another process was faster
             if not (folder / "config.json").is_file():
                 raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _convert(source: Path, target: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any, Final
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, lock_path, take_lock
+from gatt.jsonl_lines import damage_told, open_text
 from gatt.train_config import TrainConfig
 from gatt.weights import adapter_digest, model_digest
 from gatt.whole_file import atomic_write_json
@@ -67,13 +68,13 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
 
 
 def digest(path: Path) -> str:
-    """Return 16 hex digits of a file's content.
+    """Return 16 hex digits of a file's content; packing it (`.gz`, `.xz`) changes nothing.
 
     Raises:
         StoreError: it cannot be read.
     """
     try:
-        with path.open("rb") as stream:
+        with damage_told(path), open_text(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
     except OSError as error:
         raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None

@@ -24,59 +24,76 @@ _DRAFT: Final = ".tmp"
 def whole_folder(target: Path) -> Iterator[Path]:
     """Open a new folder to fill that takes its place at the end: no reader ever sees half of it.
 
-    It is filled beside its place under a hidden name, which goes if the block
-    raises; what a killed process left behind goes with the next one.
-
     Raises:
         StoreError: something stands at its place already, or the disk refuses.
     """
     draft: Path | None = None
-    lock: int | None = None
     try:
         # A dangling link is there, too.
         if target.exists() or target.is_symlink():
             raise StoreError(f"{target}: exists already: give a new folder, or move it away")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_left_behind(target)
-        prefix = f".{target.name}."
-        draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=_DRAFT, dir=target.parent))
-        lock = _locked(draft)
-        yield draft
-        _settle(draft)
-        draft.rename(target)
+        with draft_of(target) as draft:
+            yield draft
+            _settle(draft)
+            draft.rename(target)
     except (OSError, SafetensorError) as error:
         raise _refused(error, target, draft) from error
+
+
+@contextlib.contextmanager
+def draft_of(target: Path) -> Iterator[Path]:
+    """Make an empty folder for one that is to stand at a place: beside it, under a hidden name.
+
+    What is still there when the block ends goes; what a killed process left behind goes with the next one.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = _locked(target.parent, waits=True)
+    try:
+        _remove_left_behind(target)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_DRAFT, dir=target.parent))
+        lock = _locked(draft)
     finally:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        _free(beside)
+    try:
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        _free(lock)
 
 
 def _remove_left_behind(target: Path) -> None:
     """Remove drafts of this place that no process fills any more."""
-    for draft in target.parent.glob(f"{glob.escape(f'.{target.name}.')}*{_DRAFT}"):
+    # As many letters as `mkdtemp` draws: `.NAME.old.tmp` is somebody else's.
+    for draft in target.parent.glob(f"{glob.escape(f'.{target.name}.')}{'?' * 8}{_DRAFT}"):
         lock = _locked(draft)
         if lock is not None:
             shutil.rmtree(draft, ignore_errors=True)
-            os.close(lock)
+            _free(lock)
 
 
-def _locked(draft: Path) -> int | None:
-    """Return the descriptor of a draft that is ours until it is closed; None where it is another's.
+def _locked(folder: Path, *, waits: bool = False) -> int | None:
+    """Return the descriptor of a folder that is ours until it is closed; None where it is another's.
 
     A file system without locks gives none: nothing is removed there.
     """
     try:
-        fd = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:
         os.close(fd)
         return None
     return fd
+
+
+def _free(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
 
 
 def _settle(folder: Path) -> None:

@@ -88,5 +88,6 @@ def _list() -> int:
 
 
 def _show(suite: str) -> int:
-    sys.stdout.write(dump_yaml(read_suite(suite_path(suite))))
+    # UTF-8, as files of configuration are: it is sent into one, whatever the terminal can show.
+    sys.stdout.buffer.write(dump_yaml(read_suite(suite_path(suite))).encode())
     return 0

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from eval.samples import Expected
 from gatt.dialogue import Message
 from gatt.instruction import VerifierSpec
+from gatt.jsonl_lines import refuse_compressed
 from gatt.verifiers.judge import JUDGE
 from gatt.whole_file import atomic_stream
 
@@ -148,8 +149,9 @@ def write_cases(path: Path, cases: Sequence[ImportedCase]) -> None:
     """Write a case file, whole or not at all.
 
     Raises:
-        StoreError: the file cannot be written.
+        StoreError: the file cannot be written, or its name says that it is compressed.
     """
+    refuse_compressed(path)
     with atomic_stream(path) as stream:
         for case in cases:
             stream.write(json.dumps(case.as_dict(), ensure_ascii=False).encode() + b"\n")

@@ -19,6 +19,7 @@ from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, sp
 from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE, samples_of_run
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
+from gatt.jsonl_lines import COMPRESSED
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +194,11 @@ def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) ->
     own = {
         (folder / name).resolve()
         for folder in folders
-        for name in (RESULTS_FILE, SAMPLES_FILE, samples_of_run(folder).name, ROLLOUTS_FILE)
+        for name in (
+            RESULTS_FILE,
+            ROLLOUTS_FILE,
+            *(SAMPLES_FILE + end for end in ("", *COMPRESSED)),
+        )
     }
     seen: set[Path] = set()
     for target in targets:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -99,9 +98,6 @@ def run(args: argparse.Namespace) -> int:
         adapter=ADAPTER if args.adapter else None,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal without the margin's marks must not end the talk.
-        sys.stdout.reconfigure(errors="replace")
     terminal = Terminal(chat, catalog, _write, has_colour=sys.stdout.isatty())
     terminal.run(_lines())
     return 0

@@ -37,7 +37,11 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return 0
     path = shipped_config(args.name)
-    sys.stdout.write(f"{path}\n" if args.path else path.read_text(encoding="utf-8"))
+    if args.path:
+        sys.stdout.write(f"{path}\n")
+    else:
+        # The file as it is: it is sent into another, whatever the terminal can show.
+        sys.stdout.buffer.write(path.read_bytes())
     return 0
 
 

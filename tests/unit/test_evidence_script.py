@@ -116,6 +116,24 @@ def perplexities(commands: Iterable[list[str]]) -> list[PerplexityConfig]:
     return configured(commands, "perplexity", PerplexityConfig)
 
 
+def metrics(commands: Iterable[list[str]]) -> dict[str, str]:
+    """Return the metric of each picture, by the folder that it is published in."""
+    reports = (words for words in commands if words[0] == "report")
+    return {Path(words[5]).parent.name: words[3] for words in reports}
+
+
+def test_what_is_left_for_a_gpu_is_evaluated_and_published(root: Path) -> None:
+    write_sets(root / "runs" / "evidence" / "data")
+    _, commands = follow(root, "gpu")
+    arms = {config.output_dir.name: config.arms for config in evaluated(commands)}
+    assert arms == {
+        "gpu": ("recipe", "seed_1", "seed_2", "rank_4", "rank_64"),
+        "gpu_terse": ("terse_0", "terse_0.5"),
+        "gpu_samples": ("samples_320", "samples_1600", "samples_6400"),
+    }
+    assert metrics(commands) == dict.fromkeys(arms, "adherence")
+
+
 def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> None:
     made = root / "runs" / "evidence" / "data"
     write_sets(made, 32)
@@ -165,6 +183,13 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
         "rate_5e-4": {"learning_rate": 5e-4},
         "seed_1": {"seed": 1},
     }
+    assert metrics(commands) == {
+        "ablations_plain": "false_trigger",
+        **dict.fromkeys(
+            ("ablations", "ablations_history", "ablations_own", "ablations_first_user"), "adherence"
+        ),
+    }
+    assert (root / "results" / "ablations_history" / "results.json").is_file()
     first, of_history, own, first_user, plain = evaluated(commands)
     assert (first.compared_with, of_history.compared_with) == ("recipe", "reference")
     assert set(first.arms) == {*configs, *parts}
@@ -210,6 +235,9 @@ def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
     # What the recipe was chosen by, all others, and the adapter of changes.
     of_switch, chosen_by, others = perplexities(commands)
     assert (chosen_by.skip_dialogues, others.skip_dialogues) == (0, chosen_by.num_dialogues)
+    assert others.num_dialogues >= 287 - others.skip_dialogues, (
+        "the part has so many of this length"
+    )
     assert chosen_by.adapters == others.adapters
     assert "switch" in of_switch.adapters
     made = trained(commands)

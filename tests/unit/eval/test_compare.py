@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,12 @@ def test_verdicts_and_words_are_counted_apart(tmp_path: Path) -> None:
         6: {"reply": "Hello!", "status": "fail"},
         7: {"status": "undecided"},
     }
-    found = compare(*two(tmp_path, samples, changes))
+    left, right = two(tmp_path, samples, changes)
+    found = compare(left, right)
     assert (found.total.num, found.total.num_same_replies) == (8, 6)
+    (left / "samples.jsonl.xz").write_bytes(lzma.compress((left / "samples.jsonl").read_bytes()))
+    (left / "samples.jsonl").unlink()
+    assert compare(left, right) == found
     assert found.total.verdict_rate == 6 / 8
     assert [(n, t.num, t.num_same_replies, t.num_same_verdicts) for n, t in found.arms.items()] == [
         ("base", 4, 3, 4),

@@ -119,9 +119,10 @@ def test_show_of_anything_else_is_one_line(shipped, tmp_path):
         match=r"no suite 'table3', did you mean 'table30'\? \(shipped: plain, table30\)",
     ):
         run("show", "table3")
-    (tmp_path / "cases.jsonl").write_text("{}", encoding="utf-8")
-    with pytest.raises(ConfigError, match="a file of cases: expected a suite"):
-        run("show", tmp_path / "cases.jsonl")
+    for name in ("cases.jsonl", "cases.jsonl.gz"):
+        (tmp_path / name).write_bytes(b"\x1f\x8b")
+        with pytest.raises(ConfigError, match="a file of cases: expected a suite"):
+            run("show", tmp_path / name)
     (tmp_path / "twice.yaml").write_text("about: a\nabout: b\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"twice\.yaml line 2: key 'about' already stands"):
         run("show", tmp_path / "twice.yaml")

@@ -19,7 +19,7 @@ from gatt.chat_template import refuse_control_tokens
 from gatt.chat_terminal import Terminal
 from gatt.cli import main
 from gatt.dialogue import read_dialogues
-from gatt.errors import DataError, GenerationError
+from gatt.errors import DataError, GenerationError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
 from gatt.instruction import VerifierSpec
@@ -370,6 +370,8 @@ def test_prompt_ends_on_end_of_file(monkeypatch: pytest.MonkeyPatch, capsys) -> 
 def test_saved_line_is_plain_json(tmp_path: Path) -> None:
     talk, _ = chat("One.")
     talk.say("Hello")
+    with pytest.raises(StoreError, match=r"a\.jsonl\.xz: what is written is not compressed"):
+        talk.save(tmp_path / "a.jsonl.xz")
     identity = talk.save(tmp_path / "a.jsonl")
     row = json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))
     assert row == {

@@ -61,9 +61,9 @@ def test_a_full_device_behind_standard_output_is_told_from_a_full_folder(
 @pytest.mark.parametrize(
     ("encoding", "expected"),
     [
-        ("ascii", b"Ren\\xe9 \\u2713\n"),
-        ("cp1252", b"Ren\xe9 \\u2713\n"),
-        ("UTF-8", "Ren\xe9 \u2713\n".encode()),
+        ("ascii", b"Ren\\xe9 \\u2713 \\ud83d\n"),
+        ("cp1252", b"Ren\xe9 \\u2713 \\ud83d\n"),
+        ("UTF-8", "Ren\xe9 \u2713 ".encode() + b"\\ud83d\n"),
     ],
 )
 def test_text_that_the_output_has_no_letters_for_is_escaped(
@@ -72,7 +72,7 @@ def test_text_that_the_output_has_no_letters_for_is_escaped(
     written = io.BytesIO()
 
     def show(_: argparse.Namespace) -> int:
-        sys.stdout.write("Ren\xe9 \u2713\n")
+        sys.stdout.write("Ren\xe9 \u2713 \ud83d\n")
         return 0
 
     commands.add("show", show)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from eval.importers.imported import write_cases
 from gatt.dialogue import read_dialogues
 from gatt.errors import DataError, StoreError
 from gatt.jsonl_lines import scan_lines
 from gatt.records import numbered_records, read_records
 from gatt.source_config import SourceConfig
+from gatt.train_store import digest
 from tests.support.stages import write_dialogues
 
 PACK = {".gz": gzip.compress, ".xz": lzma.compress}
@@ -59,6 +61,25 @@ def test_a_file_cut_short_or_of_another_kind_is_one_line(pack) -> None:
     path.unlink()
     with pytest.raises(StoreError, match="cannot read: No such file"):
         list(read_records(path))
+
+
+def test_packing_a_file_makes_no_other_of_it(pack, tmp_path: Path) -> None:
+    plain = tmp_path / "rows.jsonl"
+    plain.write_bytes(TEXT)
+    assert digest(pack(TEXT)) == digest(plain) != digest(pack(TEXT + b"\n"))
+    path = pack(TEXT)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(StoreError, match=rf"rows\.jsonl{path.suffix}: cut short or no"):
+        digest(path)
+
+
+def test_nothing_is_written_under_a_name_that_says_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl.gz"
+    with pytest.raises(
+        StoreError, match=r"cases\.jsonl\.gz: what is written is not compressed: exp"
+    ):
+        write_cases(path, [])
+    assert not path.exists()
 
 
 def test_dialogues_may_be_compressed(pack, tmp_path: Path) -> None:

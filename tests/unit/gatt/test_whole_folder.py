@@ -57,19 +57,32 @@ def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> No
     assert done.returncode == -9
     (left,) = os.listdir(tmp_path)
     assert left.startswith(".served [1].")
-    (
-        tmp_path / ".served 1.abc.tmp"
-    ).mkdir()  # Another's, though a pattern of that name would take it.
-    (tmp_path / ".served [1].txt").touch()
+    # Another's, though a pattern of that name, or one of any length, would take them.
+    others = {".served 1.abcdefgh.tmp", ".served [1].old.tmp"}
+    for name in others:
+        (tmp_path / name).mkdir()
     with whole_folder(target) as first:
         # Another that begins takes what was left, and nothing that is being filled.
         with pytest.raises(ModelError):
             fill_half(target, ModelError("no model"))
-        assert {path.name for path in tmp_path.glob(".served*.tmp")} == {
-            first.name,
-            ".served 1.abc.tmp",
-        }
-    assert sorted(os.listdir(tmp_path)) == [".served 1.abc.tmp", ".served [1].txt", "served [1]"]
+        assert set(os.listdir(tmp_path)) == {first.name, *others}
+    assert set(os.listdir(tmp_path)) == {"served [1]", *others}
+
+
+STARTS = """
+import pathlib, sys
+from gatt.whole_folder import draft_of
+for _ in range(60):
+    with draft_of(pathlib.Path(sys.argv[1])) as draft:
+        (draft / "a.txt").touch()
+"""
+
+
+def test_drafts_that_begin_at_once_leave_each_other_alone(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STARTS, str(tmp_path / "served")]
+    started = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", ["folder", "file", "dangling link"])

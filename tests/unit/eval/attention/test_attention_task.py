@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from dataclasses import replace
@@ -212,7 +213,12 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
     refused(ConfigError, r"eval\.yaml: no arm 'mine' \(its arms: base, base\+reminder", arm="mine")
     refused(ConfigError, r"history is 'own': .*eval\.yaml has reference", history="own")
     task: Task = plan(AttendConfig(samples=folder))
-    lines = (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = (folder / "samples.jsonl").read_bytes()
+    found = replies_of(task, folder)
+    (folder / "samples.jsonl").rename(folder / "elsewhere")
+    (folder / "samples.jsonl.gz").write_bytes(gzip.compress(whole))
+    assert replies_of(task, folder) == found
+    lines = whole.decode("utf-8").splitlines(keepends=True)
     kept = [line for line in lines if json.loads(line)["arm"] != "gatt"]
     (folder / "samples.jsonl").write_text("".join(kept), encoding="utf-8")
     with pytest.raises(DataError, match="no reply of arm 'gatt' to case 'train-0000' with history"):
