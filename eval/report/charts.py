@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from eval.metrics.curves import CurvePoint
 from eval.report.drawing import (
+    GLYPHS,
     LIGHT,
     NUM_STYLES,
     STAND_INS,
@@ -140,9 +141,9 @@ def _figure(
         measured = [p for p in points if p.rate is not None]
         if not measured:
             continue
-        style = list(arms).index(arm) % NUM_STYLES
+        style = list(arms).index(arm)
         group = f"tips-{len(tips)}"
-        _draw(axes, measured, style, axis, group, paint)
+        _draw(axes, measured, style, axis, group, paint, has_band=len(by_arm) <= NUM_STYLES)
         tips[group] = [_tip(p, axis) for p in measured]
         ends.append((measured[-1].rate or 0.0, arm))
     if shape.has_labels:
@@ -190,16 +191,27 @@ def readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
 
 
 def _draw(
-    axes: Any, points: Sequence[CurvePoint], style: int, axis: Axis, group: str, paint: Palette
+    axes: Any,
+    points: Sequence[CurvePoint],
+    style: int,
+    axis: Axis,
+    group: str,
+    paint: Palette,
+    *,
+    has_band: bool,
 ) -> None:
-    """Draw one curve: band, line, and its markers as one group of that id."""
+    """Draw one curve: band, line, and its markers as one group of that id.
+
+    More curves than there are colours would hide each other behind their bands.
+    """
+    is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
     colour = paint.arms[style]
     xs = [axis.position(p.turn) for p in points]
     rates = [p.rate for p in points]
     lows, highs = [p.low or 0.0 for p in points], [p.high or 0.0 for p in points]
-    if len(points) > 1:
+    if len(points) > 1 and has_band:
         axes.fill_between(xs, lows, highs, color=colour, alpha=0.13, linewidth=0, zorder=2)
-    else:
+    elif has_band:
         axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
     axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
     few = len(points) <= MANY_POINTS
@@ -210,8 +222,9 @@ def _draw(
         linestyle="none",
         marker=MARKERS[style],
         markersize=8.5 if few else 5,
-        markeredgecolor=paint.page if few else colour,
-        markeredgewidth=1.5 if few else 0,
+        markerfacecolor=paint.page if is_hollow else colour,
+        markeredgecolor=paint.page if few and not is_hollow else colour,
+        markeredgewidth=1.5 if few or is_hollow else 0,
         zorder=4,
         clip_on=False,
     )
@@ -258,13 +271,15 @@ def _label(
     ordered = sorted(ends, key=lambda end: (end[0], -list(arms).index(end[1])))
     heights = spread([rate for rate, _ in ordered], gap)
     for y, (_, arm) in zip(heights, ordered, strict=True):
+        index = list(arms).index(arm)
+        glyph = f"{GLYPHS[index % len(GLYPHS)]} " if len(ends) > NUM_STYLES else ""
         axes.annotate(
-            _short(arm_name(arm), shape),
+            glyph + _short(arm_name(arm), shape),
             (end, y),
             xytext=(14, 0),
             textcoords="offset points",
             va="center",
-            color=paint.arms[list(arms).index(arm) % NUM_STYLES],
+            color=paint.arms[index % NUM_STYLES],
             weight="bold",
             annotation_clip=False,
         )

@@ -19,7 +19,9 @@ from gatt.errors import ConfigError
 from gatt.whole_file import atomic_stream
 
 NUM_STYLES = 8
-"""Arms that a chart can tell apart."""
+"""Arms that a chart can tell apart by colour; those behind them have the same, and hollow markers."""
+GLYPHS = ("●", "■", "◆", "▲", "▼", "✚", "✖", "⬢", "○", "□", "◇", "△", "▽", "✢", "✕", "⬡")
+"""The markers of `charts.MARKERS`, full and hollow, for legends in text."""
 
 
 @dataclass(frozen=True)

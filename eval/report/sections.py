@@ -22,7 +22,7 @@ from eval.report.charts import (
     chart,
     save_chart,
 )
-from eval.report.drawing import Shape
+from eval.report.drawing import NUM_STYLES, Shape
 from eval.report.headline import Headline
 from eval.report.lists import Record
 from eval.report.probes import PUBLISHED, ProbeTable, probe_table
@@ -141,9 +141,7 @@ def _by_arm(curves: Curves, **wanted: object) -> dict[str, Sequence[CurvePoint]]
 def hero(curves: Curves) -> list[Markup]:
     """Return the first chart in its wide and its narrow form, nothing if nothing was decided."""
     points = _by_arm(curves, **main_curve(curves))
-    title = (
-        "Adherence over turns for each arm, with 95 % intervals; the table of rates has them all"
-    )
+    title = "Adherence over turns for each arm; the table of rates has all of them with intervals"
     shapes = (("hero-wide", HERO), ("hero-narrow", HERO_NARROW))
     drawn = (_svg(curves.arms, points, shape, name, title) for name, shape in shapes)
     return [svg for svg in drawn if svg is not None]
@@ -167,7 +165,9 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
         raise DataError(
             f"no curve of {metric!r} to draw: expected one of {', '.join(curves.metrics)}"
         )
-    title = f"{metric_name(metric)}: {caption(curves)}"
+    # More arms than colours are drawn without bands.
+    said = caption(curves, has_intervals=len(drawn) <= NUM_STYLES)
+    title = f"{metric_name(metric)}: {said}"
     save_chart(path, drawn, curves.arms, title, axis=_axis(metric))
 
 

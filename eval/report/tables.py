@@ -123,12 +123,12 @@ def headline_tables(curves: Curves) -> list[RateTable]:
     return [table for m in metrics if (table := rate_table(curves, m, **chosen)).rows]
 
 
-def caption(curves: Curves) -> str:
+def caption(curves: Curves, *, has_intervals: bool = True) -> str:
     """Return what the headline tables show: "seen instructions, reference history …"."""
     split = SPLIT_NAMES.get(curves.main_split, curves.main_split)
     split = split if curves.main_split == ALL else f"{split} instructions"
     history = HISTORY_NAMES.get(curves.main_history, curves.main_history)
-    return f"{split}, {history}; per cent with 95 % interval"
+    return f"{split}, {history}; per cent{' with 95 % interval' * has_intervals}"
 
 
 def legend(curves: Curves) -> str:

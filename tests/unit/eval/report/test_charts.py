@@ -13,6 +13,7 @@ from eval.metrics.curves import CurvePoint, curves
 from eval.report import page as report_page
 from eval.report.charts import (
     DASHES,
+    GLYPHS,
     HERO,
     LIGHT,
     MANY_POINTS,
@@ -140,7 +141,23 @@ def test_many_turns_leave_room_between_their_labels() -> None:
 
 
 def test_every_style_has_a_marker_and_a_dash() -> None:
-    assert len(MARKERS) == len(DASHES)
+    assert len(MARKERS) == len(DASHES) == NUM_STYLES == len(GLYPHS) // 2
+    assert len(set(GLYPHS)) == len(GLYPHS)
+
+
+def test_more_arms_than_colours_are_told_apart_by_hollow_markers_and_have_no_bands() -> None:
+    def drawn(num: int) -> str:
+        arms = [f"a{n}" for n in range(num)]
+        found = {arm: points(arm, {1: 0.9, 2: 0.1 + n / 20}) for n, arm in enumerate(arms)}
+        return chart(found, arms, HERO, "c1", "Adherence")
+
+    few, many = drawn(NUM_STYLES), drawn(NUM_STYLES + 1)
+    assert few.count("FillBetween") == NUM_STYLES
+    assert "FillBetween" not in many
+    for text, num in ((few, 0), (many, 1)):
+        hollow = re.findall(r"fill: var\(--page\)[^\"]*stroke: var\(--arm-0\)", text)
+        assert bool(hollow) == bool(num)
+        assert (f"{GLYPHS[NUM_STYLES]} a8" in text, f"{GLYPHS[0]} a0" in text) == (num, num)
 
 
 @pytest.mark.parametrize(
