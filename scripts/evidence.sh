@@ -167,11 +167,10 @@ stage_switch() {
   # What it costs where nothing changes: the same dialogues and first instructions.
   evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
     --probe_turns='[]' --arms='[switch, main]'
-  switched system replace adherence_since_switch --switch.system=1 --arms='[switch, main]'
-  switched cancel cancel leakage --arms='[switch, main]'
-  switched cancel_system cancel leakage --switch.system=1 --arms='[switch, main]'
-  switched add add adherence_since_switch --arms='[switch, main]' \
-    --instructions.families='[figure, hobby, persona]'
+  switched system replace adherence_since_switch --switch.system=1
+  switched cancel cancel leakage
+  switched cancel_system cancel leakage --switch.system=1
+  switched add add adherence_since_switch --instructions.families='[figure, hobby, persona]'
   perplexity switch_unchanged --adapters='{main: results/adapter, switch: results/switch_adapter}'
   gatt report "$out/switch_replace" --metric leakage --chart results/switch_replace/leakage.png
 }
