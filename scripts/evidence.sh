@@ -4,7 +4,7 @@
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
 # evaluations read results/adapter, results/switch_adapter and results/turns_*_adapter, as `main`, `switch` and `long`
-# leave them: with committed ones they need no data and no training, but for `ablations`, which trains its own.
+# leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -69,21 +69,40 @@ stage_ability() { # which languages the model speaks at all: configs/evidence/sy
     --instructions.splits='[train, heldout_value]' --num_samples=60 --batch_samples=30 \
     --source.min_turns=6 --source.max_turns=6 --teacher.hint_attempts=0 --teacher.prefill_attempts=0
 }
+draw() { # draw FOLDER SET NUM [KEY=VALUE…]: so many samples of a set to runs/evidence/FOLDER/SET
+  local folder=$1 name=$2 num=$3 keys=()
+  shift 3
+  case $name in
+    figure) keys=(--instructions.families='[figure]' --teacher.hint_attempts=0 --teacher.prefill_attempts=2) ;;
+    hobby) keys=(--instructions.families='[hobby]') ;;
+    language) keys=(--instructions.families='[language]') ;;
+    # A behaviour's sentence is added to a reply that lacks it.
+    behaviour) keys=(--instructions.families='[behaviour]' --teacher.hint_attempts=0) ;;
+    persona) keys=(--source.seed=3 --instructions.families='[persona]') ;;
+    # From another seed on, so mostly chats that no other set has.
+    plain) keys=(--plain_fraction=1 --source.seed=1) ;;
+    combined)
+      keys=(--source.seed=2 --instructions.families='[figure, hobby, persona, behaviour]'
+        --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0)
+      ;;
+    # Clear questions, among them such that get to know the other side, which strangers rarely ask.
+    questions)
+      keys=(--source.name=questions --source.num="$num" --plain_fraction=0.15
+        --instructions.families='[language, figure, hobby, persona, behaviour]')
+      ;;
+  esac
+  synth "$folder/$name" "${keys[@]}" --num_samples="$num" "$@"
+}
 stage_data() {
-  synth data/figure --instructions.families='[figure]' --teacher.hint_attempts=0 --teacher.prefill_attempts=2
+  draw data figure 32
   # More than of the others: with 32 samples hobbies missed from turn 1 on (results/README.md).
-  synth data/hobby --instructions.families='[hobby]' --num_samples=72
-  synth data/language --instructions.families='[language]'
-  # A behaviour's sentence is added to a reply that lacks it.
-  synth data/behaviour --instructions.families='[behaviour]' --num_samples=60 --teacher.hint_attempts=0
-  synth data/persona --source.seed=3 --instructions.families='[persona]' --num_samples=24
-  # 22 % of all, with those of `questions`; from another seed on, so mostly chats that no other set has.
-  synth data/plain --plain_fraction=1 --num_samples=72 --source.seed=1
-  synth data/combined --source.seed=2 --instructions.families='[figure, hobby, persona, behaviour]' --num_samples=16 \
-    --instructions.num_entries='[0, 0.8, 0.2]' --teacher.hint_attempts=0
-  # Clear questions, among them such that get to know the other side, which strangers rarely ask.
-  synth data/questions --source.name=questions --source.num=32 --plain_fraction=0.15 \
-    --instructions.families='[language, figure, hobby, persona, behaviour]'
+  draw data hobby 72
+  draw data language 32
+  draw data behaviour 60
+  draw data persona 24
+  draw data plain 72 # 22 % of all, with those of `questions`.
+  draw data combined 16
+  draw data questions 32
   local name
   mkdir -p results/data
   for name in "${sets[@]}"; do
@@ -199,13 +218,22 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the cont
 half_a_pass() { # half_a_pass FILE…: the steps of an ablation, half of the samples that have a target
   echo $(($(cat "$@" | grep -c '"reply": "[^"]') / 2))
 }
-parts() { # the samples that some ablations take, under the ids (and so with the draws) that they have among all
-  local files=()
-  for name in "${sets[@]}"; do files+=("$out/data/$name/samples.jsonl"); done
-  rm -rf "$out/parts"
-  mkdir -p "$out/parts"
-  awk -v at="$out/parts/" -v total="$(cat "${files[@]}" | wc -l)" '
-    function among(num) { return int(NR * num / total) > int((NR - 1) * num / total) } # evenly, so of every set
+of_sets() { # of_sets FOLDER…: the files of all sets in runs/evidence/FOLDER…, into `files`
+  local folder name
+  files=()
+  for folder; do for name in "${sets[@]}"; do files+=("$out/$folder/$name/samples.jsonl"); done; done
+}
+parts() { # parts AT FILE…: the samples that some ablations take, under the ids (and so with the draws) that they have
+  local at=$out/$1 total plain # among all
+  shift
+  rm -rf "$at"
+  mkdir -p "$at"
+  total=$(cat "$@" | wc -l)
+  plain=$(cat "$@" | grep -c '"instruction": null' || true)
+  awk -v at="$at/" -v total="$total" -v plain="$plain" '
+    function every(num, of, at) { return int(at * num / of) > int((at - 1) * num / of) } # evenly, so of every set
+    function among(num) { return every(num, total, NR) }
+    BEGIN { few = int((total - plain) * 15 / 85 + 0.5) } # plain ones, to be 15 % of what is taken
     FNR == 1 { file++ }
     {
       rest = substr($0, 9) # behind {"id": "
@@ -213,15 +241,18 @@ parts() { # the samples that some ablations take, under the ids (and so with the
       name = id in seen ? id "." file : id
       seen[name]
       line = "{\"id\": \"" name substr(rest, length(id) + 1)
-      if (line !~ /"instruction": null/) print line > (at "told.jsonl")
+      is_told = line !~ /"instruction": null/
+      if (is_told) print line > (at "told.jsonl")
+      if (is_told || every(few, plain, ++seen_plain)) print line > (at "plain_15.jsonl")
       if (among(50)) print line > (at "samples_50.jsonl")
       if (among(200)) print line > (at "samples_200.jsonl")
-    }' "${files[@]}"
+    }' "$@"
 }
 stage_ablations() {
-  local steps name arms
+  local steps name arms files
   steps=$(half_a_pass "$out"/data/*/samples.jsonl)
-  parts
+  of_sets data
+  parts parts "${files[@]}"
   ablation recipe "$steps" # What the others are compared with.
   ablation reference "$steps" --history=reference
   ablation sampled "$steps" --history=sampled
@@ -229,14 +260,16 @@ stage_ablations() {
   ablation context_only "$steps" --supervise=context_only --history=reference
   # Its prompts are longer: within 2,048 positions it would lose exchanges, and come by other samples.
   ablation every_turn "$steps" --placement=every_turn --max_length=4096
-  # No dialogue without an instruction, and about as many steps with one as the others have.
-  ablation told "$(half_a_pass "$out/parts/told.jsonl")" --samples="[$out/parts/told.jsonl]"
+  # No dialogue without an instruction, or 15 % (all have 22), and about as many steps with one as the others have.
+  for name in told plain_15; do
+    ablation "$name" "$(half_a_pass "$out/parts/$name.jsonl")" --samples="[$out/parts/$name.jsonl]"
+  done
   for name in samples_50 samples_200; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
   ablation rate_5e-4 "$steps" --learning_rate=5e-4
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
   compared ablations adherence "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
-    plain_targets rate_5e-4 seed_1"
+    plain_targets rate_5e-4 seed_1 plain_15"
   # These differ from `reference` in one thing. The same replies, counted anew.
   against reference all_turns context_only sampled
   gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/ablations" "${arms[@]}"
@@ -245,9 +278,23 @@ stage_ablations() {
   compared ablations_own adherence "recipe reference sampled all_turns context_only" --histories='[own]'
   # Where it was trained to read the instruction, at the start of a user message.
   compared ablations_first_user adherence "recipe every_turn" --placement=first_user
-  compared ablations_plain false_trigger "recipe told plain_targets" --num_dialogues=0 --num_plain=40 --histories='[own]'
+  compared ablations_plain false_trigger "recipe told plain_targets plain_15" --num_dialogues=0 --num_plain=40 --histories='[own]'
   # What plain dialogues, and how they are learned, do to the model's general text.
-  perplexity ablations --part=validation --adapters="$(ablated recipe told plain_targets)"
+  perplexity ablations --part=validation --adapters="$(ablated recipe told plain_targets plain_15)"
+}
+stage_samples() { # how many samples it takes: 50, 200 and 800 in as many steps, one pass over the 800
+  local files steps num set seed=4
+  # 460 beside those of `data`, in their shares, over other chats.
+  for set in figure:43 hobby:97 language:43 behaviour:81 persona:33 plain:98 combined:22 questions:43; do
+    draw more "${set%:*}" "${set#*:}" --seed=1 --source.min_turns=8 --source.max_turns=8 --source.seed="$((seed++))"
+  done
+  of_sets data more
+  steps=$(cat "${files[@]}" | grep -c '"reply": "[^"]')
+  parts parts_800 "${files[@]}"
+  ablation of_800 "$steps" --samples="$(listed "${files[@]}")"
+  for num in 200 50; do ablation "of_$num" "$steps" --samples="[$out/parts_800/samples_$num.jsonl]"; done
+  compared ablations_samples adherence "of_800 of_200 of_50"
+  compared ablations_samples_own adherence "of_800 of_200 of_50" --histories='[own]'
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
@@ -270,7 +317,7 @@ stage_gpu() {
   compared gpu_samples adherence "samples_320 samples_1600 samples_6400"
 }
 
-stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations)
+stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations samples)
 if [[ ${1:-} == list ]]; then
   printf '%s\n' "${stages[@]}"
   exit 0

@@ -72,17 +72,17 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 
 
-def write_sets(made: Path, num: int = 8) -> None:
+def write_sets(made: Path, num: int = 8, of: str = "") -> None:
     """Write so many samples of every set, as every run of `gatt synth` counts them."""
     for name in SETS:
         (made / name).mkdir(parents=True)
         rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(num)]
-        rows = [replace(row, dialogue=replace(row.dialogue, id=name)) for row in rows]
+        rows = [replace(row, dialogue=replace(row.dialogue, id=of + name)) for row in rows]
         if name == "combined":
             silent = tuple(TurnTarget(turn, None, "rejected") for turn in (1, 2))
             rows[0] = replace(rows[0], targets=silent)
-        plain = rows if name == "plain" else rows[-1:] if name == "questions" else []
-        rows = [replace(row, instruction=None) if row in plain else row for row in rows]
+        if name in ("plain", "questions"):
+            rows = [replace(row, instruction=None) for row in rows]
         write_samples(made / name / "samples.jsonl", rows)
 
 
@@ -142,13 +142,15 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     whole = {s.id: s for s in read_all_samples([made / n / "samples.jsonl" for n in SETS])}
     assert len(whole) == 256
     # Half of those with an instruction, but for one without a target.
-    assert configs["told"].max_steps == 111
+    assert configs["told"].max_steps == 95
     parts = {}
-    for name in ("told", "samples_50", "samples_200"):
+    for name in ("told", "plain_15", "samples_50", "samples_200"):
         (path,) = configs.pop(name).samples
         parts[name] = {s.id: s for s in read_all_samples([root / path])}
         assert parts[name].items() <= whole.items()
     assert parts["told"] == {i: s for i, s in whole.items() if s.instruction}
+    assert parts["told"].items() <= parts["plain_15"].items()
+    assert (len(parts["told"]), len(parts["plain_15"])) == (192, 226)  # 34 of 64 plain ones
     for num in (50, 200):
         of_set = Counter(s.dialogue.id for s in parts[f"samples_{num}"].values())
         assert of_set.total() == num
@@ -202,6 +204,35 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     (perplexity,) = perplexities(commands)
     assert {str(p) for p in perplexity.adapters.values()} < trained_here
     assert perplexity.part == "validation"
+
+
+def test_how_many_samples_is_asked_in_as_many_steps(root: Path) -> None:
+    for folder, num in (("data", 43), ("more", 57)):
+        write_sets(root / "runs" / "evidence" / folder, num, f"{folder} ")
+    _, commands = follow(root, "samples")
+    configs = {config.output_dir.name: config for config in trained(commands).values()}
+    # Each set has a sample in combined without a target.
+    assert {name: config.max_steps for name, config in configs.items()} == dict.fromkeys(
+        ("of_800", "of_200", "of_50"), 8 * 100 - 2
+    )
+    whole = {s.id: s for s in read_all_samples([root / f for f in configs["of_800"].samples])}
+    assert len(whole) == 800
+    for num in (50, 200):
+        (path,) = configs[f"of_{num}"].samples
+        part = {s.id: s for s in read_all_samples([root / path])}
+        assert len(part) == num
+        assert part.items() <= whole.items()
+    asked = [words for words in commands if words[0] == "synth"]
+    assert sum(int(w.partition("=")[2]) for ws in asked for w in ws if "--num_samples=" in w) == 460
+    seeds = [[w for w in words if w.startswith("--source.seed=")][-1] for words in asked]
+    assert len(set(seeds)) == len(SETS)
+    first, own = evaluated(commands)
+    assert first.arms == own.arms == ("of_800", "of_200", "of_50")
+    assert (first.compared_with, first.histories, own.histories) == (
+        "of_800",
+        ("reference",),
+        ("own",),
+    )
 
 
 def test_every_evaluation_is_one_that_can_be_made(root: Path) -> None:
