@@ -46,53 +46,6 @@ def scan_lines(
         StoreError: with the line, where it is no JSON object; a compressed file that is damaged.
         OSError: the file cannot be read.
     """
-    lines = _lines(path, allow_broken_end=allow_broken_end, allow_torn_end=allow_torn_end)
-    with damage_told(path):
-        yield from lines
-
-
-def open_text(path: Path) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
-    """Open the bytes of a file's text for reading, through gzip or xz where its name says so.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix == ".xz":
-        return lzma.open(path, "rb")
-    return path.open("rb")
-
-
-@contextlib.contextmanager
-def damage_told(path: Path) -> Iterator[None]:
-    """Say in one line that a compressed file is damaged, whatever its library raises.
-
-    Raises:
-        StoreError: it is.
-    """
-    try:
-        yield
-    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
-        raise StoreError(
-            f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
-            "it anew"
-        ) from None
-
-
-def refuse_compressed(path: Path) -> None:
-    """Refuse a place to write whose name promises what is not written.
-
-    Raises:
-        StoreError: naming the ending.
-    """
-    if path.suffix in COMPRESSED:
-        raise StoreError(
-            f"{path}: what is written is not compressed: expected a name without {path.suffix}"
-        )
-
-
-def _lines(path: Path, *, allow_broken_end: bool, allow_torn_end: bool) -> Iterator[Line]:
     end = 0
     with open_text(path) as stream:
         for number, data in enumerate(stream, start=1):
@@ -117,3 +70,41 @@ def _lines(path: Path, *, allow_broken_end: bool, allow_torn_end: bool) -> Itera
                     "delete the line"
                 )
             yield Line(number, end, is_terminated, record)
+
+
+@contextlib.contextmanager
+def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMAFile]:
+    """Open the bytes of a file's text for reading, through gzip or xz where its name says so.
+
+    Raises:
+        StoreError: a compressed file turns out to be damaged while it is read.
+        OSError: the file cannot be read.
+    """
+    try:
+        with _open(path) as stream:
+            yield stream
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
+        raise StoreError(
+            f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
+            "it anew"
+        ) from None
+
+
+def refuse_compressed(path: Path) -> None:
+    """Refuse a place to write whose name promises what is not written.
+
+    Raises:
+        StoreError: naming the ending.
+    """
+    if path.suffix in COMPRESSED:
+        raise StoreError(
+            f"{path}: what is written is not compressed: expected a name without {path.suffix}"
+        )
+
+
+def _open(path: Path) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    return path.open("rb")

@@ -19,7 +19,7 @@ from typing import Any, Final
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, lock_path, take_lock
-from gatt.jsonl_lines import damage_told, open_text
+from gatt.jsonl_lines import open_text
 from gatt.train_config import TrainConfig
 from gatt.weights import adapter_digest, model_digest
 from gatt.whole_file import atomic_write_json
@@ -74,7 +74,7 @@ def digest(path: Path) -> str:
         StoreError: it cannot be read.
     """
     try:
-        with damage_told(path), open_text(path) as stream:
+        with open_text(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
     except OSError as error:
         raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None

@@ -4,7 +4,8 @@
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
 # evaluations read results/adapter, results/switch_adapter and results/turns_*_adapter, as `main`, `switch` and `long`
-# leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train their own.
+# leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train
+# their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -215,16 +216,20 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the cont
   evaluate long_own adherence long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \
     --num_dialogues=10 --batch_cases=10
 }
+with_target() { # with_target FILE…: how many samples have one
+  cat "$@" | grep -c '"reply": "[^"]'
+}
 half_a_pass() { # half_a_pass FILE…: the steps of an ablation, half of the samples that have a target
-  echo $(($(cat "$@" | grep -c '"reply": "[^"]') / 2))
+  echo $(($(with_target "$@") / 2))
 }
 of_sets() { # of_sets FOLDER…: the files of all sets in runs/evidence/FOLDER…, into `files`
   local folder name
   files=()
   for folder; do for name in "${sets[@]}"; do files+=("$out/$folder/$name/samples.jsonl"); done; done
 }
-parts() { # parts AT FILE…: the samples that some ablations take, under the ids (and so with the draws) that they have
-  local at=$out/$1 total plain # among all
+# parts AT FILE…: the samples that some ablations take, under the ids (and so with the draws) that they have among all
+parts() {
+  local at=$out/$1 total plain
   shift
   rm -rf "$at"
   mkdir -p "$at"
@@ -289,7 +294,7 @@ stage_samples() { # how many samples it takes: 50, 200 and 800 in as many steps,
     draw more "${set%:*}" "${set#*:}" --seed=1 --source.min_turns=8 --source.max_turns=8 --source.seed="$((seed++))"
   done
   of_sets data more
-  steps=$(cat "${files[@]}" | grep -c '"reply": "[^"]')
+  steps=$(with_target "${files[@]}")
   parts parts_800 "${files[@]}"
   ablation of_800 "$steps" --samples="$(listed "${files[@]}")"
   for num in 200 50; do ablation "of_$num" "$steps" --samples="[$out/parts_800/samples_$num.jsonl]"; done

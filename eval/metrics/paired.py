@@ -114,25 +114,27 @@ def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
     for split, family, part in rows.slices():
         if family != ALL:
             continue
-        by_turn: list[tuple[int | None, Rows]] = list(part.by_turn())
-        whole: list[tuple[int | None, Rows]] = [(None, part)] if len(by_turn) > 1 else []
+        by_turn = list(part.by_turn())
         tests = [_p_value(pairs) for _, pairs in by_turn]
-        adjusted = [*holm(tests), *(_p_value(pairs) for _, pairs in whole)]
-        tests += adjusted[len(tests) :]
-        for (turn, pairs), p_value, p_adjusted in zip(
-            (*by_turn, *whole), tests, adjusted, strict=True
-        ):
-            yield Difference(
-                **where,
-                **asdict(paired_interval(pairs.value.astype(np.int64), pairs.ways)),
-                split=split,
-                turn=turn,
-                p_value=p_value,
-                p_adjusted=p_adjusted,
-                num_dialogues=num_groups(pairs.ways.dialogue),
-                num_pairs=len(pairs.value),
-            )
+        for (turn, pairs), *p_values in zip(by_turn, tests, holm(tests), strict=True):
+            yield _difference({**where, "split": split, "turn": turn}, pairs, *p_values)
+        if len(by_turn) > 1:
+            p_value = _p_value(part)
+            yield _difference({**where, "split": split, "turn": None}, part, p_value, p_value)
 
 
 def _p_value(pairs: Rows) -> float:
     return sign_flip_p_value(pairs.value.astype(np.int64), pairs.ways)
+
+
+def _difference(
+    where: dict[str, Any], pairs: Rows, p_value: float, p_adjusted: float
+) -> Difference:
+    return Difference(
+        **where,
+        **asdict(paired_interval(pairs.value.astype(np.int64), pairs.ways)),
+        p_value=p_value,
+        p_adjusted=p_adjusted,
+        num_dialogues=num_groups(pairs.ways.dialogue),
+        num_pairs=len(pairs.value),
+    )

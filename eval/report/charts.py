@@ -12,12 +12,13 @@ from matplotlib.figure import Figure
 
 from eval.metrics.curves import CurvePoint
 from eval.report.drawing import (
-    GLYPHS,
     LIGHT,
     NUM_STYLES,
     STAND_INS,
     Palette,
     Shape,
+    glyph_of,
+    has_bands,
     inline,
     page_settings,
     picture,
@@ -143,7 +144,7 @@ def _figure(
             continue
         style = list(arms).index(arm)
         group = f"tips-{len(tips)}"
-        _draw(axes, measured, style, axis, group, paint, has_band=len(by_arm) <= NUM_STYLES)
+        _draw(axes, measured, style, axis, group, paint, has_band=has_bands(len(by_arm)))
         tips[group] = [_tip(p, axis) for p in measured]
         ends.append((measured[-1].rate or 0.0, arm))
     if shape.has_labels:
@@ -200,10 +201,7 @@ def _draw(
     *,
     has_band: bool,
 ) -> None:
-    """Draw one curve: band, line, and its markers as one group of that id.
-
-    More curves than there are colours would hide each other behind their bands.
-    """
+    """Draw one curve: band, line, and its markers as one group of that id."""
     is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
     colour = paint.arms[style]
     xs = [axis.position(p.turn) for p in points]
@@ -272,7 +270,7 @@ def _label(
     heights = spread([rate for rate, _ in ordered], gap)
     for y, (_, arm) in zip(heights, ordered, strict=True):
         index = list(arms).index(arm)
-        glyph = f"{GLYPHS[index % len(GLYPHS)]} " if len(ends) > NUM_STYLES else ""
+        glyph = "" if has_bands(len(ends)) else f"{glyph_of(index)} "
         axes.annotate(
             glyph + _short(arm_name(arm), shape),
             (end, y),

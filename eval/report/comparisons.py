@@ -79,7 +79,7 @@ def _difference(record: Record, curves: Curves) -> DifferenceRow:
         arm=record["arm"],
         baseline=record["baseline"],
         where=where,
-        turn="all" if record["turn"] is None else _turn(record),
+        turn=_turn(record),
         text=_signed(middle),
         interval=f"[{_signed(low)}, {_signed(high)}]",
         p_value=p_text(record.get("p_value")),
@@ -92,6 +92,8 @@ def _difference(record: Record, curves: Curves) -> DifferenceRow:
 
 
 def _turn(record: Record) -> str:
+    if record["turn"] is None:
+        return "all"
     return turn_name(record["metric"], record["turn"]).removeprefix("turn ")
 
 

@@ -24,6 +24,16 @@ GLYPHS = ("●", "■", "◆", "▲", "▼", "✚", "✖", "⬢", "○", "□", 
 """The markers of `charts.MARKERS`, full and hollow, for legends in text."""
 
 
+def glyph_of(index: int) -> str:
+    """Return the marker of the arm at a place, from 0."""
+    return GLYPHS[index % len(GLYPHS)]
+
+
+def has_bands(num_arms: int) -> bool:
+    """Whether so many curves are drawn with their intervals: more than colours would hide each other."""
+    return num_arms <= NUM_STYLES
+
+
 @dataclass(frozen=True)
 class Palette:
     """Colours of a chart."""

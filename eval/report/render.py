@@ -23,7 +23,7 @@ from eval.report.comparisons import (
     difference_tables,
     summary_rows,
 )
-from eval.report.drawing import GLYPHS, NUM_STYLES
+from eval.report.drawing import NUM_STYLES, glyph_of
 from eval.report.headline import bounds, counts, headline, interval, percent
 from eval.report.lists import records
 from eval.report.packing import packed
@@ -111,12 +111,12 @@ def page_environment(arms: Sequence[str]) -> Environment:
     )
     environment.filters.update(percent=percent, interval=interval, counts=counts)
     styles = {arm: index % NUM_STYLES for index, arm in enumerate(arms)}
-    glyphs = {arm: GLYPHS[index % len(GLYPHS)] for index, arm in enumerate(arms)}
+    glyphs = {arm: glyph_of(index) for index, arm in enumerate(arms)}
     environment.globals.update(
         arm_name=arm_name,
         is_arm=lambda arm: arm in styles,
         arm_style=lambda arm: styles.get(arm, 0),
-        arm_glyph=lambda arm: glyphs.get(arm, GLYPHS[0]),
+        arm_glyph=lambda arm: glyphs.get(arm, glyph_of(0)),
         bounds=bounds,
         metric_name=metric_name,
         turn_name=turn_name,

@@ -16,10 +16,9 @@ from eval.metrics.paired import differences
 from eval.report.attention import read_attention
 from eval.report.lists import KEYS
 from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
-from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE, samples_of_run
+from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILES, samples_of_run
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
-from gatt.jsonl_lines import COMPRESSED
 
 log = logging.getLogger(__name__)
 
@@ -194,11 +193,7 @@ def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) ->
     own = {
         (folder / name).resolve()
         for folder in folders
-        for name in (
-            RESULTS_FILE,
-            ROLLOUTS_FILE,
-            *(SAMPLES_FILE + end for end in ("", *COMPRESSED)),
-        )
+        for name in (RESULTS_FILE, ROLLOUTS_FILE, *SAMPLES_FILES)
     }
     seen: set[Path] = set()
     for target in targets:

@@ -22,7 +22,7 @@ from eval.report.charts import (
     chart,
     save_chart,
 )
-from eval.report.drawing import NUM_STYLES, Shape
+from eval.report.drawing import Shape, has_bands
 from eval.report.headline import Headline
 from eval.report.lists import Record
 from eval.report.probes import PUBLISHED, ProbeTable, probe_table
@@ -165,8 +165,7 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
         raise DataError(
             f"no curve of {metric!r} to draw: expected one of {', '.join(curves.metrics)}"
         )
-    # More arms than colours are drawn without bands.
-    said = caption(curves, has_intervals=len(drawn) <= NUM_STYLES)
+    said = caption(curves, has_intervals=has_bands(len(drawn)))
     title = f"{metric_name(metric)}: {said}"
     save_chart(path, drawn, curves.arms, title, axis=_axis(metric))
 

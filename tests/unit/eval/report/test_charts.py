@@ -13,7 +13,6 @@ from eval.metrics.curves import CurvePoint, curves
 from eval.report import page as report_page
 from eval.report.charts import (
     DASHES,
-    GLYPHS,
     HERO,
     LIGHT,
     MANY_POINTS,
@@ -24,6 +23,7 @@ from eval.report.charts import (
     chart,
     spread,
 )
+from eval.report.drawing import GLYPHS
 from eval.report.sections import save_main_chart
 from gatt.errors import ConfigError, DataError
 from tests.support.fake_samples import fake_results, fake_samples, sample
