@@ -46,6 +46,7 @@ def difference_tables(
 ) -> list[tuple[str, list[DifferenceRow]]]:
     """Return the paired differences of each metric: of all turns together, and at a few of them."""
     tables = []
+    differences = _told_once(differences)
     for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in differences))):
         found = [d for d in differences if d["metric"] == metric]
         known = sorted({d["turn"] for d in found if d["turn"] is not None})
@@ -64,6 +65,14 @@ def difference_tables(
         if rows:
             tables.append((metric, [_difference(d, curves) for d in rows]))
     return tables
+
+
+def _told_once(records: Sequence[Record]) -> list[Record]:
+    """Return the records without the totals of curves that have one split alone, which say it twice."""
+    splits: dict[tuple[str, str], set[str]] = {}
+    for record in records:
+        splits.setdefault((record["metric"], record["history"]), set()).add(record["split"])
+    return [r for r in records if r["split"] != ALL or len(splits[r["metric"], r["history"]]) != 2]
 
 
 def _rank(value: str, order: Sequence[str]) -> int:
@@ -130,7 +139,7 @@ class SummaryRow:
 def summary_rows(curves: Curves, summaries: Sequence[Record]) -> list[SummaryRow]:
     """Return the summaries of every arm over all families: one row a curve."""
     groups: dict[tuple[str, ...], list[Record]] = {}
-    for record in summaries:
+    for record in _told_once(summaries):
         if record["family"] == ALL:
             key = tuple(record[k] for k in ("metric", "history", "split", "arm"))
             groups.setdefault(key, []).append(record)

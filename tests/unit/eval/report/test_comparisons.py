@@ -58,6 +58,25 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
 
 
 @pytest.mark.parametrize(
+    ("splits", "told"),
+    [
+        (["all", "train"], ["seen"]),
+        (["all"], ["all instructions"]),
+        (["all", "train", "heldout_value"], ["seen", "all instructions", "unseen value"]),
+    ],
+)
+def test_a_total_of_one_split_is_not_told_beside_it(
+    run: Curves, splits: list[str], told: list[str]
+) -> None:
+    found = difference("gatt", "adherence", 2, 0.1)
+    ((_, rows),) = difference_tables(run, [found | {"split": s} for s in splits])
+    assert [row.where for row in rows] == told
+    area = summary("gatt", "adherence", "area", 0.5)
+    summaries = summary_rows(run, [area | {"split": s} for s in splits])
+    assert [row.where for row in summaries] == told
+
+
+@pytest.mark.parametrize(
     ("p_value", "text"),
     [(None, ""), (0.0, "<0.001"), (0.0123, "0.012"), (0.25, "0.25"), (1.0, "1.00")],
 )
