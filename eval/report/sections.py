@@ -147,6 +147,11 @@ def hero(curves: Curves) -> list[Markup]:
     return [svg for svg in drawn if svg is not None]
 
 
+def hero_has_bands(curves: Curves) -> bool:
+    """Whether the first chart shows intervals: see `has_bands`."""
+    return has_bands(len(_measured(_by_arm(curves, **main_curve(curves)))))
+
+
 def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None:
     """Write the curve of a metric, in the page's main history and split, as a picture that stands alone.
 

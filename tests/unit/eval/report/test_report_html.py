@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from eval.report import render_report
+from eval.report.drawing import NUM_STYLES
 from eval.report.packing import unpacked
 from eval.report.render import report_html
 from eval.report.runs import Run, joined
@@ -103,6 +104,13 @@ def test_a_section_without_data_is_left_out() -> None:
     found = Page(report_html(fake_results(made) | {"differences": []}, []))
     assert found.sections() == ["families", "measures", "rates", "run"]
     assert "Table 30" not in found.text
+
+
+@pytest.mark.parametrize("num_arms", [NUM_STYLES, NUM_STYLES + 1])
+def test_the_lead_speaks_of_bands_where_the_chart_has_some(num_arms: int) -> None:
+    made = [sample(arm=f"arm {n}", turn=turn) for n in range(num_arms) for turn in (1, 2)]
+    text = report_html(fake_results(made), made)
+    assert ("Bands and brackets are" in text) == ("FillBetween" in text) == (num_arms == NUM_STYLES)
 
 
 def test_cells_of_the_heat_map_say_their_rate_and_interval(page: Page) -> None:
