@@ -95,6 +95,11 @@ draw() { # draw FOLDER SET NUM [KEY=VALUE…]: so many samples of a set to runs/
   synth "$folder/$name" "${keys[@]}" --num_samples="$num" "$@"
 }
 stage_data() {
+  if [[ -f results/data/${sets[-1]}.jsonl.gz ]]; then # Written last.
+    echo "results/data: the kept samples are taken; move them away to draw them anew"
+    stage_restore
+    return
+  fi
   draw data figure 32
   # More than of the others: with 32 samples hobbies missed from turn 1 on (results/README.md).
   draw data hobby 72
@@ -137,6 +142,10 @@ save_file(weights, sys.argv[1], metadata={"format": "pt"})
 EOF
 }
 stage_main() { # the adapter of all evaluations: results/adapter, to be committed before they are run
+  if [[ -f results/adapter/adapter_model.safetensors ]]; then
+    echo "results/adapter: the kept adapter is taken; move it away to train it anew"
+    return
+  fi
   gatt train --config "$configs/train.yaml"
   keep "$out/main/adapter" results/adapter
 }
@@ -148,6 +157,10 @@ stage_ordinary() {
   # The instruction at the start of the first message, where training had it in half of the samples.
   evaluate ordinary_first_user adherence ordinary --placement=first_user --splits='[train]'
   evaluate ordinary_dental adherence dental
+  # What the limits of tokens cost those that say more: the base model, and the reminder.
+  evaluate ordinary_long adherence ordinary --num_dialogues=30 --turns='[1, 4, 20]' --sampling.max_new_tokens=128
+  evaluate table30_long probe_recall table30 --arms='[base]' --num_dialogues=30 --probe_turns='[2, 4, 20]' \
+    --sampling.max_new_tokens=128
 }
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: half an hour
   local from=$out/ordinary
@@ -227,31 +240,11 @@ of_sets() { # of_sets FOLDER…: the files of all sets in runs/evidence/FOLDER�
   files=()
   for folder; do for name in "${sets[@]}"; do files+=("$out/$folder/$name/samples.jsonl"); done; done
 }
-# parts AT FILE…: the samples that some ablations take, under the ids (and so with the draws) that they have among all
-parts() {
-  local at=$out/$1 total plain
+parts() { # parts AT FILE…: the samples that some ablations take, to runs/evidence/AT
+  local at=$out/$1
   shift
   rm -rf "$at"
-  mkdir -p "$at"
-  total=$(cat "$@" | wc -l)
-  plain=$(cat "$@" | grep -c '"instruction": null' || true)
-  awk -v at="$at/" -v total="$total" -v plain="$plain" '
-    function every(num, of, at) { return int(at * num / of) > int((at - 1) * num / of) } # evenly, so of every set
-    function among(num) { return every(num, total, NR) }
-    BEGIN { few = int((total - plain) * 15 / 85 + 0.5) } # plain ones, to be 15 % of what is taken
-    FNR == 1 { file++ }
-    {
-      rest = substr($0, 9) # behind {"id": "
-      id = substr(rest, 1, index(rest, "\"") - 1)
-      name = id in seen ? id "." file : id
-      seen[name]
-      line = "{\"id\": \"" name substr(rest, length(id) + 1)
-      is_told = line !~ /"instruction": null/
-      if (is_told) print line > (at "told.jsonl")
-      if (is_told || every(few, plain, ++seen_plain)) print line > (at "plain_15.jsonl")
-      if (among(50)) print line > (at "samples_50.jsonl")
-      if (among(200)) print line > (at "samples_200.jsonl")
-    }' "$@"
+  "${PYTHON:-python3}" scripts/evidence_parts.py "$at" "$@"
 }
 stage_ablations() {
   local steps name arms files
@@ -272,6 +265,8 @@ stage_ablations() {
   for name in samples_50 samples_200; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
   ablation rate_5e-4 "$steps" --learning_rate=5e-4
+  # Without targets that were drawn under a hint, behind a given beginning, or had a sentence added.
+  ablation unaided "$steps" --samples="[$out/parts/unaided.jsonl]"
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
   compared ablations adherence "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
     plain_targets rate_5e-4 seed_1 plain_15"
@@ -279,6 +274,7 @@ stage_ablations() {
   against reference all_turns context_only sampled
   gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/ablations" "${arms[@]}"
   publish ablations_history "$out/ablations"
+  compared ablations_targets adherence "recipe unaided"
   # As in a chat: what the model said itself is in the history, which not all of these have learned from.
   compared ablations_own adherence "recipe reference sampled all_turns context_only" --histories='[own]'
   # Where it was trained to read the instruction, at the start of a user message.
@@ -287,8 +283,8 @@ stage_ablations() {
   # What plain dialogues, and how they are learned, do to the model's general text.
   perplexity ablations --part=validation --adapters="$(ablated recipe told plain_targets plain_15)"
 }
-stage_samples() { # how many samples it takes: 50, 200 and 800 in as many steps, one pass over the 800
-  local files steps num set seed=4
+stage_samples() { # how many samples (50, 200 and 800 in as many steps, one pass over the 800), how many instructions
+  local files steps num name set seed=4
   # 460 beside those of `data`, in their shares, over other chats.
   for set in figure:43 hobby:97 language:43 behaviour:81 persona:33 plain:98 combined:22 questions:43; do
     draw more "${set%:*}" "${set#*:}" --seed=1 --source.min_turns=8 --source.max_turns=8 --source.seed="$((seed++))"
@@ -298,18 +294,25 @@ stage_samples() { # how many samples it takes: 50, 200 and 800 in as many steps,
   parts parts_800 "${files[@]}"
   ablation of_800 "$steps" --samples="$(listed "${files[@]}")"
   for num in 200 50; do ablation "of_$num" "$steps" --samples="[$out/parts_800/samples_$num.jsonl]"; done
+  # A quarter of the instructions, in as many samples; as many steps as the other ablations.
+  steps=$(half_a_pass "$out"/data/*/samples.jsonl)
+  for name in few_entries many_entries; do ablation "$name" "$steps" --samples="[$out/parts_800/$name.jsonl]"; done
   compared ablations_samples adherence "of_800 of_200 of_50"
   compared ablations_samples_own adherence "of_800 of_200 of_50" --histories='[own]'
+  compared ablations_entries adherence "many_entries few_entries"
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
 stage_gpu() {
-  local steps seed rank terse num
-  steps=$(half_a_pass "$out"/data/*/samples.jsonl)
-  ablation recipe "$steps"
-  for seed in 1 2; do ablation "seed_$seed" "$steps" --seed="$seed"; done
-  for rank in 4 64; do ablation "rank_$rank" "$steps" --lora.r="$rank" --lora.lora_alpha="$((2 * rank))"; done
-  compared gpu adherence "recipe seed_1 seed_2 rank_4 rank_64"
+  local seed rank terse num arms
+  # The main recipe, whole: three seeds, and two other ranks of the first.
+  for seed in 0 1 2; do gatt train --config "$configs/train.yaml" --output_dir="$out/ablated/main_$seed" --seed="$seed"; done
+  for rank in 4 64; do
+    gatt train --config "$configs/train.yaml" --output_dir="$out/ablated/rank_$rank" --lora.r="$rank" \
+      --lora.lora_alpha="$((2 * rank))"
+  done
+  against main_0 main_1 main_2 rank_4 rank_64
+  evaluate gpu adherence ordinary "${arms[@]}"
   for terse in 0 0.5; do # The paper's half of shortened wordings, and none.
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
     ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
@@ -317,9 +320,9 @@ stage_gpu() {
   compared gpu_terse adherence "terse_0 terse_0.5"
   for num in 320 1600 6400; do
     synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
-    ablation "samples_$num" 1600 --samples="[$out/samples_$num/samples.jsonl]"
+    ablation "drawn_$num" 6400 --samples="[$out/samples_$num/samples.jsonl]" # One pass over the most.
   done
-  compared gpu_samples adherence "samples_320 samples_1600 samples_6400"
+  compared gpu_samples adherence "drawn_320 drawn_1600 drawn_6400"
 }
 
 stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations samples)

@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
 from gatt.config import load_config
-from gatt.sample import TurnTarget
+from gatt.sample import GattSample, TurnTarget
 from gatt.train_config import TrainConfig
 from gatt.train_samples import read_all_samples
 from tests.support.doc_pages import ROOT
@@ -29,6 +30,7 @@ T = TypeVar("T")
 
 STAND_IN = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0
+[[ $1 != *.py ]] || exec "$REAL_PYTHON" "$@"
 echo "${@:3}" >>"$RECORD"
 for word in "$@"; do
   [[ $word != --output=* ]] || { mkdir -p "$(dirname "${word#*=}")" && touch "${word#*=}"; }
@@ -46,7 +48,8 @@ done
 def root(tmp_path: Path) -> Path:
     """Return a copy of the script with a finished evaluation where it looks for it."""
     (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts" / "evidence.sh", tmp_path / "scripts")
+    for name in ("evidence.sh", "evidence_parts.py"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
     ordinary = tmp_path / "runs" / "evidence" / "ordinary"
     ordinary.mkdir(parents=True)
     for name in ("results.json", "report.html", "rollouts.jsonl", "attention.json"):
@@ -60,7 +63,8 @@ def root(tmp_path: Path) -> Path:
 def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
     """Return what the script says to a stage, and the commands that it has run so far."""
     record = root / "record"
-    env = {**os.environ, "PYTHON": str(root / "python"), "RECORD": str(record)}
+    pythons = {"PYTHON": str(root / "python"), "REAL_PYTHON": sys.executable}
+    env = {**os.environ, **pythons, "RECORD": str(record)}
     done = subprocess.run(
         [str(root / "scripts" / "evidence.sh"), stage],
         env=env, capture_output=True, text=True, check=True, timeout=60,
@@ -70,6 +74,12 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
 
 
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
+
+
+def told(row: GattSample, entry: str) -> GattSample:
+    """Return the sample as of another entry of the catalogue."""
+    assert row.instruction is not None
+    return replace(row, instruction=replace(row.instruction, entries=(entry,)))
 
 
 def write_sets(made: Path, num: int = 8, of: str = "") -> None:
@@ -83,6 +93,13 @@ def write_sets(made: Path, num: int = 8, of: str = "") -> None:
             rows[0] = replace(rows[0], targets=silent)
         if name in ("plain", "questions"):
             rows = [replace(row, instruction=None) for row in rows]
+        else:
+            rows = [told(row, f"language.{name}_{n % 5}") for n, row in enumerate(rows)]
+        if name == "behaviour":
+            rows = [
+                replace(row, targets=tuple(replace(t, kind="composed") for t in row.targets))
+                for row in rows
+            ]
         write_samples(made / name / "samples.jsonl", rows)
 
 
@@ -127,10 +144,16 @@ def test_what_is_left_for_a_gpu_is_evaluated_and_published(root: Path) -> None:
     _, commands = follow(root, "gpu")
     arms = {config.output_dir.name: config.arms for config in evaluated(commands)}
     assert arms == {
-        "gpu": ("recipe", "seed_1", "seed_2", "rank_4", "rank_64"),
+        "gpu": ("main_0", "main_1", "main_2", "rank_4", "rank_64"),
         "gpu_terse": ("terse_0", "terse_0.5"),
-        "gpu_samples": ("samples_320", "samples_1600", "samples_6400"),
+        "gpu_samples": ("drawn_320", "drawn_1600", "drawn_6400"),
     }
+    made = {path.name: config for path, config in trained(commands).items()}
+    assert {made[f"main_{seed}"].seed for seed in range(3)} == {0, 1, 2}
+    for name in arms["gpu"]:
+        assert (made[name].max_steps, made[name].max_turns) == (-1, None)
+    # In as many steps, and all of the most samples are seen.
+    assert {made[name].max_steps for name in arms["gpu_samples"]} == {6400}
     assert metrics(commands) == dict.fromkeys(arms, "adherence")
 
 
@@ -156,6 +179,12 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
         assert of_set.total() == num
         assert of_set.keys() == set(SETS)
         assert max(of_set.values()) - min(of_set.values()) <= 1
+    (path,) = configs.pop("unaided").samples
+    drawn = {s.id: s for s in read_all_samples([root / path])}
+    assert drawn.keys() == whole.keys()
+    taught = [(s.id, t) for s in whole.values() for t in s.targets if t.kind == "sampled"]
+    assert [(s.id, t) for s in drawn.values() for t in s.targets if t.reply] == taught
+    assert 0 < len(taught) < sum(t.reply is not None for s in whole.values() for t in s.targets)
     # All others take what the main adapter took; half of the 256, one of them without a target.
     assert {tuple(c.samples) for c in configs.values()} == {configs["recipe"].samples}
     assert {config.max_steps for config in configs.values()} == {127}
@@ -188,19 +217,27 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     assert metrics(commands) == {
         "ablations_plain": "false_trigger",
         **dict.fromkeys(
-            ("ablations", "ablations_history", "ablations_own", "ablations_first_user"), "adherence"
+            (
+                "ablations",
+                "ablations_history",
+                "ablations_targets",
+                "ablations_own",
+                "ablations_first_user",
+            ),
+            "adherence",
         ),
     }
     assert (root / "results" / "ablations_history" / "results.json").is_file()
-    first, of_history, own, first_user, plain = evaluated(commands)
+    first, of_history, of_targets, own, first_user, plain = evaluated(commands)
     assert (first.compared_with, of_history.compared_with) == ("recipe", "reference")
     assert set(first.arms) == {*configs, *parts}
+    assert of_targets.arms == ("recipe", "unaided")
     assert (root / "results" / "ablations" / "samples.jsonl.xz").is_file()
     assert (first.histories, own.histories) == (("reference",), ("own",))
     assert (first_user.placement, first_user.arms) == ("first_user", ("recipe", "every_turn"))
     assert (plain.num_dialogues, plain.num_plain) == (0, 40)
     trained_here = {str(c.output_dir / "adapter") for c in trained(commands).values()}
-    assert {str(p) for c in (first, plain) for p in c.adapters.values()} == trained_here
+    assert {str(p) for c in (first, of_targets, plain) for p in c.adapters.values()} == trained_here
     (perplexity,) = perplexities(commands)
     assert {str(p) for p in perplexity.adapters.values()} < trained_here
     assert perplexity.part == "validation"
@@ -212,6 +249,7 @@ def test_how_many_samples_is_asked_in_as_many_steps(root: Path) -> None:
     _, commands = follow(root, "samples")
     configs = {config.output_dir.name: config for config in trained(commands).values()}
     # Each set has a sample in combined without a target.
+    of_entries = {name: configs.pop(name) for name in ("few_entries", "many_entries")}
     assert {name: config.max_steps for name, config in configs.items()} == dict.fromkeys(
         ("of_800", "of_200", "of_50"), 8 * 100 - 2
     )
@@ -226,7 +264,21 @@ def test_how_many_samples_is_asked_in_as_many_steps(root: Path) -> None:
     assert sum(int(w.partition("=")[2]) for ws in asked for w in ws if "--num_samples=" in w) == 460
     seeds = [[w for w in words if w.startswith("--source.seed=")][-1] for words in asked]
     assert len(set(seeds)) == len(SETS)
-    first, own = evaluated(commands)
+    # As many samples in as many steps as the ablations, some of a quarter of the instructions.
+    few, many = (
+        list(read_all_samples([root / path])) for c in of_entries.values() for path in c.samples
+    )
+    assert {config.max_steps for config in of_entries.values()} == {171}
+    assert len(few) == len(many)
+    entries = [
+        {e for s in part if s.instruction for e in s.instruction.entries} for part in (few, many)
+    ]
+    assert entries[0] < entries[1]
+    assert {s.id for s in (*few, *many)} <= whole.keys()
+    plain = [{s.id for s in part if not s.instruction} for part in (few, many)]
+    assert plain[0] == plain[1]
+    first, own, by_entries = evaluated(commands)
+    assert by_entries.arms == ("many_entries", "few_entries")
     assert first.arms == own.arms == ("of_800", "of_200", "of_50")
     assert (first.compared_with, first.histories, own.histories) == (
         "of_800",
@@ -338,3 +390,17 @@ def test_attention_is_looked_at_once_and_published(root: Path) -> None:
     assert (root / "results" / "ordinary" / "report.html").is_file()
     _, again = follow(root, "attend")
     assert [command[0] for command in again] == ["attend", "attend", "report", "report"]
+
+
+def test_what_is_kept_is_neither_drawn_nor_trained_anew(root: Path) -> None:
+    kept = root / "results" / "data" / f"{SETS[-1]}.jsonl.gz"
+    adapter = root / "results" / "adapter" / "adapter_model.safetensors"
+    for path in (kept, adapter):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(gzip.compress(b"{}\n"))
+    for stage, found in (("data", "the kept samples are taken"), ("main", "the kept adapter")):
+        told, commands = follow(root, stage)
+        assert found in told
+        assert commands == []
+    made = root / "runs" / "evidence" / "data" / SETS[-1] / "samples.jsonl"
+    assert made.read_bytes() == b"{}\n"
