@@ -176,8 +176,10 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
   cp "$out/attend_20/attention.json" results/attend/attention-20.json
   publish ordinary "$from" # Its report has the section now.
 }
-stage_heldout() { # 20 turns of its own, and 40 of a human history
+stage_heldout() { # 20 turns of its own, 40 of GAtt's alone, and 40 of a human history
   evaluate heldout adherence heldout
+  evaluate heldout_own adherence heldout --arms='[gatt]' --num_turns=40 --source.min_turns=12 --source.max_turns=40 \
+    --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
   evaluate heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }

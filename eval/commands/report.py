@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which curve, such as survival, in the page's main history and split (%(default)s)",
     )
     parser.add_argument(
+        "--baseline",
+        metavar="ARM",
+        help="compare all others with this arm, case by case, in place of that of the evaluation",
+    )
+    parser.add_argument(
         "--no-transcripts",
         action="store_true",
         help="leave the replies out of the page: a run needs its results.json alone, and runs are not "
@@ -57,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from eval.report.render import render_report
     from eval.report.runs import (
         differences_between,
+        differences_from,
         joined,
         read_runs,
         refuse_own_files,
@@ -64,13 +70,20 @@ def run(args: argparse.Namespace) -> int:
     )
     from eval.report.sections import save_main_chart
     from eval.run_files import REPORT_FILE
+    from gatt.errors import ConfigError
     from gatt.whole_file import atomic_write_text
 
+    if args.baseline and args.no_transcripts:
+        raise ConfigError(
+            "--baseline: compares reply by reply: expected no --no-transcripts beside it"
+        )
     runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
-    if len(runs) > 1 and not args.no_transcripts:
+    if args.baseline:
+        results["differences"] = differences_from(runs, args.baseline)
+    elif len(runs) > 1 and not args.no_transcripts:
         results["differences"] = [*results["differences"], *differences_between(runs)]
     render_report(results, () if args.no_transcripts else samples_of(runs), output)
     sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")

@@ -150,6 +150,26 @@ def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
                 yield sample
 
 
+def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]:
+    """Return the paired differences of every other arm from one of them.
+
+    Args:
+        runs: one, or several whose arms bear the names of their runs.
+        baseline: an arm, as the page names it.
+
+    Raises:
+        DataError: no reply of that arm; or see `read_samples`.
+    """
+    samples = list(samples_of(runs))
+    arms = list(dict.fromkeys(sample.arm for sample in samples))
+    if baseline not in arms:
+        raise DataError(
+            f"--baseline {baseline}: no reply of such an arm in "
+            f"{', '.join(str(run.folder) for run in runs)}: expected one of {', '.join(arms)}"
+        )
+    return [difference.as_dict() for difference in differences(samples, baseline)]
+
+
 def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the paired differences of each arm from the arm of that name in the first run.
 

@@ -49,6 +49,29 @@ def test_the_curve_comes_as_a_picture(runs: Path, capsys: pytest.CaptureFixture[
     assert "curve.jpeg: expected a name that ends in one of" in capsys.readouterr().err
 
 
+def test_the_arms_are_compared_with_another_one(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = {"base": "pass", "gatt": "pass", "other": "fail"}
+    samples = [sample(arm=a, turn=t, status=s) for a, s in arms.items() for t in (1, 2)]
+    for folder in (runs / "one", runs / "two"):
+        write_run(folder, samples, fake_results(samples))
+    for runs_named, baseline in ((["one"], "other"), (["one", "later=two"], "later · other")):
+        words = ["report", *runs_named, "--baseline", baseline, "--output", "page.html"]
+        assert main([*words, "--markdown", "tables.md"]) == 0
+        table = (runs / "tables.md").read_text(encoding="utf-8").partition("Paired differences")[2]
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")]
+        assert {row[1] for row in rows} == {"less", "---", baseline}
+        assert "+100" in table
+    capsys.readouterr()
+    assert main(["report", "one", "--baseline", "none", "--output", "page.html"]) == 2
+    assert capsys.readouterr().err == (
+        "gatt: --baseline none: no reply of such an arm in one: expected one of base, gatt, other\n"
+    )
+    assert main(["report", "one", "--baseline", "base", "--no-transcripts"]) == 2
+    assert "expected no --no-transcripts beside it" in capsys.readouterr().err
+
+
 def test_the_replies_can_be_left_out(runs: Path) -> None:
     (runs / "one" / "samples.jsonl").unlink()
     assert main(["report", "one"]) == 2
