@@ -5,7 +5,7 @@
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
 # evaluations read results/adapter, results/switch_adapter and results/turns_*_adapter, as `main`, `switch` and `long`
 # leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train
-# their own.
+# their own. What results/ keeps, samples and adapters, is taken: move it away to have it made anew.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -94,8 +94,13 @@ draw() { # draw FOLDER SET NUM [KEY=VALUE…]: so many samples of a set to runs/
   esac
   synth "$folder/$name" "${keys[@]}" --num_samples="$num" "$@"
 }
+all_kept() { # whether results/data has every set
+  local name
+  for name in "${sets[@]}"; do [[ -f results/data/$name.jsonl.gz ]] || return 1; done
+}
 stage_data() {
-  if [[ -f results/data/${sets[-1]}.jsonl.gz ]]; then # Written last.
+  local name
+  if all_kept; then
     echo "results/data: the kept samples are taken; move them away to draw them anew"
     stage_restore
     return
@@ -109,10 +114,10 @@ stage_data() {
   draw data plain 72 # 22 % of all, with those of `questions`.
   draw data combined 16
   draw data questions 32
-  local name
   mkdir -p results/data
   for name in "${sets[@]}"; do
-    gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.jsonl.gz"
+    gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.part"
+    mv "results/data/$name.part" "results/data/$name.jsonl.gz"
   done
 }
 stage_restore() { # the samples of results/data in place of `data`, which would make them anew
@@ -131,15 +136,20 @@ stage_restore() { # the samples of results/data in place of `data`, which would 
   done
 }
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
-  mkdir -p "$2"
-  cp "$1"/* "$2/"
-  "${PYTHON:-python3}" - "$2/adapter_model.safetensors" <<'EOF'
+  rm -rf "$2.part"
+  mkdir -p "$2.part" "$2"
+  cp "$1"/* "$2.part/"
+  "${PYTHON:-python3}" - "$2.part/adapter_model.safetensors" <<'EOF'
 import sys
 import torch
 from safetensors.torch import load_file, save_file
 weights = {name: value.to(torch.bfloat16) for name, value in load_file(sys.argv[1]).items()}
 save_file(weights, sys.argv[1], metadata={"format": "pt"})
 EOF
+  # The weights last: by them a stage tells that an adapter is kept.
+  find "$2.part" -type f ! -name adapter_model.safetensors -exec mv {} "$2/" \;
+  find "$2.part" -type f -exec mv {} "$2/" \;
+  rmdir "$2.part"
 }
 stage_main() { # the adapter of all evaluations: results/adapter, to be committed before they are run
   if [[ -f results/adapter/adapter_model.safetensors ]]; then
@@ -176,10 +186,8 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
   cp "$out/attend_20/attention.json" results/attend/attention-20.json
   publish ordinary "$from" # Its report has the section now.
 }
-stage_heldout() { # 20 turns of its own, 40 of GAtt's alone, and 40 of a human history
+stage_heldout() { # 20 turns of its own, and 40 of a human history
   evaluate heldout adherence heldout
-  evaluate heldout_own adherence heldout --arms='[gatt]' --num_turns=40 --source.min_turns=12 --source.max_turns=40 \
-    --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
   evaluate heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }
@@ -267,8 +275,9 @@ stage_ablations() {
   for name in samples_50 samples_200; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation plain_targets "$steps" --plain_loss=targets # Taught its replies, and not held to the base model.
   ablation rate_5e-4 "$steps" --learning_rate=5e-4
-  # Without targets that were drawn under a hint, behind a given beginning, or had a sentence added.
-  ablation unaided "$steps" --samples="[$out/parts/unaided.jsonl]"
+  # Without targets that were drawn under a hint, behind a given beginning, or had a sentence added; and with as many
+  # targets of the same samples, of every kind.
+  for name in unaided as_many; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
   compared ablations adherence "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
     plain_targets rate_5e-4 seed_1 plain_15"
@@ -276,7 +285,7 @@ stage_ablations() {
   against reference all_turns context_only sampled
   gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/ablations" "${arms[@]}"
   publish ablations_history "$out/ablations"
-  compared ablations_targets adherence "recipe unaided"
+  compared ablations_targets adherence "recipe unaided as_many"
   # As in a chat: what the model said itself is in the history, which not all of these have learned from.
   compared ablations_own adherence "recipe reference sampled all_turns context_only" --histories='[own]'
   # Where it was trained to read the instruction, at the start of a user message.

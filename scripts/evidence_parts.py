@@ -2,8 +2,7 @@
 
     python scripts/evidence_parts.py FOLDER FILE…
 
-Every sample keeps the id, and so the draws, that it has where all files are trained on together: ids that
-two files share get the number of the file behind them, as `gatt.train_samples` gives it.
+Every sample keeps the id, and so the draws, that it has where all files are trained on together.
 """
 
 from __future__ import annotations
@@ -11,95 +10,106 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-Sample = dict[str, Any]
+from gatt.errors import GattError
+from gatt.sample import GattSample, TurnTarget
+from gatt.train_samples import read_all_samples
+from gatt.whole_file import atomic_write_text
+
+T = TypeVar("T")
 
 PLAIN_SHARE = 0.15
 SIZES = (50, 200)
-FEW_ENTRIES = 4
+TURNS = 8
+"""What ablations take of a sample: only targets of these turns count here."""
+ENTRIES_STRIDE = 4
 """One in so many entries of each family stands in `few_entries`."""
 
 
-def whole(paths: Iterable[Path]) -> list[Sample]:
-    """Return the samples of all files, with the ids that they have together."""
-    found, seen = [], set()
-    for number, path in enumerate(paths, start=1):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            sample = json.loads(line)
-            if sample["id"] in seen:
-                sample["id"] = f"{sample['id']}.{number}"
-            seen.add(sample["id"])
-            found.append(sample)
-    return found
+def evenly(items: Sequence[T], num: int) -> list[T]:
+    """Return so many of the items, evenly spread, so of every file."""
+    total = max(len(items), 1)
+    return [item for at, item in enumerate(items) if (at + 1) * num // total > at * num // total]
 
 
-def evenly(samples: Sequence[Sample], num: int) -> list[Sample]:
-    """Return so many of the samples, evenly spread, so of every file."""
-    total = max(len(samples), 1)
-    return [s for at, s in enumerate(samples) if (at + 1) * num // total > at * num // total]
+def taught(sample: GattSample) -> list[TurnTarget]:
+    """Return the targets that an ablation trains on."""
+    return [target for target in sample.targets[:TURNS] if target.reply is not None]
 
 
-def is_plain(sample: Sample) -> bool:
-    """Whether nobody was told anything there."""
-    return sample["instruction"] is None
+def first_draws(sample: GattSample) -> list[TurnTarget]:
+    """Return those that the teacher gave without a hint, a given beginning or an added sentence."""
+    return [target for target in taught(sample) if target.kind == "sampled"]
 
 
-def few_entries(told: Iterable[Sample]) -> set[str]:
+def only(sample: GattSample, kept: Iterable[TurnTarget]) -> GattSample:
+    """Return the sample with some of its targets alone."""
+    turns = {target.turn for target in kept}
+    targets = (
+        target
+        if target.turn in turns or target.reply is None
+        else replace(target, reply=None, reason="left_out", kind=None)
+        for target in sample.targets
+    )
+    return replace(sample, targets=tuple(targets))
+
+
+def some_entries(told: Iterable[GattSample]) -> set[str]:
     """Return one in four entries of each family, in the order in which they come up."""
     by_family: dict[str, dict[str, None]] = {}
     for sample in told:
-        for entry in sample["instruction"]["entries"]:
+        for entry in sample.instruction.entries if sample.instruction else ():
             by_family.setdefault(entry.partition(".")[0], {}).setdefault(entry)
-    return {entry for entries in by_family.values() for entry in list(entries)[::FEW_ENTRIES]}
+    return {entry for entries in by_family.values() for entry in list(entries)[::ENTRIES_STRIDE]}
 
 
-def unaided(sample: Sample) -> Sample:
-    """Return the sample with those targets alone that the teacher gave at its first draw."""
-    drawn = [
-        turn if turn["kind"] == "sampled" else turn | {"reply": None, "reason": "rejected"}
-        for turn in sample["turns"]
-    ]
-    return sample | {"turns": drawn}
-
-
-def parts(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+def parts(samples: Sequence[GattSample]) -> dict[str, list[GattSample]]:
     """Return the samples of each part by its name.
 
-    `few_entries` holds all samples of a quarter of the entries, `many_entries` as many of all entries, so
-    fewer of each; the plain ones are the same in both.
+    `told` has no plain sample, and `plain_15` 15 % of them. `unaided` teaches first draws alone, `as_many`
+    as many targets of the same samples, whatever their kind. `few_entries` has all samples of a quarter of
+    the entries, `many_entries` as many of all entries, so fewer of each. These four have the plain samples
+    in the share of the whole.
     """
-    told = [s for s in samples if not is_plain(s)]
-    few = round(len(told) * PLAIN_SHARE / (1 - PLAIN_SHARE))
+    told = [s for s in samples if not s.is_plain]
+    plain = [s for s in samples if s.is_plain]
+    share = len(plain) / max(len(told), 1)
 
-    def among(kept: Iterable[Sample], num_plain: int) -> list[Sample]:
-        plain = evenly([s for s in samples if is_plain(s)], num_plain)
-        ids = {s["id"] for s in (*kept, *plain)}
-        return [s for s in samples if s["id"] in ids]
+    def beside(chosen: Iterable[GattSample], num_plain: int) -> list[GattSample]:
+        by_id = {s.id: s for s in (*chosen, *evenly(plain, num_plain))}
+        return [by_id[s.id] for s in samples if s.id in by_id]
 
-    entries = few_entries(told)
-    of_few = [s for s in told if set(s["instruction"]["entries"]) <= entries]
-    num_plain = len(of_few) * (len(samples) - len(told)) // max(len(told), 1)
+    unaided = [s for s in told if first_draws(s)]
+    as_many = [only(s, evenly(taught(s), len(first_draws(s)))) for s in unaided]
+    entries = some_entries(told)
+    of_few = [s for s in told if s.instruction and set(s.instruction.entries) <= entries]
     return {
         "told": told,
-        "plain_15": among(told, few),
+        "plain_15": beside(told, round(len(told) * PLAIN_SHARE / (1 - PLAIN_SHARE))),
         **{f"samples_{num}": evenly(samples, num) for num in SIZES},
-        "unaided": [unaided(s) for s in samples],
-        "few_entries": among(of_few, num_plain),
-        "many_entries": among(evenly(told, len(of_few)), num_plain),
+        "unaided": beside((only(s, first_draws(s)) for s in unaided), round(len(unaided) * share)),
+        "as_many": beside(as_many, round(len(unaided) * share)),
+        "few_entries": beside(of_few, int(len(of_few) * share)),
+        "many_entries": beside(evenly(told, len(of_few)), int(len(of_few) * share)),
     }
 
 
-def write(folder: Path, found: dict[str, list[Sample]]) -> None:
+def main() -> None:
     """Write each part to a file of its name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, samples in found.items():
-        lines = (json.dumps(sample, ensure_ascii=False) + "\n" for sample in samples)
-        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    folder, *paths = map(Path, sys.argv[1:])
+    try:
+        found = parts(list(read_all_samples(paths)))
+        for name, samples in found.items():
+            lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
+            atomic_write_text(folder / f"{name}.jsonl", "".join(lines))
+    except GattError as error:
+        sys.exit(f"evidence_parts: {error}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    write(Path(sys.argv[1]), parts(whole(map(Path, sys.argv[2:]))))
+    main()

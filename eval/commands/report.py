@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline",
         metavar="ARM",
-        help="compare all others with this arm, case by case, in place of that of the evaluation",
+        help="compare all others with this arm, case by case, in place of that of the evaluation or, of "
+        "several runs, of the first",
     )
     parser.add_argument(
         "--no-transcripts",
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from gatt.errors import ConfigError
     from gatt.whole_file import atomic_write_text
 
-    if args.baseline and args.no_transcripts:
+    if args.baseline is not None and args.no_transcripts:
         raise ConfigError(
             "--baseline: compares reply by reply: expected no --no-transcripts beside it"
         )
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
-    if args.baseline:
+    if args.baseline is not None:
         results["differences"] = differences_from(runs, args.baseline)
     elif len(runs) > 1 and not args.no_transcripts:
         results["differences"] = [*results["differences"], *differences_between(runs)]

@@ -69,10 +69,14 @@ def difference_tables(
 
 def _told_once(records: Sequence[Record]) -> list[Record]:
     """Return the records without the totals of curves that have one split alone, which say it twice."""
-    splits: dict[tuple[str, str], set[str]] = {}
+    splits: dict[tuple[str, ...], set[str]] = {}
     for record in records:
-        splits.setdefault((record["metric"], record["history"]), set()).add(record["split"])
-    return [r for r in records if r["split"] != ALL or len(splits[r["metric"], r["history"]]) != 2]
+        splits.setdefault(_curve(record), set()).add(record["split"])
+    return [r for r in records if r["split"] != ALL or len(splits[_curve(r)]) != 2]
+
+
+def _curve(record: Record) -> tuple[str, ...]:
+    return tuple(record.get(key, "") for key in ("metric", "history", "arm", "baseline"))
 
 
 def _rank(value: str, order: Sequence[str]) -> int:

@@ -158,7 +158,7 @@ def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]
         baseline: an arm, as the page names it.
 
     Raises:
-        DataError: no reply of that arm; or see `read_samples`.
+        DataError: no reply of that arm, or none that another arm has too; or see `read_samples`.
     """
     samples = list(samples_of(runs))
     arms = list(dict.fromkeys(sample.arm for sample in samples))
@@ -167,7 +167,13 @@ def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]
             f"--baseline {baseline}: no reply of such an arm in "
             f"{', '.join(str(run.folder) for run in runs)}: expected one of {', '.join(arms)}"
         )
-    return [difference.as_dict() for difference in differences(samples, baseline)]
+    found = [difference.as_dict() for difference in differences(samples, baseline)]
+    if not found:
+        raise DataError(
+            f"--baseline {baseline}: no other arm has decided replies to the same words: expected one of "
+            f"{', '.join(arms)} that has"
+        )
+    return found
 
 
 def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from eval.attention.config import AttendConfig
 from eval.config import EvalConfig
 from eval.perplexity import PerplexityConfig
 from gatt.config import load_config
-from gatt.sample import GattSample, TurnTarget
+from gatt.sample import GattSample, TargetKind, TurnTarget
 from gatt.train_config import TrainConfig
 from gatt.train_samples import read_all_samples
 from tests.support.doc_pages import ROOT
@@ -74,6 +74,11 @@ def follow(root: Path, stage: str) -> tuple[str, list[list[str]]]:
 
 
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
+AIDED: dict[str, tuple[TargetKind, ...]] = {
+    "behaviour": ("composed", "composed"),
+    "hobby": ("sampled", "hinted"),
+}
+"""Kinds of the targets of those sets whose targets are not all first draws."""
 
 
 def told(row: GattSample, entry: str) -> GattSample:
@@ -95,9 +100,15 @@ def write_sets(made: Path, num: int = 8, of: str = "") -> None:
             rows = [replace(row, instruction=None) for row in rows]
         else:
             rows = [told(row, f"language.{name}_{n % 5}") for n, row in enumerate(rows)]
-        if name == "behaviour":
+        if name in AIDED:
             rows = [
-                replace(row, targets=tuple(replace(t, kind="composed") for t in row.targets))
+                replace(
+                    row,
+                    targets=tuple(
+                        replace(t, kind=kind)
+                        for t, kind in zip(row.targets, AIDED[name], strict=True)
+                    ),
+                )
                 for row in rows
             ]
         write_samples(made / name / "samples.jsonl", rows)
@@ -179,12 +190,25 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
         assert of_set.total() == num
         assert of_set.keys() == set(SETS)
         assert max(of_set.values()) - min(of_set.values()) <= 1
-    (path,) = configs.pop("unaided").samples
-    drawn = {s.id: s for s in read_all_samples([root / path])}
-    assert drawn.keys() == whole.keys()
-    taught = [(s.id, t) for s in whole.values() for t in s.targets if t.kind == "sampled"]
-    assert [(s.id, t) for s in drawn.values() for t in s.targets if t.reply] == taught
-    assert 0 < len(taught) < sum(t.reply is not None for s in whole.values() for t in s.targets)
+    unaided, as_many = (
+        {s.id: s for f in configs.pop(name).samples for s in read_all_samples([root / f])}
+        for name in ("unaided", "as_many")
+    )
+    told = {i for i, s in whole.items() if s.instruction}
+    of_kind = {i: [t for t in whole[i].targets if t.kind == "sampled"] for i in told}
+    assert unaided.keys() == as_many.keys()
+    assert {i for i in unaided if i in told} == {i for i, found in of_kind.items() if found} < told
+    for name, sample_ in unaided.items():
+        taught = [t for t in sample_.targets if t.reply]
+        assert taught == (of_kind[name] if name in told else [*whole[name].targets])
+        assert as_many[name].num_targets == len(taught)
+    kinds = [
+        Counter(t.kind for s in part.values() for t in s.targets) for part in (unaided, as_many)
+    ]
+    assert kinds[0].keys() == {"sampled", None}
+    assert kinds[1]["hinted"] == 32 == kinds[1][None]
+    # In the share of the whole, a quarter.
+    assert len([i for i in unaided if i not in told]) == round(len(told & unaided.keys()) / 3)
     # All others take what the main adapter took; half of the 256, one of them without a target.
     assert {tuple(c.samples) for c in configs.values()} == {configs["recipe"].samples}
     assert {config.max_steps for config in configs.values()} == {127}
@@ -231,7 +255,7 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
     first, of_history, of_targets, own, first_user, plain = evaluated(commands)
     assert (first.compared_with, of_history.compared_with) == ("recipe", "reference")
     assert set(first.arms) == {*configs, *parts}
-    assert of_targets.arms == ("recipe", "unaided")
+    assert of_targets.arms == ("recipe", "unaided", "as_many")
     assert (root / "results" / "ablations" / "samples.jsonl.xz").is_file()
     assert (first.histories, own.histories) == (("reference",), ("own",))
     assert (first_user.placement, first_user.arms) == ("first_user", ("recipe", "every_turn"))
@@ -273,7 +297,12 @@ def test_how_many_samples_is_asked_in_as_many_steps(root: Path) -> None:
     entries = [
         {e for s in part if s.instruction for e in s.instruction.entries} for part in (few, many)
     ]
-    assert entries[0] < entries[1]
+    quarter = (
+        "figure_0", "figure_4", "hobby_3", "language_2", "behaviour_1", "persona_0", "persona_4",
+        "combined_3",
+    )  # fmt: skip
+    assert entries[0] == {f"language.{name}" for name in quarter}
+    assert len(entries[1]) == 30
     assert {s.id for s in (*few, *many)} <= whole.keys()
     plain = [{s.id for s in part if not s.instruction} for part in (few, many)]
     assert plain[0] == plain[1]
@@ -393,14 +422,15 @@ def test_attention_is_looked_at_once_and_published(root: Path) -> None:
 
 
 def test_what_is_kept_is_neither_drawn_nor_trained_anew(root: Path) -> None:
-    kept = root / "results" / "data" / f"{SETS[-1]}.jsonl.gz"
+    kept = [root / "results" / "data" / f"{name}.jsonl.gz" for name in SETS]
     adapter = root / "results" / "adapter" / "adapter_model.safetensors"
-    for path in (kept, adapter):
-        path.parent.mkdir(parents=True)
+    for path in (*kept, adapter):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(b"{}\n"))
     for stage, found in (("data", "the kept samples are taken"), ("main", "the kept adapter")):
         told, commands = follow(root, stage)
         assert found in told
         assert commands == []
-    made = root / "runs" / "evidence" / "data" / SETS[-1] / "samples.jsonl"
-    assert made.read_bytes() == b"{}\n"
+    for name in SETS:
+        made = root / "runs" / "evidence" / "data" / name / "samples.jsonl"
+        assert made.read_bytes() == b"{}\n"

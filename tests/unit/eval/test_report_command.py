@@ -68,6 +68,14 @@ def test_the_arms_are_compared_with_another_one(
     assert capsys.readouterr().err == (
         "gatt: --baseline none: no reply of such an arm in one: expected one of base, gatt, other\n"
     )
+    alone = [sample(arm="gatt")]
+    write_run(runs / "two", alone, fake_results(alone))
+    for name, said in (
+        ("gatt", "no other arm has decided"),
+        ("", "no reply of such an arm in two"),
+    ):
+        assert main(["report", "two", "--baseline", name, "--output", "page.html"]) == 2
+        assert said in capsys.readouterr().err
     assert main(["report", "one", "--baseline", "base", "--no-transcripts"]) == 2
     assert "expected no --no-transcripts beside it" in capsys.readouterr().err
 

@@ -71,6 +71,9 @@ def test_a_total_of_one_split_is_not_told_beside_it(
     found = difference("gatt", "adherence", 2, 0.1)
     ((_, rows),) = difference_tables(run, [found | {"split": s} for s in splits])
     assert [row.where for row in rows] == told
+    other = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
+    ((_, rows),) = difference_tables(run, [*other, *(found | {"split": s} for s in splits)])
+    assert [row.where for row in rows if row.arm == "gatt"] == told, "by the splits of its own pair"
     area = summary("gatt", "adherence", "area", 0.5)
     summaries = summary_rows(run, [area | {"split": s} for s in splits])
     assert [row.where for row in summaries] == told
