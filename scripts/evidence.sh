@@ -94,17 +94,37 @@ draw() { # draw FOLDER SET NUM [KEY=VALUE…]: so many samples of a set to runs/
   esac
   synth "$folder/$name" "${keys[@]}" --num_samples="$num" "$@"
 }
-all_kept() { # whether results/data has every set
+are_kept() { # are_kept KEPT FOLDER: whether results/KEPT has every set; if so, they are put to runs/evidence/FOLDER
   local name
-  for name in "${sets[@]}"; do [[ -f results/data/$name.jsonl.gz ]] || return 1; done
+  for name in "${sets[@]}"; do [[ -f results/$1/$name.jsonl.gz ]] || return 1; done
+  echo "results/$1: the kept samples are taken; move them away to draw them anew"
+  restore "$1" "$2"
+}
+keep_samples() { # keep_samples KEPT FOLDER: every set of runs/evidence/FOLDER, packed, to results/KEPT
+  local name
+  mkdir -p "results/$1"
+  for name in "${sets[@]}"; do
+    gzip -9 -n -c "$out/$2/$name/samples.jsonl" >"results/$1/$name.part"
+    mv "results/$1/$name.part" "results/$1/$name.jsonl.gz"
+  done
+}
+restore() { # restore KEPT FOLDER: the samples of results/KEPT, to runs/evidence/FOLDER
+  local kept made
+  for kept in "results/$1"/*.jsonl.gz; do
+    made=$out/$2/$(basename "$kept" .jsonl.gz)
+    [[ -f "$kept" ]] || { echo "results/$1: no samples are kept there: run the stage \`data\`" >&2; exit 1; }
+    if [[ -e "$made/samples.jsonl" ]]; then
+      gunzip -c "$kept" | cmp -s - "$made/samples.jsonl" && continue
+      echo "$made/samples.jsonl: other samples than $kept: move them away to restore those" >&2
+      exit 1
+    fi
+    mkdir -p "$made"
+    gunzip -c "$kept" >"$made/restored" || exit 1 # Where a condition calls this, -e does not stop it.
+    mv "$made/restored" "$made/samples.jsonl"
+  done
 }
 stage_data() {
-  local name
-  if all_kept; then
-    echo "results/data: the kept samples are taken; move them away to draw them anew"
-    stage_restore
-    return
-  fi
+  are_kept data data && return
   draw data figure 32
   # More than of the others: with 32 samples hobbies missed from turn 1 on (results/README.md).
   draw data hobby 72
@@ -114,27 +134,9 @@ stage_data() {
   draw data plain 72 # 22 % of all, with those of `questions`.
   draw data combined 16
   draw data questions 32
-  mkdir -p results/data
-  for name in "${sets[@]}"; do
-    gzip -9 -n -c "$out/data/$name/samples.jsonl" >"results/data/$name.part"
-    mv "results/data/$name.part" "results/data/$name.jsonl.gz"
-  done
+  keep_samples data data
 }
-stage_restore() { # the samples of results/data in place of `data`, which would make them anew
-  local kept made
-  for kept in results/data/*.jsonl.gz; do
-    made=$out/data/$(basename "$kept" .jsonl.gz)
-    [[ -f "$kept" ]] || { echo "results/data: no samples are kept there: run the stage \`data\`" >&2; exit 1; }
-    if [[ -e "$made/samples.jsonl" ]]; then
-      gunzip -c "$kept" | cmp -s - "$made/samples.jsonl" && continue
-      echo "$made/samples.jsonl: other samples than $kept: move them away to restore those" >&2
-      exit 1
-    fi
-    mkdir -p "$made"
-    gunzip -c "$kept" >"$made/restored"
-    mv "$made/restored" "$made/samples.jsonl"
-  done
-}
+stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
   rm -rf "$2.part"
   mkdir -p "$2.part" "$2"
@@ -297,9 +299,12 @@ stage_ablations() {
 stage_samples() { # how many samples (50, 200 and 800 in as many steps, one pass over the 800), how many instructions
   local files steps num name set seed=4
   # 460 beside those of `data`, in their shares, over other chats.
-  for set in figure:43 hobby:97 language:43 behaviour:81 persona:33 plain:98 combined:22 questions:43; do
-    draw more "${set%:*}" "${set#*:}" --seed=1 --source.min_turns=8 --source.max_turns=8 --source.seed="$((seed++))"
-  done
+  if ! are_kept data_more more; then
+    for set in figure:43 hobby:97 language:43 behaviour:81 persona:33 plain:98 combined:22 questions:43; do
+      draw more "${set%:*}" "${set#*:}" --seed=1 --source.min_turns=8 --source.max_turns=8 --source.seed="$((seed++))"
+    done
+    keep_samples data_more more
+  fi
   of_sets data more
   steps=$(with_target "${files[@]}")
   parts parts_800 "${files[@]}"

@@ -306,6 +306,11 @@ def test_how_many_samples_is_asked_in_as_many_steps(root: Path) -> None:
     assert {s.id for s in (*few, *many)} <= whole.keys()
     plain = [{s.id for s in part if not s.instruction} for part in (few, many)]
     assert plain[0] == plain[1]
+    assert {path.name for path in (root / "results" / "data_more").iterdir()} == {
+        f"{name}.jsonl.gz" for name in SETS
+    }
+    _, again = follow(root, "samples")
+    assert sum(words[0] == "synth" for words in again) == len(asked), "kept ones are not drawn anew"
     first, own, by_entries = evaluated(commands)
     assert by_entries.arms == ("many_entries", "few_entries")
     assert first.arms == own.arms == ("of_800", "of_200", "of_50")
@@ -427,10 +432,16 @@ def test_what_is_kept_is_neither_drawn_nor_trained_anew(root: Path) -> None:
     for path in (*kept, adapter):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(b"{}\n"))
+    folder = root / "runs" / "evidence"
+    kept[0].write_bytes(gzip.compress(b"{}\n" * 9)[:-6])
+    with pytest.raises(subprocess.CalledProcessError):
+        follow(root, "data")
+    assert not (folder / "data" / SETS[0] / "samples.jsonl").exists()
+    kept[0].write_bytes(gzip.compress(b"{}\n"))
     for stage, found in (("data", "the kept samples are taken"), ("main", "the kept adapter")):
         told, commands = follow(root, stage)
         assert found in told
         assert commands == []
     for name in SETS:
-        made = root / "runs" / "evidence" / "data" / name / "samples.jsonl"
+        made = folder / "data" / name / "samples.jsonl"
         assert made.read_bytes() == b"{}\n"
