@@ -171,8 +171,7 @@ stage_ordinary() {
   evaluate ordinary_dental adherence dental
   # What the limits of tokens cost those that say more: the base model, and the reminder.
   evaluate ordinary_long adherence ordinary --num_dialogues=30 --turns='[1, 4, 20]' --sampling.max_new_tokens=128
-  evaluate table30_long probe_recall table30 --arms='[base]' --num_dialogues=30 --probe_turns='[2, 4, 20]' \
-    --sampling.max_new_tokens=128
+  evaluate table30_long probe_recall table30 --num_dialogues=30 --probe_turns='[2, 4, 20]' --sampling.max_new_tokens=128
 }
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: half an hour
   local from=$out/ordinary
