@@ -8,6 +8,7 @@ Every sample keeps the id, and so the draws, that it has where all files are tra
 from __future__ import annotations
 
 import json
+import random
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -83,7 +84,8 @@ def parts(samples: Sequence[GattSample]) -> dict[str, list[GattSample]]:
         return [by_id[s.id] for s in samples if s.id in by_id]
 
     unaided = [s for s in told if first_draws(s)]
-    as_many = [only(s, evenly(taught(s), len(first_draws(s)))) for s in unaided]
+    # Drawn, not spread: of one that is kept the last one would stay, at turn 8.
+    as_many = [only(s, random.Random(s.id).sample(taught(s), len(first_draws(s)))) for s in unaided]
     entries = some_entries(told)
     of_few = [s for s in told if s.instruction and set(s.instruction.entries) <= entries]
     return {

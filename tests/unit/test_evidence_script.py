@@ -206,7 +206,7 @@ def test_ablations_take_their_parts_with_the_ids_of_the_whole(root: Path) -> Non
         Counter(t.kind for s in part.values() for t in s.targets) for part in (unaided, as_many)
     ]
     assert kinds[0].keys() == {"sampled", None}
-    assert kinds[1]["hinted"] == 32 == kinds[1][None]
+    assert 0 < kinds[1]["hinted"] < 32 == kinds[1][None], "one of two, drawn"
     # In the share of the whole, a quarter.
     assert len([i for i in unaided if i not in told]) == round(len(told & unaided.keys()) / 3)
     # All others take what the main adapter took; half of the 256, one of them without a target.
