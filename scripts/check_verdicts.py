@@ -60,17 +60,19 @@ def draw(args: argparse.Namespace) -> None:
     by_kind: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in replies(args.run):
         by_kind[sample.arm, sample.status].append(sample)
-    arms = {arm for arm, _ in by_kind}
-    if unknown := [arm for arm in args.arms or arms if arm not in arms] or not arms:
+    known = sorted({arm for arm, _ in by_kind})
+    if not known:
+        raise DataError(f"{args.run}: no reply to read: expected an evaluation under instructions")
+    arms = args.arms or known
+    if unknown := [arm for arm in arms if arm not in known]:
         raise ConfigError(
-            f"{args.run}: no reply to read of {unknown[0] if arms else 'any arm'}: expected some of "
-            f"{', '.join(sorted(arms)) or 'an evaluation under instructions'}"
+            f"{args.run}: no reply to read of {unknown[0]}: expected some of {', '.join(known)}"
         )
     rng = random.Random(args.seed)
     drawn = [
         sample
         for (arm, _), samples in sorted(by_kind.items())
-        if arm in (args.arms or arms)
+        if arm in arms
         for sample in rng.sample(samples, min(args.num, len(samples)))
     ]
     rng.shuffle(drawn)
@@ -132,8 +134,8 @@ def count(args: argparse.Namespace) -> None:
             f"{arm}: of {len(samples)} that {status} {len(others)} {said} [{low:.0f}, {high:.0f}] %\n"
         )
         wrong += others
-        right = 1 - len(others) / len(samples)
-        kept[arm][status] = totals[arm, status] * (right if status == "pass" else 1 - right)
+        share = sum(marks[name_of(s)] for s in samples) / len(samples)
+        kept[arm][status] = share * totals[arm, status]
     for arm, by_status in kept.items():
         num = totals[arm, "pass"] + totals[arm, "fail"]
         if by_status.keys() == {s for s in ("pass", "fail") if totals[arm, s]}:

@@ -81,7 +81,7 @@ AIDED: dict[str, tuple[TargetKind, ...]] = {
 """Kinds of the targets of those sets whose targets are not all first draws."""
 
 
-def told(row: GattSample, entry: str) -> GattSample:
+def of_entry(row: GattSample, entry: str) -> GattSample:
     """Return the sample as of another entry of the catalogue."""
     assert row.instruction is not None
     return replace(row, instruction=replace(row.instruction, entries=(entry,)))
@@ -99,7 +99,7 @@ def write_sets(made: Path, num: int = 8, of: str = "") -> None:
         if name in ("plain", "questions"):
             rows = [replace(row, instruction=None) for row in rows]
         else:
-            rows = [told(row, f"language.{name}_{n % 5}") for n, row in enumerate(rows)]
+            rows = [of_entry(row, f"language.{name}_{n % 5}") for n, row in enumerate(rows)]
         if name in AIDED:
             rows = [
                 replace(
@@ -272,8 +272,8 @@ def test_how_many_samples_is_asked_in_as_many_steps(root: Path) -> None:
         write_sets(root / "runs" / "evidence" / folder, num, f"{folder} ")
     _, commands = follow(root, "samples")
     configs = {config.output_dir.name: config for config in trained(commands).values()}
-    # Each set has a sample in combined without a target.
     of_entries = {name: configs.pop(name) for name in ("few_entries", "many_entries")}
+    # In both folders a sample of `combined` has no target.
     assert {name: config.max_steps for name, config in configs.items()} == dict.fromkeys(
         ("of_800", "of_200", "of_50"), 8 * 100 - 2
     )
