@@ -18,10 +18,10 @@ from eval.metrics.adherence import adherence
 from eval.rollout import judged_turns, roll_out
 from eval.switches import told_where_shown
 from gatt.catalog import Catalog
-from gatt.chat_template import inspect_template, usable_placement
 from gatt.config import load_config
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
+from gatt.template_facts import inspect_template, usable_placement
 from gatt.train_config import TrainConfig
 from gatt.train_evaluators import Counts
 from gatt.trained_on import TrainedOn
@@ -63,7 +63,7 @@ class AdherenceEvaluator:
         samples = [
             judge(reply, adapter, history, ())
             for replies in roll_out(
-                engine, told_where_shown(cases, tokenizer), adapter, history, config
+                engine, told_where_shown(cases, tokenizer, config), adapter, history, config
             )
             for reply in replies
             if reply.turn in config.turns

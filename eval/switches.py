@@ -10,13 +10,13 @@ from typing import Any
 
 from eval.case import Case
 from eval.cases import only_trained
-from eval.config import EvalConfig
+from eval.config import REMINDER, EvalConfig
 from gatt.announcement import EVALUATION
 from gatt.catalog import Catalog
-from gatt.chat_template import inspect_template
 from gatt.ordinary import is_ordinary
 from gatt.schedule import SWITCH_KINDS, Switch, SwitchKind, told_by_user
 from gatt.switch_config import SwitchDraw
+from gatt.template_facts import inspect_template
 
 log = logging.getLogger(__name__)
 
@@ -79,21 +79,35 @@ def add_switches(
     return found
 
 
-def told_where_shown(cases: Sequence[Case], tokenizer: Any) -> list[Case]:
-    """Return the cases with every change where the chat template shows it.
+def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) -> list[Case]:
+    """Return the cases with every change where the chat template shows it, in all arms alike.
 
     Says so in the log where a later system message has to become the user's words.
 
     Args:
         cases: of a run.
         tokenizer: of the model; None where a server renders the messages.
+        config: of the evaluation, with a placement that the template takes.
     """
     later = [case for case in cases if any(s.place == "system" for s in case.switches)]
-    if tokenizer is None or not later or inspect_template(tokenizer).has_later_system:
+    if tokenizer is None or not later:
+        return list(cases)
+    facts = inspect_template(tokenizer)
+    is_told_first = config.placement == "system" and REMINDER not in config.arms
+
+    def is_shown(case: Case) -> bool:
+        told_first = is_told_first and case.instruction is not None
+        return facts.shows_later_system(is_behind_system=case.dialogue.has_system or told_first)
+
+    num_moved = sum(not is_shown(case) for case in later)
+    if not num_moved:
         return list(cases)
     log.warning(
         "%d cases: a change of the instruction stands in front of the user's message instead of in a "
         "later system message, which the chat template does not take",
-        len(later),
+        num_moved,
     )
-    return [replace(case, switches=told_by_user(case.switches)) for case in cases]
+    return [
+        case if is_shown(case) else replace(case, switches=told_by_user(case.switches))
+        for case in cases
+    ]

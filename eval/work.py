@@ -14,7 +14,6 @@ from eval.rollout import roll_out
 from eval.rollout_rows import rows_of_step, token_counts, tokens_since
 from eval.samples import History
 from eval.switches import told_where_shown
-from gatt.chat_template import inspect_template, usable_placement
 from gatt.cluster.config import RayConfig
 from gatt.cluster.pool import work_on_cluster
 from gatt.cluster.same_model import (
@@ -26,6 +25,7 @@ from gatt.cluster.same_model import (
 from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.config import make_engine
 from gatt.instruction import Entry
+from gatt.template_facts import inspect_template, usable_placement
 
 Row = dict[str, Any]
 Rows = Generator[list[Row], None, None]
@@ -67,7 +67,7 @@ class CaseWorker:
         forget(self._engine)
         before = token_counts(self._engine)
         arm, history, config = piece.arm, piece.history, self._config
-        cases = told_where_shown(piece.cases, getattr(self._engine, "tokenizer", None))
+        cases = told_where_shown(piece.cases, getattr(self._engine, "tokenizer", None), config)
         for replies in roll_out(self._engine, cases, arm, history, config, piece.said):
             tokens = token_counts(self._engine)
             spent = tokens_since(tokens, before)

@@ -69,6 +69,7 @@ class Chat:
         placement: where it stands there.
         switch_place: where a change of it is told: in a later system message, or in front of what the
             user says.
+        alone_place: so where no system message stands first; None is `switch_place`.
         adapter: name of a loaded adapter; None is the base model.
         check_text: raises `DataError` for a text that must not reach the model.
     """
@@ -81,10 +82,12 @@ class Chat:
         instruction: Instruction | None = None,
         placement: Placement = "system",
         switch_place: SwitchPlace = "system",
+        alone_place: SwitchPlace | None = None,
         adapter: str | None = None,
         check_text: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.switch_place: SwitchPlace = switch_place
+        self._behind_place: SwitchPlace = switch_place
+        self._alone_place: SwitchPlace = alone_place or switch_place
         self._first: Instruction | None = None
         self._switches: tuple[Switch, ...] = ()
         self._engine = engine
@@ -97,6 +100,12 @@ class Chat:
         self._saved: set[tuple[Path, str]] = set()
         if instruction is not None:
             self.instruct(instruction)
+
+    @property
+    def switch_place(self) -> SwitchPlace:
+        """Where the next change of the instruction is told."""
+        has_system = self._first is not None and self._placement == "system"
+        return self._behind_place if has_system else self._alone_place
 
     @property
     def num_turns(self) -> int:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from gatt.errors import DataError
+from gatt.errors import ContentError, DataError
 from gatt.records import parsed_records
 
 Role = Literal["system", "user", "assistant"]
@@ -26,8 +26,8 @@ class Message:
     """One message of a dialogue.
 
     Raises:
-        DataError: the role is none of `ROLES`, or the content is not a
-            non-blank string of whole characters.
+        DataError: the role is none of `ROLES`, or the content is no string.
+        ContentError: the content is blank, or holds half of a character.
     """
 
     role: Role
@@ -41,13 +41,13 @@ class Message:
             found = type(content).__name__
             raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
         if not content.strip():
-            raise DataError(f"empty content in a {self.role!r} message: expected some text")
+            raise ContentError(f"empty content in a {self.role!r} message: expected some text")
         # JSON may hold half of an escaped pair, which no file could be written with.
         try:
             content.encode()
         except UnicodeEncodeError as error:
             half = content[error.start]
-            raise DataError(
+            raise ContentError(
                 f"half a character ({half!r}) in a {self.role!r} message: expected whole ones, "
                 "such as both escapes of an emoji"
             ) from None
@@ -162,7 +162,7 @@ def parse_messages(raw: object) -> tuple[Message, ...]:
         try:
             messages.append(Message(item["role"], item["content"]))
         except DataError as error:
-            raise DataError(f"message {index + 1}: {error}") from None
+            raise type(error)(f"message {index + 1}: {error}") from None
     return tuple(messages)
 
 

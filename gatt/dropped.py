@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from pathlib import Path
 
+from gatt.errors import ContentError
 from gatt.sample import GattSample
 
 log = logging.getLogger(__name__)
@@ -16,13 +18,20 @@ class Dropped:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self.num_lines = 0
+        """Lines of files that gave no sample."""
         self._first: dict[str, str] = {}
 
     def add(self, message: str, sample: GattSample) -> None:
         """Count what is wrong with a sample or one of its targets."""
-        message, reason = reason_of(message, sample)
-        self.counts[reason] += 1
-        self._first.setdefault(reason, message)
+        self._count(*reason_of(message, sample))
+
+    def add_line(self, path: Path, number: int, error: ContentError) -> None:
+        """Count a line of a file whose sample cannot be used."""
+        self.num_lines += 1
+        # The place in the line stands first.
+        reason = re.sub(r"^(message|turn) \d+: ", "", str(error))
+        self._count(f"{path} line {number}: {error}", _bare(reason))
 
     def say(self) -> None:
         """Warn once for each reason, the most frequent first."""
@@ -33,6 +42,10 @@ class Dropped:
         """Return the three most frequent reasons in parentheses, empty where nothing was dropped."""
         listed = "; ".join(f"{count}: {reason}" for reason, count in self.counts.most_common(3))
         return f" (dropped {listed})" if listed else ""
+
+    def _count(self, message: str, reason: str) -> None:
+        self.counts[reason] += 1
+        self._first.setdefault(reason, message)
 
 
 def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
@@ -45,4 +58,8 @@ def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
     # Behind the id, which may hold a colon, a turn may stand.
     what = message[len(place) :].partition(": ")[2] if place else message
     told = message if place else f"{places[0]}: {message}"
-    return told, re.sub(r"\d+", "N", what.partition(": ")[0])
+    return told, _bare(what)
+
+
+def _bare(what: str) -> str:
+    return re.sub(r"\d+", "N", what.partition(": ")[0])

@@ -12,6 +12,7 @@ from gatt.dialogue import Dialogue
 from gatt.export.base_model import hub_id
 from gatt.provenance import versions
 from gatt.sample import TargetKind
+from gatt.template_variables import write_variables
 from gatt.train_config import TrainConfig
 from gatt.train_data import RowReport
 from gatt.trained_on import TrainedOn, write_marks
@@ -74,6 +75,7 @@ def write_adapter(
     settings.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     if dialogues is not None:
         write_marks(draft, dialogues)
+    write_variables(draft, config.chat_template_kwargs)
     if "tracked" in result:
         atomic_write_json(draft / TRACKED, result["tracked"])
     (draft / "README.md").write_text(model_card(config, report, result, values), encoding="utf-8")
@@ -104,6 +106,7 @@ def model_card(
         "supervise": config.supervise,
         "plain_loss": config.plain_loss,
         **({"plain_kl_coef": f"{config.plain_kl_coef:g}"} if config.plain_loss == "kl" else {}),
+        **({"chat_template_kwargs": _shown(config)} if config.chat_template_kwargs else {}),
         "layout": report.layout,
         "max_length": config.max_length,
         "LoRA r / alpha / dropout": f"{adapter.get('r')} / {adapter.get('lora_alpha')} / "
@@ -171,6 +174,10 @@ def model_card(
             "",
         ]
     )
+
+
+def _shown(config: TrainConfig) -> str:
+    return ", ".join(f"{k}: {json.dumps(v)}" for k, v in config.chat_template_kwargs.items())
 
 
 def _loss_of(result: Mapping[str, Any], config: TrainConfig, report: RowReport) -> str:

@@ -7,16 +7,20 @@ strings and verifier parameters as JSON strings, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gatt.dialogue import Dialogue, parse_dialogue
-from gatt.errors import CatalogError, DataError
+from gatt.errors import CatalogError, ContentError, DataError
 from gatt.instruction import Instruction
 from gatt.records import parsed_records
 from gatt.schedule import Switch, check_switches, in_force
+
+log = logging.getLogger(__name__)
 
 TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
 TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
@@ -29,7 +33,8 @@ class TurnTarget:
     Exactly one of `reply` and `reason` is set.
 
     Raises:
-        DataError: both or neither, a value of another type, or an unknown kind.
+        ContentError: both or neither.
+        DataError: a value of another type, or an unknown kind.
     """
 
     turn: int
@@ -48,8 +53,9 @@ class TurnTarget:
 
     def __post_init__(self) -> None:
         if (self.reply is None) == (self.reason is None):
-            raise DataError(
-                f"turn {self.turn}: expected a target reply or a reason for none, not both"
+            raise ContentError(
+                f"turn {self.turn}: expected a target reply or a reason for none, found "
+                f"{'neither' if self.reply is None else 'both'}"
             )
         # Read from JSON, so it may be anything.
         parts: tuple[tuple[str, object, Any, str], ...] = (
@@ -227,17 +233,47 @@ def with_sampled_history(sample: GattSample) -> GattSample:
     return replace(sample, dialogue=replace(sample.dialogue, messages=tuple(messages)))
 
 
-def read_samples(path: Path) -> Iterator[GattSample]:
-    """Yield the samples of a JSONL file, one at a time.
+def read_samples(
+    path: Path, leave_out: Callable[[Path, int, ContentError], None] | None = None
+) -> Iterator[GattSample]:
+    """Yield the samples of a JSONL file, one at a time; those with a text that cannot be used are left out.
+
+    Args:
+        path: the file.
+        leave_out: is told of each of them, with the line; None says it in the log.
 
     Raises:
-        DataError: with file and line, for broken JSON, a broken sample, or none at all.
+        DataError: with file and line, for broken JSON, a line that is no sample, or none at all.
     """
+    first: tuple[int, ContentError] | None = None
     is_empty = True
-    for _, sample in parsed_records(
-        path, lambda _, record: GattSample.from_dict(record), is_whole=False
-    ):
-        is_empty = False
-        yield sample
+    for number, sample in parsed_records(path, lambda _, record: _parsed(record), is_whole=False):
+        if isinstance(sample, GattSample):
+            is_empty = False
+            yield sample
+            continue
+        first = first or (number, sample)
+        (leave_out or _warn)(path, number, sample)
+    if is_empty and first:
+        raise DataError(f"{path}: no line with a usable sample (line {first[0]}: {first[1]})")
     if is_empty:
         raise DataError(f"{path}: no sample in it: run `gatt synth` first, or loosen its filters")
+
+
+def _parsed(record: Mapping[str, Any]) -> GattSample | ContentError:
+    """Return the sample of a line, or which of its texts cannot be used."""
+    try:
+        # Half of an escaped pair can stand in any text: an instruction, an id, a target.
+        json.dumps(record, ensure_ascii=False).encode()
+        return GattSample.from_dict(record)
+    except UnicodeEncodeError as error:
+        return ContentError(
+            f"half a character ({error.object[error.start]!r}) in a text: expected whole ones, such as "
+            "both escapes of an emoji"
+        )
+    except ContentError as error:
+        return error
+
+
+def _warn(path: Path, number: int, error: ContentError) -> None:
+    log.warning("%s line %d: left out: %s", path, number, error)

@@ -7,26 +7,24 @@ under the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from gatt.chat_template import (
-    Tokenizer,
-    encode,
-    encode_reply,
-    encode_view,
-    refuse_control_tokens,
-)
+from gatt.chat_template import Tokenizer
 from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
+from gatt.encoded_view import Prompt, encode_prompt, encode_reply, first_refused
 from gatt.errors import DataError, TemplateError
+from gatt.own_replies import OwnReplies
 from gatt.sample import GattSample
 from gatt.schedule import on_turns
-from gatt.views import TrainingPlacement, prompt_of_turn, training_view
+from gatt.views import TrainingPlacement, training_view
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
 SUPERVISE: tuple[str, ...] = get_args(Supervise)
+_Fork = tuple[Prompt, tuple[int, ...]]
+"""Prompt and target of a turn."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class BuiltComb:
 
     comb: Comb
     turns: tuple[int, ...]
-    """Turns of the dialogue in the trunk, from 1, ascending."""
+    """Turns of the dialogue in the trunk, from 1, ascending, up to that of the last branch."""
     targets: tuple[int, ...]
     """Turns whose targets are the branches, in order."""
 
@@ -45,7 +43,8 @@ class BuiltSample:
     """A sample as combs, and what was left out of it on the way."""
 
     parts: tuple[BuiltComb, ...]
-    """One, unless the length policy gives its turns different histories."""
+    """One, unless the length policy gives its turns different histories, or a prompt does not begin the
+    later ones."""
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all targets."""
     dropped_targets: tuple[str, ...]
@@ -75,7 +74,7 @@ def build_combs(
 
     Every mode of supervision gives the same tokens; only labels differ:
 
-    - `last_turn`: the sampled targets and their end-of-turn tokens (the paper);
+    - `last_turn`: the sampled targets with what closes their turns (the paper);
     - `all_turns`: these and the dialogue's own replies up to the last turn with a
       target (the mismatch that the paper warns of, a control);
     - `context_only`: the dialogue's own replies alone (ordinary fine-tuning, a
@@ -83,7 +82,7 @@ def build_combs(
 
     Args:
         tokenizer: with a chat template that keeps prefixes.
-        sample: at least one turn.
+        sample: at least one turn; without a target it has no comb.
         placement: where the instruction stands.
         supervise: which tokens carry loss.
         max_length: most tokens that one prompt and its target may take. A longer
@@ -91,69 +90,102 @@ def build_combs(
             do; turn 1 with the instruction, turns that change it and its own turn
             stay. Turns that lose the same exchanges share a comb.
 
+    A target whose prompt is not the beginning of the later ones (a reply that
+    begins with a line break may merge with it) gets a comb of its own; one that
+    cannot be encoded, or stands behind a message that holds a control token, is
+    dropped with its reason, and the others stay.
+
     Raises:
-        TemplateError: no chat template, or it refuses the messages.
-        DataError: a dialogue that breaks the prefix rule.
+        DataError: an unknown mode of supervision.
     """
     if supervise not in SUPERVISE:
         raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
-    waiting = [t.turn for t in sample.targets if t.reply is not None]
-    telling = telling_turns(sample)
+    work = _Work(tokenizer, sample, placement, supervise, max_length)
     parts: list[BuiltComb] = []
-    problems: list[str] = []
-    labelled: set[int] = set()
     num_exchanges_dropped = 0
     for num_dropped, turns in enumerate(histories(sample, sample.dialogue.num_turns)):
-        if num_dropped and not waiting:
+        if not work.waiting:
             break
         view = view_of_turns(sample, turns, placement)
-        encoded = encode_view(tokenizer, view, max_length)
-        branches: dict[int, Branch] = {}
+        found = work.parts(view, turns)
+        parts += found
+        num_exchanges_dropped += num_dropped * sum(len(part.targets) for part in found)
+    if work.own:
+        last = max((turn for part in parts for turn in part.targets), default=0)
+        work.problems += work.own.left_out(last, max_length)
+    return BuiltSample(tuple(parts), num_exchanges_dropped, tuple(work.problems))
+
+
+class _Work:
+    """Turns of a sample that wait for a comb, and why others will have none."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        sample: GattSample,
+        placement: TrainingPlacement,
+        supervise: Supervise,
+        max_length: int | None,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._sample = sample
+        self._max_length = max_length
+        self._target_has_loss = supervise != "context_only"
+        self.problems: list[str] = []
+        self.waiting = _usable_targets(tokenizer, sample, placement, self.problems)
+        self.own = None if supervise == "last_turn" else OwnReplies(tokenizer, sample)
+
+    def parts(self, view: Dialogue, turns: tuple[int, ...]) -> list[BuiltComb]:
+        """Return the combs of the waiting turns that fit with this history."""
+        forks = self._forks(view, turns)
+        known = {turn: prompt for turn, (prompt, _) in forks.items()}
+        parts = []
+        for trunk, together in _trunks(known):
+            shown = turns[: turns.index(together[-1]) + 1]
+            labels = (IGNORE,) * len(trunk.ids)
+            if self.own:
+                labels = self.own.labels(view, shown, trunk, known)
+            branches = []
+            for prompt, ids in (forks[turn] for turn in together):
+                target = ids if self._target_has_loss else (IGNORE,) * len(ids)
+                branches.append(Branch(len(prompt.ids), ids, target))
+            comb = Comb(trunk.ids, labels, tuple(branches))
+            parts.append(BuiltComb(comb, shown, together))
+        return parts
+
+    def _forks(self, view: Dialogue, turns: tuple[int, ...]) -> dict[int, _Fork]:
+        """Return prompt and target of each waiting turn that fits; neither waits any longer."""
+        telling = telling_turns(self._sample)
+        most = self._max_length
+        forks: dict[int, _Fork] = {}
+        is_full = False
         for index, turn in enumerate(turns, start=1):
-            if turn not in waiting:
-                continue
             # The instruction and this turn alone: nothing is left to drop.
             is_bare = set(turns[: index - 1]) <= telling
-            if index <= len(encoded.prompt_lengths):
-                prompt = encoded.input_ids[: encoded.prompt_lengths[index - 1]]
-            elif is_bare:
-                prompt = encode(tokenizer, prompt_of_turn(view, index), add_generation_prompt=True)
-            else:
+            if turn not in self.waiting or (is_full and not is_bare):
                 continue
-            fork, reply = len(prompt), sample.targets[turn - 1].reply or ""
-            if max_length is not None and fork > max_length and not is_bare:
-                continue  # Without rendering the reply.
+            reply = self._sample.targets[turn - 1].reply or ""
             try:
-                ids = encode_reply(tokenizer, view, index, prompt, reply)
+                prompt = encode_prompt(self._tokenizer, view, index)
+                # Prompts grow from turn to turn; no reply is rendered for one that is too long.
+                is_full = most is not None and len(prompt.ids) > most
+                if is_full and not is_bare:
+                    continue
+                ids = encode_reply(self._tokenizer, view, index, prompt.ids, reply)
             except (DataError, TemplateError) as error:
-                problems.append(str(error))
-                waiting.remove(turn)
+                self._drop(turn, str(error))
                 continue
-            if max_length is None or fork + len(ids) <= max_length:
-                labels = (IGNORE,) * len(ids) if supervise == "context_only" else ids
-                branches[turn] = Branch(fork, ids, labels)
-                waiting.remove(turn)
+            num_tokens = len(prompt.ids) + len(ids)
+            if most is None or num_tokens <= most:
+                forks[turn] = prompt, ids
+                self.waiting.remove(turn)
             elif is_bare:
-                problems.append(_too_long(sample, turn, fork + len(ids), max_length))
-                waiting.remove(turn)
-        if not branches and sample.num_targets:
-            continue
-        end = max((b.fork for b in branches.values()), default=len(encoded.input_ids))
-        trunk_labels = [IGNORE] * end
-        if supervise != "last_turn":
-            for turn, (start, stop) in zip(turns, encoded.reply_spans, strict=False):
-                if stop <= end and turn not in labelled:
-                    trunk_labels[start:stop] = encoded.input_ids[start:stop]
-                    labelled.add(turn)
-        comb = Comb(encoded.input_ids[:end], tuple(trunk_labels), tuple(branches.values()))
-        parts.append(BuiltComb(comb, turns, tuple(branches)))
-        num_exchanges_dropped += num_dropped * len(branches)
-    if supervise != "last_turn":
-        last = max((turn for part in parts for turn in part.targets), default=0)
-        problems += [
-            _left_out(sample, turn, max_length) for turn in range(1, last) if turn not in labelled
-        ]
-    return BuiltSample(tuple(parts), num_exchanges_dropped, tuple(problems))
+                self._drop(turn, _too_long(self._sample, turn, num_tokens, most))
+        return forks
+
+    def _drop(self, turn: int, problem: str) -> None:
+        self.problems.append(problem)
+        self.waiting.remove(turn)
 
 
 @dataclass(frozen=True)
@@ -175,6 +207,32 @@ class BuiltRows:
         return len(self.targets)
 
 
+def _usable_targets(
+    tokenizer: Tokenizer,
+    sample: GattSample,
+    placement: TrainingPlacement,
+    problems: list[str],
+) -> list[int]:
+    """Return the turns with a target whose prompts hold no control token; the others add a problem."""
+    turns = [t.turn for t in sample.targets if t.reply is not None]
+    view = view_of_turns(sample, range(1, sample.dialogue.num_turns + 1), placement)
+    refused = first_refused(tokenizer, view)
+    if refused is None:
+        return turns
+    problems += [refused[1] for turn in turns if turn >= refused[0]]
+    return [turn for turn in turns if turn < refused[0]]
+
+
+def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, ...]]]:
+    """Yield the longest prompt with all turns whose prompts begin it, then so on with the rest."""
+    left = dict(prompts)
+    while left:
+        trunk = max(left.values(), key=lambda prompt: len(prompt.ids))
+        together = tuple(t for t, p in left.items() if trunk.ids[: len(p.ids)] == p.ids)
+        yield trunk, together
+        left = {turn: prompt for turn, prompt in left.items() if turn not in together}
+
+
 def build_expanded(
     tokenizer: Tokenizer,
     sample: GattSample,
@@ -194,7 +252,6 @@ def build_expanded(
     Args and modes are those of `build_combs`, and so is the length policy.
 
     Raises:
-        TemplateError: no chat template, or it refuses the messages.
         DataError: an unknown mode of supervision.
     """
     if supervise not in SUPERVISE:
@@ -205,16 +262,15 @@ def build_expanded(
         """Return the row of a reply with its dropped exchanges; none where it does not go."""
         try:
             return [_row(tokenizer, sample, turn, reply, placement, max_length)]
-        except DataError as error:
+        except (DataError, TemplateError) as error:
             problems.append(str(error))
             return []
 
     # In every mode: they decide how far the dialogue's own replies are learned.
     targets = {
-        target.turn: row
-        for target in sample.targets
-        if target.reply is not None
-        for row in build(target.turn, target.reply)
+        turn: row
+        for turn in _usable_targets(tokenizer, sample, placement, problems)
+        for row in build(turn, sample.targets[turn - 1].reply or "")
     }
     last = max(targets, default=0)
     built: list[tuple[Comb, int]] = []
@@ -244,9 +300,7 @@ def _row(
     for turns in histories(sample, turn):
         view = view_of_turns(sample, turns, placement)
         last = len(turns)
-        for message in prompt_of_turn(view, last):
-            refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}")
-        prompt = encode(tokenizer, prompt_of_turn(view, last), add_generation_prompt=True)
+        prompt = encode_prompt(tokenizer, view, last).ids
         ids = encode_reply(tokenizer, view, last, prompt, reply)
         num_tokens = len(prompt) + len(ids)
         if max_length is None or num_tokens <= max_length:
@@ -279,13 +333,6 @@ def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -
     return (
         f"sample {sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
         f"{max_length}: raise it or shorten the messages"
-    )
-
-
-def _left_out(sample: GattSample, turn: int, max_length: int | None) -> str:
-    return (
-        f"sample {sample.id!r}: an own reply behind the last prompt that max_length {max_length} leaves "
-        f"room for, at turn {turn}: raise it, or use layout 'expanded'"
     )
 
 

@@ -12,11 +12,15 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
-from gatt.errors import ConfigError, TemplateError
+from gatt.errors import ConfigError, DataError, TemplateError
+from gatt.whole_file import atomic_write_json
 
 TemplateValue = str | bool | int | float
+FILE: Final = "chat_template_kwargs.json"
+"""Beside an adapter that was trained with such variables: it is used with the same."""
 
 _OURS: Final = ("messages", "add_generation_prompt", "tools", "documents")
 _TAGS: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
@@ -63,8 +67,9 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
         return
     written = getattr(tokenizer, "chat_template", None) or ""
     named = dict(written) if isinstance(written, Mapping) else {"": written}
+    known = read_by_template(tokenizer)
     for variable in variables:
-        if not any(variable in _variables(text) for text in named.values()):
+        if variable not in known:
             raise TemplateError(
                 f"{getattr(tokenizer, 'name_or_path', '') or 'the model'}: its chat template has no "
                 f"variable {variable!r}: leave it out of chat_template_kwargs, or name one that it reads"
@@ -78,8 +83,40 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
     tokenizer.chat_template = told if isinstance(written, Mapping) else told[""]
 
 
+def read_by_template(tokenizer: Any) -> set[str]:
+    """Return the names that a tokenizer's chat template takes from outside; empty without a template."""
+    written = getattr(tokenizer, "chat_template", None) or ""
+    texts = written.values() if isinstance(written, Mapping) else [written]
+    return {name for text in texts for name in _variables(text)}
+
+
+def write_variables(folder: Path, variables: Mapping[str, TemplateValue]) -> None:
+    """Write the variables that an adapter was trained with into its folder; nothing where there are none."""
+    if variables:
+        atomic_write_json(folder / FILE, dict(variables))
+
+
+def read_variables(folder: Path) -> dict[str, TemplateValue]:
+    """Return the variables that an adapter was trained with; empty where its folder holds none.
+
+    Raises:
+        DataError: a file of another form.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    try:
+        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        check_template_variables(found)
+    except (ValueError, TypeError, ConfigError):
+        raise DataError(
+            f"{path}: broken: expected an object of names and values, as training writes it; delete it to "
+            "use the chat template as it is"
+        ) from None
+    return found
+
+
 def _variables(template: str) -> set[str]:
-    """Return the names that a template takes from outside."""
     # Here, since whatever reads a configuration imports this module: `gatt --help` too.
     from jinja2 import TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
@@ -88,6 +125,6 @@ def _variables(template: str) -> set[str]:
     environment = ImmutableSandboxedEnvironment(extensions=["jinja2.ext.loopcontrols"])
     try:
         return find_undeclared_variables(environment.parse(_TAGS.sub("", template)))
-    except TemplateSyntaxError:
+    except (TemplateSyntaxError, RecursionError):
         # Whatever it is, it is told when the first prompt is rendered.
         return set(re.findall(r"\w+", template))

@@ -22,15 +22,18 @@ import torch
 from gatt.adapter import attach_adapter, outside_text
 from gatt.attention.backend import choose_backend
 from gatt.attention.packable import packing_problem
-from gatt.chat_template import inspect_template, rendered_on
+from gatt.chat_template import rendered_on, template_of
 from gatt.config import config_dict, save_config
+from gatt.dropped import Dropped
+from gatt.encoded_samples import encode_samples
 from gatt.errors import ConfigError
 from gatt.model_card import write_adapter
 from gatt.models import load_model, load_tokenizer
 from gatt.provenance import provenance
 from gatt.runtime import current_runtime, from_main, leave, wait_for_everyone
+from gatt.template_variables import set_template_variables
 from gatt.train_config import TrainConfig
-from gatt.train_data import RowReport, build_rows
+from gatt.train_data import RowReport, lay_out_rows
 from gatt.train_evaluators import TrainEvaluator, make_train_evaluator
 from gatt.train_result import TrainResult, best_so_far, result_so_far, save_adapter
 from gatt.train_samples import read_all_samples
@@ -107,20 +110,26 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
     Raises:
         StoreError: it belongs to another configuration, or samples cannot be read.
         ModelError: the tokenizer cannot be loaded.
-        TemplateError: it has no chat template.
+        TemplateError: its chat template has no variable of `chat_template_kwargs`.
     """
-    template = str(getattr(load_tokenizer(config.model), "chat_template", "") or "")
     store = TrainStore(
         config.output_dir,
         identity(
             config,
             world_size=current_runtime().world_size,
             bf16=bool(args.bf16),
-            template=template,
+            template=template_of(_tokenizer(config)),
         ),
     )
     store.read()
     return store
+
+
+def _tokenizer(config: TrainConfig) -> Any:
+    """Return the model's tokenizer, with the variables of its chat template set."""
+    tokenizer = load_tokenizer(config.model)
+    set_template_variables(tokenizer, config.chat_template_kwargs)
+    return tokenizer
 
 
 def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
@@ -137,9 +146,10 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         DataError: broken samples, with file and line; broken marks of the first adapter;
             dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: no sample is left with a token that carries loss.
+        TrainingError: no sample is left with a token that carries loss, or more than half of the
+            targets would be lost.
         ModelError: model or first adapter cannot be loaded.
-        TemplateError: the model has no usable chat template.
+        TemplateError: the model has no chat template under which replies can be learned.
     """
     from peft import LoraConfig
 
@@ -152,8 +162,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
         )
     choose_backend(config.attn_implementation, args.device)
-    inspect_template(load_tokenizer(config.model))
-    samples = list(read_all_samples(config.samples))
+    tokenizer, dropped = _tokenizer(config), Dropped()
+    samples = list(read_all_samples(config.samples, dropped.add_line))
     trained_on = TrainedOn.of(sample.dialogue for sample in samples)
     earlier = _trained_before(config)
     evaluator = (
@@ -161,6 +171,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         if config.track
         else None
     )
+    encoded = encode_samples(samples, tokenizer, config, dropped)
     # Packed rows, which eager never takes, bring an attention of their own.
     is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
     loaded = load_model(
@@ -169,9 +180,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         attn_implementation=config.attn_implementation if is_plain else None,
     )
     model, peft_config = loaded.model, None
-    rows, report = build_rows(
-        samples,
-        loaded.tokenizer,
+    rows, report = lay_out_rows(
+        encoded,
         config,
         why_not_packable=lambda: packing_problem(
             model, config.attn_implementation, config.max_length
@@ -199,7 +209,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     try:
         trainer = GattTrainer(
             model, config, args, rows,
-            tokenizer=loaded.tokenizer, layout=report.layout, peft_config=peft_config,
+            tokenizer=tokenizer, layout=report.layout, peft_config=peft_config,
         )  # fmt: skip
     except ConfigError:
         raise

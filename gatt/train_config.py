@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gatt.errors import ConfigError
+from gatt.template_variables import check_template_variables
 from gatt.track_config import TrackConfig
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
@@ -51,6 +53,9 @@ class TrainConfig:
     """Where checkpoints, logs and the adapter go; belongs to one configuration."""
     model: str = DEFAULT_MODEL
     """The chat model to adapt: the embedded default, a folder, or a hub id."""
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of the model's chat template, such as `{enable_thinking: false}` for one that reasons
+    before it replies. The engine that uses the adapter needs the same."""
     init_adapter: Path | None = None
     """Go on from this adapter, whose own LoRA settings hold then, instead of a fresh one. Its dialogues
     count as trained on."""
@@ -139,6 +144,7 @@ class TrainConfig:
     """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
 
     def __post_init__(self) -> None:
+        check_template_variables(self.chat_template_kwargs)
         problems = []
         if not self.samples:
             problems.append("samples is empty: expected at least one file of `gatt synth`")

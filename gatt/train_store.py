@@ -45,7 +45,7 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
         config: of the run.
         world_size: number of processes: it sets how many rows make a step.
         bf16: whether it trains in bfloat16.
-        template: the chat template.
+        template: the chat template, with its variables set.
 
     Raises:
         StoreError: a file of samples cannot be read.
@@ -55,6 +55,9 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
     if config.plain_loss == "targets":
         # Without effect then; older folders have neither.
         del settings["plain_loss"], settings["plain_kl_coef"]
+    # Its effect is in the template; folders of before it was a key have none.
+    if not config.chat_template_kwargs:
+        del settings["chat_template_kwargs"]
     settings["samples"] = [digest(path) for path in config.samples]
     if config.init_adapter is not None:
         settings["init_adapter"] = adapter_digest(config.init_adapter)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from gatt.chat_template import EncodedView, Tokenizer, encode_reply, encode_view, render
+from gatt.chat_template import Tokenizer, render
 from gatt.comb import IGNORE, Branch, Comb
 from gatt.dialogue import Dialogue
+from gatt.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
 from gatt.errors import ModelError, TemplateError
 from gatt.views import Placement, prompt_of_turn, training_view
 
@@ -25,7 +26,7 @@ class Said:
     """Counted from 1."""
     text: str
     is_whole: bool = True
-    """Whether the model ended it itself, so that the end-of-turn token is its own."""
+    """Whether the model ended it itself, so that the end-of-turn tokens are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,8 @@ def lay_out(
         if said.text.strip():
             fork = encoded.prompt_lengths[said.turn - 1]
             ids = encode_reply(tokenizer, view, said.turn, encoded.input_ids[:fork], said.text)
-            targets.append(Target(said.turn, fork, ids if said.is_whole else ids[:-1]))
+            cut = 0 if said.is_whole else num_closing_tokens(tokenizer, ids)
+            targets.append(Target(said.turn, fork, ids[: len(ids) - cut]))
     fitting = [t for t in targets if max_tokens is None or t.fork + len(t.input_ids) <= max_tokens]
     if not fitting:
         return None

@@ -26,11 +26,11 @@ from eval.report.runs import read_runs, samples_of
 from eval.rollout import Reply
 from eval.run_files import REPORT_FILE
 from gatt.adapter import base_model_of
-from gatt.chat_template import inspect_template, usable_placement
 from gatt.errors import DataError, StoreError
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.transformers import TransformersEngine
 from gatt.progress import progress_bar
+from gatt.template_facts import inspect_template, usable_placement
 from gatt.whole_file import atomic_write_json, refuse_unwritable
 
 log = logging.getLogger(__name__)

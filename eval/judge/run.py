@@ -110,7 +110,7 @@ def _control_tokens(engine: Engine) -> tuple[str, ...]:
     tokenizer = getattr(engine, "tokenizer", None)
     if tokenizer is None:
         return ()
-    from gatt.chat_template import control_tokens
+    from gatt.control_tokens import control_tokens
 
     return control_tokens(tokenizer)
 

@@ -16,6 +16,7 @@ from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.path_argument import path_argument
 from gatt.schedule import SWITCH_PLACES
+from gatt.template_variables import read_variables
 from gatt.views import PLACEMENTS
 
 HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
@@ -60,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--template", action="append", default=[], metavar="NAME=VALUE",
-        help="variable of the chat template, such as enable_thinking=false, any number of times",
+        help="variable of the chat template, such as enable_thinking=false, any number of times "
+        "(those that the adapter was trained with)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
     parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
@@ -78,15 +80,17 @@ def run(args: argparse.Namespace) -> int:
     elif args.instruction is not None:
         instruction = from_text(args.instruction)
     base = args.model or (base_model_of(args.adapter) if args.adapter else None)
+    trained_with = read_variables(args.adapter) if args.adapter else {}
     engine = local_engine(
         EngineConfig(
             model=base or EngineConfig().model,
             device=args.device,
-            chat_template_kwargs=_variables(args.template),
+            chat_template_kwargs={**trained_with, **_variables(args.template)},
         ),
         {ADAPTER: args.adapter} if args.adapter else None,
     )
-    from gatt.chat_template import inspect_template, refuse_control_tokens, usable_placement
+    from gatt.control_tokens import refuse_control_tokens
+    from gatt.template_facts import inspect_template, usable_placement
 
     facts = inspect_template(engine.tokenizer)
     chat = Chat(
@@ -95,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
         instruction=instruction,
         placement=usable_placement(args.placement, facts),
         switch_place=args.switch_place if facts.has_later_system else "user",
+        alone_place=args.switch_place if facts.has_later_system_alone else "user",
         adapter=ADAPTER if args.adapter else None,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )

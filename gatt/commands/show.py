@@ -82,11 +82,14 @@ def run(args: argparse.Namespace) -> int:
     from gatt.sample import read_samples
     from gatt.show.text import print_sample
     from gatt.show.view import pick, view_sample
+    from gatt.template_variables import set_template_variables
 
     config = _config(args)
     sample = pick(read_samples(args.samples), args.samples, row=args.row, identity=args.id)
+    tokenizer = load_tokenizer(config.model)
+    set_template_variables(tokenizer, config.chat_template_kwargs)
     shown = view_sample(
-        load_tokenizer(config.model),
+        tokenizer,
         sample,
         config,
         why_not_packable=lambda: _why_not_packable(config),

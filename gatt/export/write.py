@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.adapter import SETTINGS, WEIGHTS, attach_adapter, base_model_of
-from gatt.chat_template import stop_token_ids
+from gatt.encoded_view import stop_token_ids
 from gatt.errors import ConfigError
 from gatt.export.base_model import hub_id, license_of, public_name
 from gatt.export.card import ModelFacts, export_card
@@ -18,6 +18,8 @@ from gatt.export.evaluation import Evaluation, adapter_evaluation, refuse_other_
 from gatt.export.serving import adapter_rank
 from gatt.export.weights import load_base, merged
 from gatt.public_text import private_in, public_text
+from gatt.template_variables import FILE as VARIABLES
+from gatt.template_variables import read_variables, set_template_variables
 from gatt.trained_on import FILE as MARKS
 from gatt.weights import adapter_digest
 from gatt.whole_folder import whole_folder
@@ -46,10 +48,11 @@ def export(config: ExportConfig) -> ExportResult:
 
     Raises:
         ConfigError: the adapter names no base model, and the configuration neither.
-        DataError: no evaluation where one is said to be, or one of another adapter.
+        DataError: no evaluation where one is said to be, or one of another adapter; recorded variables
+            of the chat template that cannot be read.
         ModelError: adapter or base model cannot be loaded, or do not fit.
         StoreError: the folder is there already, or cannot be written.
-        TemplateError: no chat template, or one that ends no turn.
+        TemplateError: no chat template, one that ends no turn, or one without a recorded variable.
     """
     base = base_model_of(config.adapter) if config.model is None else config.model
     if base is None:
@@ -58,6 +61,7 @@ def export(config: ExportConfig) -> ExportResult:
     evaluation = _evaluation(config, digest)
     with whole_folder(config.output_dir) as folder:
         loaded, dtype = load_base(base, config.dtype, is_to_be_merged=config.merge)
+        set_template_variables(loaded.tokenizer, read_variables(config.adapter))
         stops = stop_token_ids(loaded.tokenizer)
         if config.merge:
             model = merged(loaded, config.adapter)
@@ -148,7 +152,7 @@ def for_older_readers(folder: Path) -> None:
 
 def _write_adapter(adapter: Path, target: Path, base: str) -> None:
     target.mkdir()
-    for name in (WEIGHTS, SETTINGS, MARKS, CARD):
+    for name in (WEIGHTS, SETTINGS, MARKS, VARIABLES, CARD):
         _copy(adapter / name, target)
     path = target / SETTINGS
     settings = json.loads(path.read_text(encoding="utf-8"))

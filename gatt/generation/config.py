@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine
 from gatt.generation.servers.config import ServerConfig
-from gatt.template_variables import check_template_variables, set_template_variables
+from gatt.template_variables import (
+    check_template_variables,
+    read_variables,
+    set_template_variables,
+)
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +123,7 @@ def local_engine(
     Raises:
         ModelError: model or adapter cannot be loaded.
         TemplateError: its chat template has no such variable.
+        DataError: an adapter whose recorded variables cannot be read.
     """
     import torch
 
@@ -138,6 +143,12 @@ def local_engine(
             log.warning(
                 "adapter %s was trained on %s and is used on %s: set the model to that one, unless both are "
                 "the same", folder, trained_on, config.model,
+            )  # fmt: skip
+        trained_with = read_variables(Path(folder))
+        if trained_with != {**config.chat_template_kwargs}:
+            log.warning(
+                "adapter %s was trained with chat_template_kwargs %s and is used with %s: set the same",
+                folder, trained_with, {**config.chat_template_kwargs},
             )  # fmt: skip
         loaded = load_adapter(loaded, Path(folder), name)
     cache_tokens, kept_tokens = cache_limits(loaded.model)

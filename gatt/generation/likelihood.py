@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
-from gatt.chat_template import Tokenizer, encode_view
+from gatt.chat_template import Tokenizer
 from gatt.dialogue import Dialogue
+from gatt.encoded_view import encode_view
 
 
 def reply_loss(
@@ -17,7 +18,7 @@ def reply_loss(
     """Return the summed negative log-likelihood of a dialogue's replies and the number of their tokens.
 
     Every reply that a further user message follows is counted, with its end-of-turn
-    token; the last one is not, nor is one that ends behind `max_tokens`.
+    tokens; the last one is not, nor is one that ends behind `max_tokens`.
 
     Args:
         model: a causal LM of transformers.

@@ -24,8 +24,9 @@ from typing import Any
 
 import torch
 
-from gatt.chat_template import encode, render, stop_token_ids
+from gatt.chat_template import encode, render
 from gatt.dialogue import Dialogue
+from gatt.encoded_view import stop_token_ids
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import FinishReason, Generation, GenerationRequest, SamplingParams
 from gatt.generation.draw import next_tokens, uniform_stream

@@ -1,4 +1,4 @@
-"""An adapter as a model repository: PEFT's two files, the marks of its dialogues, and the card."""
+"""An adapter as a model repository: PEFT's two files, what it was trained on and with, and the card."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gatt.export.card import evaluation_section
 from gatt.export.evaluation import adapter_evaluation, eval_results, refuse_other_adapter
 from gatt.models import EMBEDDED
 from gatt.push.layout import Layout, read_json
+from gatt.template_variables import FILE as VARIABLES
 from gatt.trained_on import FILE as MARKS
 from gatt.weights import adapter_digest
 
@@ -30,8 +31,9 @@ def lay_out_adapter(layout: Layout) -> None:
         settings["base_model_name_or_path"] = hub_id(base) or public_name(base)
     layout.put(folder / WEIGHTS)
     layout.write_json(SETTINGS, settings)
-    if (folder / MARKS).is_file():
-        layout.put(folder / MARKS)
+    for path in (folder / MARKS, folder / VARIABLES):
+        if path.is_file():
+            layout.put(path)
     card = layout.card()
     data, body = card.data, card.text.strip()
     data.library_name = "peft"

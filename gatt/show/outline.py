@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gatt.chat_template import Tokenizer, encode, encode_view, shared_length
+from gatt.chat_template import Tokenizer, encode, shared_length
 from gatt.dialogue import Dialogue, Message
+from gatt.encoded_view import encode_prompt, encode_view
+from gatt.errors import DataError
 from gatt.sample import GattSample
 from gatt.supervision import histories, keep_turns, view_of_turns
 from gatt.views import TrainingPlacement, prompt_of_turn, training_view
@@ -29,13 +31,17 @@ class Outline:
 def shared_outline(
     tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
 ) -> Outline:
-    """Return the outline of turns that share a trunk.
-
-    Raises:
-        DataError: the template does not keep prefixes.
-    """
+    """Return the outline of a trunk that turns share, those whose prompts begin the last one's."""
     view = view_of_turns(sample, turns, placement)
-    encoded = encode_view(tokenizer, view)
+    try:
+        encoded = encode_view(tokenizer, view)
+    except DataError:
+        # Some reply of the history merges with its prompt, which then begins no other.
+        whole = single_outline(tokenizer, sample, turns, placement)
+        prompts = (encode_prompt(tokenizer, view, i).ids for i in range(1, len(turns) + 1))
+        found = zip(prompts, turns, strict=True)
+        shared = {len(p): turn for p, turn in found if whole.input_ids[: len(p)] == p}
+        return replace(whole, turn_of_fork=shared)
     parts: list[Part] = ["user"] * len(encoded.input_ids)
     setup = _num_setup_tokens(tokenizer, sample, turns, placement)
     parts[:setup] = ["setup"] * setup

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from gatt.chat_template import Tokenizer, encode_reply, is_special
+from gatt.chat_template import Tokenizer
 from gatt.comb import IGNORE, Comb
+from gatt.control_tokens import is_control
+from gatt.encoded_view import encode_reply
 from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample
 from gatt.show.outline import (
@@ -116,15 +118,14 @@ class RowCutter:
         self, ids: tuple[int, ...], labels: tuple[int, ...], parts: list[Part]
     ) -> tuple[Piece, ...]:
         def kind(index: int) -> tuple[Part, bool, bool]:
-            is_control = is_special(self.tokenizer, ids[index])
-            return parts[index], labels[index] != IGNORE, is_control
+            return parts[index], labels[index] != IGNORE, is_control(self.tokenizer, ids[index])
 
         pieces = []
         # Whole groups are decoded, since a character may be spread over several tokens.
-        for (part, has_loss, is_control), group in groupby(range(len(ids)), key=kind):
+        for (part, has_loss, is_mark), group in groupby(range(len(ids)), key=kind):
             tokens = [ids[i] for i in group]
             text = self.tokenizer.decode(tokens, clean_up_tokenization_spaces=False)
-            pieces.append(Piece(text, part, has_loss, is_control, len(tokens)))
+            pieces.append(Piece(text, part, has_loss, is_mark, len(tokens)))
         return tuple(pieces)
 
 

@@ -11,23 +11,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gatt.chat_template import Tokenizer, inspect_template, usable_placement
+from gatt.chat_template import Tokenizer
 from gatt.collator import Layout
+from gatt.encoded_samples import (
+    cut,
+    encode_sample,
+    has_sampled_history,
+    is_by_kl,
+    placement_of,
+    supervise_of,
+    with_usable_switches,
+)
 from gatt.errors import DataError, TemplateError
 from gatt.sample import GattSample, with_sampled_history
 from gatt.show.rows import RowCutter, ShownRow
 from gatt.supervision import Supervise
+from gatt.template_facts import inspect_template, usable_placement
 from gatt.train_config import TrainConfig
-from gatt.train_data import (
-    choose_layout,
-    cut,
-    has_sampled_history,
-    is_by_kl,
-    placement_of,
-    rows_of,
-    supervise_of,
-    with_usable_switches,
-)
+from gatt.train_data import choose_layout, rows_of
 from gatt.views import TrainingPlacement
 
 
@@ -98,10 +99,11 @@ def view_sample(
     usable = usable_placement(config.placement, facts)
     placement = placement_of(usable, config.seed, sample.id)
     is_sampled = has_sampled_history(config.history, config.seed, sample.id)
-    sample = with_usable_switches(cut(sample, config), facts)
+    sample = with_usable_switches(cut(sample, config), facts, placement)
     supervise, by_kl = supervise_of(sample, config), is_by_kl(sample, config)
     try:
-        made, counts, problems, _ = rows_of(sample, tokenizer, config, facts, layout, placement)
+        one = encode_sample(sample, tokenizer, config, facts, placement)
+        made, problems = rows_of(one, config, layout)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
         return ShownSample(layout, placement, is_sampled, (), 0, supervise, by_kl, (str(error),))
@@ -115,6 +117,6 @@ def view_sample(
         # With `all_turns` a turn may give two rows: the target's and that of its own reply.
         next_turn = rows[-1].turns[-1] + (supervise != "all_turns")
     return ShownSample(
-        layout, placement, is_sampled, tuple(rows), counts["num_exchanges_dropped"],
-        supervise, by_kl, tuple(problems),
+        layout, placement, is_sampled, tuple(rows), one.built.num_exchanges_dropped,
+        supervise, by_kl, (*one.built.dropped_targets, *problems),
     )  # fmt: skip

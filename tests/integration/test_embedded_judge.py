@@ -11,7 +11,8 @@ from eval.judge.fence import REMOVED_MARKER
 from eval.judge.question import questions
 from eval.judge.rubric import RUBRIC_VERSION, judge_prompt
 from eval.judge.run import judge_samples
-from gatt.chat_template import control_tokens, encode
+from gatt.chat_template import encode
+from gatt.control_tokens import control_tokens
 from gatt.dialogue import Message
 from gatt.generation.transformers import TransformersEngine
 from gatt.models import EMBEDDED, LoadedModel, load_model

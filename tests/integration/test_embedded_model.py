@@ -10,7 +10,6 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from gatt.attention.backend import enable_comb_attention
-from gatt.chat_template import inspect_template
 from gatt.collator import GattCollator, combs_to_features
 from gatt.comb import expand
 from gatt.dialogue import Dialogue, Message
@@ -20,6 +19,7 @@ from gatt.loss import summed_loss, supervised_logits
 from gatt.models import EMBEDDED, LoadedModel, load_model
 from gatt.sample import GattSample, TurnTarget
 from gatt.supervision import build_combs
+from gatt.template_facts import inspect_template
 from tests.support.greedy import agreement, random_requests
 
 pytestmark = pytest.mark.integration

@@ -29,9 +29,9 @@ NO_SYSTEM = (
 
 REWRITING = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
-    "{% if m['role'] == 'assistant' and loop.last %}{{ 'Thinking:\n' }}{% endif %}"
+    "{% if m['role'] == 'assistant' and loop.last %}{{ 'Answer:\n' }}{% endif %}"
     "{{ m['content'] + '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\nThinking:\n' }}{% endif %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\nAnswer:\n' }}{% endif %}"
 )
 """As reasoning models do: what opens a reply is stripped from the history of later turns."""
 

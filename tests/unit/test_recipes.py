@@ -14,8 +14,9 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from gatt.attention.packable import why_not_packable
-from gatt.chat_template import encode_reply, encode_view, inspect_template, usable_placement
 from gatt.config import load_config
+from gatt.encoded_view import encode_reply, encode_view
+from gatt.template_facts import inspect_template, usable_placement
 from gatt.train_config import TrainConfig
 from gatt.views import PLACEMENTS, training_view
 from tests.support.golden_templates import INSTRUCTION, TARGETS, WORDS, dialogue

@@ -81,10 +81,10 @@ def test_what_ordinary_replies_follow_is_not_taken_back(catalog) -> None:
 def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) -> None:
     cases = [case(cancel(3, "system")), case(cancel(3))]
     with caplog.at_level(logging.WARNING):
-        assert told_where_shown(cases, SMOLLM2.tokenizer()) == cases
-        assert told_where_shown(cases, None) == cases
+        assert told_where_shown(cases, SMOLLM2.tokenizer(), config()) == cases
+        assert told_where_shown(cases, None, config()) == cases
         assert not caplog.text
-        found = told_where_shown(cases, GEMMA.tokenizer())
+        found = told_where_shown(cases, GEMMA.tokenizer(), config())
     assert [c.switches for c in found] == [(cancel(3),), (cancel(3),)]
     assert (
         "1 cases: a change of the instruction stands in front of the user's message" in caplog.text

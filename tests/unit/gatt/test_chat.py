@@ -15,9 +15,9 @@ import pytest
 import gatt.commands.chat as command
 from gatt.catalog import load_catalog
 from gatt.chat import Chat, followed, from_text
-from gatt.chat_template import refuse_control_tokens
 from gatt.chat_terminal import Terminal
 from gatt.cli import main
+from gatt.control_tokens import refuse_control_tokens
 from gatt.dialogue import read_dialogues
 from gatt.errors import DataError, GenerationError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams

@@ -6,19 +6,12 @@ from datetime import date
 
 import pytest
 
-from gatt.chat_template import (
-    control_tokens,
-    encode,
-    encode_reply,
-    encode_view,
-    inspect_template,
-    refuse_control_tokens,
-    render,
-    rendered_on,
-    stop_token_ids,
-)
+from gatt.chat_template import encode, render, rendered_on
+from gatt.control_tokens import control_tokens, refuse_control_tokens
 from gatt.dialogue import Dialogue, Message
+from gatt.encoded_view import encode_reply, encode_view, stop_token_ids
 from gatt.errors import DataError, TemplateError
+from gatt.template_facts import inspect_template
 from gatt.views import prompt_of_turn, training_view
 from tests.support.golden_templates import (
     COHERE,
@@ -111,7 +104,7 @@ def test_no_template() -> None:
 
 
 def test_template_that_refuses() -> None:
-    with pytest.raises(TemplateError, match="the chat template refuses the dialogue: System role"):
+    with pytest.raises(TemplateError, match="refuses the dialogue in its line 1: System role"):
         render(GEMMA.tokenizer(), view().messages, True)
 
 
@@ -207,7 +200,7 @@ class TestTrap6ControlTokens:
             for m in view(2).messages
         ]
         with pytest.raises(
-            DataError, match=r"'d-1': the text holds the control token '<\|im_start"
+            DataError, match=r"'d-1', turn 1: the text holds the control token '<\|im_start"
         ):
             encode_view(SMOLLM2.tokenizer(), Dialogue("d-1", tuple(messages)))
 

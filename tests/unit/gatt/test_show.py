@@ -11,12 +11,13 @@ import pytest
 from rich.console import Console
 
 from gatt.collator import features_to_combs
+from gatt.encoded_samples import has_sampled_history, placement_of
 from gatt.errors import ConfigError, TemplateError
 from gatt.show.rows import Piece
 from gatt.show.text import counts_line, print_sample, settings_line
 from gatt.show.view import ShownSample, view_sample
 from gatt.train_config import TrainConfig
-from gatt.train_data import build_rows, has_sampled_history, placement_of
+from gatt.train_data import build_rows
 from tests.support.built_rows import make
 from tests.support.golden_templates import GEMMA, INSTRUCTION, SMOLLM2
 from tests.support.golden_templates import sample as golden_sample
@@ -182,13 +183,13 @@ def test_rows_of_a_template_that_rewrites_turns() -> None:
             "user",
             "What is the sea 7 like on day 1?<|im_end|>\n<|im_start|>assistant\n",
         ),
-        # "Thinking:" no longer stands before the reply of the earlier turn.
+        # "Answer:" no longer stands before the reply of the earlier turn.
         ("reply", "It is quiet and long there."),
         (
             "user",
             "<|im_end|>\n<|im_start|>user\nWhat is the sea 7 like on day 2?<|im_end|>\n",
         ),
-        ("prompt", "<|im_start|>assistant\nThinking:\n"),
+        ("prompt", "<|im_start|>assistant\nAnswer:\n"),
         ("target", "Bonjour, jour 2 de 7.<|im_end|>"),
     ]
     assert with_loss(shown.rows[1].trunk) == ["Bonjour, jour 2 de 7.<|im_end|>"]

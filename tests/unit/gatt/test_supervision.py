@@ -9,7 +9,8 @@ import pytest
 from gatt.chat_template import render
 from gatt.comb import IGNORE, expand
 from gatt.dialogue import Dialogue, Message
-from gatt.errors import DataError, TemplateError
+from gatt.encoded_view import encode_prompt
+from gatt.errors import DataError
 from gatt.sample import TurnTarget
 from gatt.supervision import (
     SUPERVISE,
@@ -181,8 +182,10 @@ def test_a_target_that_cannot_be_encoded_is_dropped_with_its_reason(reply, messa
 
 
 def test_gemma_takes_no_system_placement() -> None:
-    with pytest.raises(TemplateError, match="refuses the dialogue: System role not supported"):
-        build_combs(GEMMA.tokenizer(), sample(1, INSTRUCTION), placement="system")
+    built = build_combs(GEMMA.tokenizer(), sample(2, INSTRUCTION), placement="system")
+    assert built.parts == ()
+    assert len(built.dropped_targets) == 2
+    assert all("line 1: System role not supported" in reason for reason in built.dropped_targets)
 
 
 def test_gpt_oss_reply_ends_behind_its_channel_header() -> None:
@@ -204,11 +207,8 @@ def test_glm_targets_are_dropped_for_want_of_an_end_of_turn() -> None:
     specials = ("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>")
     family = replace(SMOLLM2, template=trl_template("glm4moe"), specials=specials, named={})
     tokenizer = family.tokenizer()
-    bare = replace(
-        sample(2, INSTRUCTION), targets=tuple(TurnTarget(t, None, "rejected") for t in (1, 2))
-    )
-    trunk = only(build_combs(tokenizer, bare)).comb.trunk
-    assert tokenizer.convert_ids_to_tokens(list(trunk)) == tokens(
+    prompt = encode_prompt(tokenizer, training_view(dialogue(2), INSTRUCTION), 2).ids
+    assert tokenizer.convert_ids_to_tokens(list(prompt)) == tokens(
         "[gMASK]·<sop>·<|system|>·⏎·Speak· French.·<|user|>·⏎·Hello· there·<|assistant|>"
         "·⏎·<think></think>·⏎·Hi· Bob·<|user|>·⏎·How· are· you·<|assistant|>"
     )
@@ -217,11 +217,12 @@ def test_glm_targets_are_dropped_for_want_of_an_end_of_turn() -> None:
     assert all("no end-of-turn token after the target" in r for r in built.dropped_targets)
 
 
-def test_deepseek_history_without_the_reasoning_prompt_is_refused() -> None:
+def test_deepseek_target_behind_the_reasoning_prompt_is_dropped() -> None:
     specials = ("<｜begin▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>")
     family = replace(SMOLLM2, template=trl_template("deepseekv3"), specials=specials, named={})
-    with pytest.raises(DataError, match="'d-1', turn 1: its prompt is not the beginning of the"):
-        build_combs(family.tokenizer(), sample(2, INSTRUCTION))
+    built = build_combs(family.tokenizer(), sample(2, INSTRUCTION))
+    assert built.parts == ()
+    assert all(repr("<think>\n") in reason for reason in built.dropped_targets)
 
 
 def test_unknown_supervise() -> None:
@@ -260,7 +261,7 @@ class TestLengthPolicy:
         assert (built.num_targets, built.num_exchanges_dropped) == (3, 1)
         assert built.dropped_targets == ()
         first, second = built.parts
-        assert (first.turns, first.targets) == ((1, 2, 3), (1, 2))
+        assert (first.turns, first.targets) == ((1, 2), (1, 2))
         assert [b.fork for b in first.comb.branches] == [17, 32]
         assert len(first.comb.trunk) == 32  # cut behind the last prompt that it serves
         assert (second.turns, second.targets) == ((1, 3), (3,))

@@ -43,7 +43,7 @@ def test_rewritten_history_is_what_the_model_will_see() -> None:
     first = "<|im_start|>user\nWhat is the sea 7 like on day 1?<|im_end|>\n"
     assert [texts(tokenizer, row) for row in built.rows] == [
         (
-            system + first + "<|im_start|>assistant\nThinking:\n",
+            system + first + "<|im_start|>assistant\nAnswer:\n",
             "Bonjour, jour 1 de 7.<|im_end|>",
         ),
         (
@@ -52,15 +52,20 @@ def test_rewritten_history_is_what_the_model_will_see() -> None:
             + first
             + "<|im_start|>assistant\nIt is quiet and long there.<|im_end|>\n"
             + "<|im_start|>user\nWhat is the sea 7 like on day 2?<|im_end|>\n"
-            + "<|im_start|>assistant\nThinking:\n",
+            + "<|im_start|>assistant\nAnswer:\n",
             "Bonjour, jour 2 de 7.<|im_end|>",
         ),
     ]
 
 
-def test_the_comb_refuses_what_this_builds() -> None:
-    with pytest.raises(DataError, match="its prompt is not the beginning of the next"):
-        build_combs(tiny_tokenizer(REWRITING), sample(7, 2))
+def test_where_no_prompt_begins_the_next_each_target_has_a_comb_of_its_own() -> None:
+    tokenizer, one = tiny_tokenizer(REWRITING), sample(7, 3)
+    built = build_combs(tokenizer, one)
+    assert sorted(part.targets for part in built.parts) == [(1,), (2,), (3,)]
+    written = [row for part in built.parts for row in expand(part.comb)]
+    assert sorted(row.trunk for row in written) == sorted(
+        row.trunk for row in build_expanded(tokenizer, one).rows
+    )
 
 
 @pytest.mark.parametrize("max_length", [None, 150])
@@ -131,17 +136,17 @@ def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets
 def test_what_cannot_fit_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 40 turns that lose their oldest exchanges one by one."""
     tokenizer, one, calls = tiny_tokenizer(CHATML), sample(1, 40, targets=["Oui."] * 40), []
-    encode = supervision.encode_view
+    encode = supervision.encode_prompt
 
     def counted(*args: Any) -> Any:
-        found = encode(*args)
-        calls.append(len(found.prompt_lengths))
-        return found
+        calls.append(args[2])
+        return encode(*args)
 
-    monkeypatch.setattr(supervision, "encode_view", counted)
+    monkeypatch.setattr(supervision, "encode_prompt", counted)
     built = build_combs(tokenizer, one, max_length=1000)
     assert built.num_targets == 40
-    assert max(calls[1:]) < 20
+    # One for each target, and one that is too long for each history.
+    assert len(calls) < 2 * 40
 
 
 @pytest.mark.parametrize(

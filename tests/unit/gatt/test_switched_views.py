@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
-from gatt.chat_template import inspect_template, render
+from gatt.chat_template import render
 from gatt.comb import IGNORE, expand
 from gatt.dialogue import Dialogue, Message, View
 from gatt.errors import DataError
 from gatt.sample import GattSample, read_samples
 from gatt.show.view import view_sample
 from gatt.supervision import build_combs, build_expanded
+from gatt.template_facts import inspect_template
 from gatt.train_config import TrainConfig
 from gatt.train_data import build_rows
 from gatt.views import prompt_of_turn, sampling_view, training_view, view_by_turn

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from gatt.chat_template import encode_reply, encode_view, inspect_template, render
+from gatt.chat_template import render
 from gatt.dialogue import Dialogue, Message
+from gatt.encoded_view import encode_reply, encode_view
 from gatt.errors import ConfigError, DataError, TemplateError
+from gatt.template_facts import inspect_template
 from gatt.template_variables import check_template_variables, set_template_variables
 from tests.support.golden_templates import QWEN3
 from tests.support.tiny import tiny_tokenizer

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from gatt.chat_template import inspect_template
 from gatt.collator import features_to_combs
 from gatt.comb import IGNORE
 from gatt.dialogue import Dialogue, Message
 from gatt.dropped import reason_of
+from gatt.encoded_samples import placement_of
 from gatt.errors import ConfigError, TemplateError, TrainingError
 from gatt.sample import GattSample
 from gatt.supervision import build_combs
-from gatt.train_data import choose_layout, placement_of
+from gatt.template_facts import inspect_template
+from gatt.train_data import choose_layout
 from tests.support.built_rows import build, packable, recurrent
 from tests.support.tiny import (
     CHATML,
@@ -69,10 +70,9 @@ def test_a_template_that_rewrites_turns_falls_back_to_expanded_rows(
     assert report.layout == "expanded"
     assert report.num_rows == 3
     assert all(not comb.branches for row in rows for comb in features_to_combs(row))
-    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [
-        "layout 'expanded' (one row a turn) instead of 'comb': turns cannot share a trunk: the chat "
-        "template rewrites earlier turns when a new one comes"
-    ]
+    (said,) = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert "'expanded' (one row a turn) instead of 'comb'" in said
+    assert "rewrites earlier turns" in said
 
 
 def test_a_model_that_cannot_be_packed_falls_back_to_expanded_rows(

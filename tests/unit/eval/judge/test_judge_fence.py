@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from eval.judge.fence import REMOVED_CODE, REMOVED_MARKER, boundary, clean, fenced
 from eval.judge.question import questions
 from eval.judge.rubric import judge_prompt
-from gatt.chat_template import control_tokens, encode
+from gatt.chat_template import encode
+from gatt.control_tokens import control_tokens
 from gatt.dialogue import Message
 from tests.support.coaxing_replies import COAXING
 from tests.support.judged import JUDGE_ALL, sample

@@ -6,8 +6,9 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 
-from gatt.chat_template import encode, encode_reply, encode_view
+from gatt.chat_template import encode
 from gatt.dialogue import Dialogue, Message
+from gatt.encoded_view import encode_reply, encode_view
 from gatt.generation.likelihood import reply_loss
 from gatt.generation.transformers import TransformersEngine
 from gatt.models import LoadedModel, load_adapter
