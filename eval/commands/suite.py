@@ -37,16 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CASES.jsonl",
         help="file to write; must be new",
     )
-    composed = imported.add_argument_group("tasks and constraints of sequor")
-    composed.add_argument(
+    imported.add_argument(
+        "--num-turns",
+        type=int,
+        metavar="N",
+        help="sequor: most turns of a case (default: all)",
+    )
+    imported.add_argument(
         "--compose",
         action="store_true",
-        help="put tasks and constraints together afresh (default: take the test sets)",
+        help="sequor: put tasks and constraints together afresh (default: take the test sets)",
     )
-    composed.add_argument(
-        "--num-turns", type=int, metavar="N", help="most turns of a composed case (default: 50)"
-    )
-    composed.add_argument("--seed", type=int, help="seed of the composition (default: 0)")
+    imported.add_argument("--seed", type=int, help="with --compose: seed of the draw (default: 0)")
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
@@ -70,9 +72,15 @@ def _import(args: argparse.Namespace) -> int:
     imported = import_cases(args.benchmark, request)
     write_cases(args.output, imported.cases)
     counts = imported.count_by_kind().items()
+    num_unasked, num_ruled = imported.count_followed_unasked()
     lines = [
         f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
         f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
+        *(
+            [f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"]
+            if num_unasked
+            else []
+        ),
         *(f"not said: {number} {what}" for what, number in sorted(imported.left_out.items())),
     ]
     sys.stdout.write("\n".join(lines) + "\n")

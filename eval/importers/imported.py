@@ -13,10 +13,11 @@ from eval.samples import Expected
 from gatt.dialogue import Message
 from gatt.instruction import VerifierSpec
 from gatt.jsonl_lines import refuse_compressed
+from gatt.ordinary import is_ordinary
 from gatt.verifiers.judge import JUDGE
 from gatt.whole_file import atomic_stream
 
-By = Literal["rules", "judge", "not covered"]
+By = Literal["rules", "judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +28,16 @@ class Constraint:
     text: str
     rules: tuple[VerifierSpec, ...] = ()
     """Verifiers that decide all of it; none: the judge does."""
-    is_covered: bool = True
-    """False where a case file cannot say when it holds."""
 
     @property
     def by(self) -> By:
         """Who decides it."""
-        if not self.is_covered:
-            return "not covered"
         return "rules" if self.rules else "judge"
+
+    @property
+    def is_followed_unasked(self) -> bool:
+        """Whether its rules also pass ordinary replies, so that a pass says little; False for the judge's."""
+        return is_ordinary(self.rules)
 
     @property
     def verifiers(self) -> tuple[VerifierSpec, ...]:
@@ -44,7 +46,7 @@ class Constraint:
 
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds that decide it, for the count that is printed."""
-        return tuple(dict.fromkeys(s.kind for s in self.rules)) if self.is_covered else ()
+        return tuple(dict.fromkeys(s.kind for s in self.rules))
 
     def as_dict(self) -> dict[str, str]:
         """Return the constraint as the coverage table takes it."""
@@ -70,6 +72,31 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A turn from which on another instruction is in force, or a further one."""
+
+    turn: int
+    kind: Literal["replace", "add"]
+    announcement: str
+    """The words of the benchmark that say so, in front of the user's message."""
+    rule: str
+    """The same as an instruction that could stand at the start."""
+    constraints: tuple[Constraint, ...]
+    """What it asks for; with `add` what is new."""
+
+    def as_dict(self, family: str) -> dict[str, Any]:
+        """Return the change as a case file holds it."""
+        return {
+            "turn": self.turn,
+            "kind": self.kind,
+            "text": self.announcement,
+            "instruction": _instruction(
+                self.rule, family, describe(self.constraints), self.constraints
+            ),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedCase:
     """A dialogue, the instruction on it, and what happens at its turns."""
 
@@ -82,21 +109,23 @@ class ImportedCase:
     value: str = ""
     held: tuple[Constraint, ...] = ()
     """What the instruction asks for from the first turn on."""
-    others: tuple[Constraint, ...] = ()
-    """What is asked for at single turns, or cannot be said."""
     events: Mapping[int, Event] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
 
     @property
     def num_turns(self) -> int:
         """Number of user messages."""
         return sum(m.role == "user" for m in self.messages)
 
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All that is asked for at some turn, each once, in order."""
+        later = (*self.events.values(), *self.changes)
+        found = (*self.held, *(c for one in later for c in one.constraints))
+        return tuple({c.id: c for c in found}.values())
+
     def as_dict(self) -> dict[str, Any]:
         """Return the case as one line of a case file."""
-        instruction: dict[str, Any] = {"text": self.text, "family": self.family}
-        if self.value:
-            instruction["value"] = self.value
-        instruction["verifiers"] = [_flat(v) for c in self.held for v in c.verifiers]
         has_replies = any(m.role == "assistant" for m in self.messages)
         return {
             "id": self.id,
@@ -105,13 +134,18 @@ class ImportedCase:
                 if has_replies
                 else {"user_turns": [m.content for m in self.messages]}
             ),
-            "instruction": instruction,
+            "instruction": _instruction(self.text, self.family, self.value, self.held),
             **(
                 {"events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())}}
                 if self.events
                 else {}
             ),
-            "constraints": [c.as_dict() for c in (*self.held, *self.others)],
+            **(
+                {"switches": [change.as_dict(self.family) for change in self.changes]}
+                if self.changes
+                else {}
+            ),
+            "constraints": [c.as_dict() for c in self.constraints],
         }
 
 
@@ -129,20 +163,27 @@ class Imported:
         return sum(case.num_turns for case in self.cases)
 
     def count_by_kind(self) -> dict[str, int]:
-        """Return how many constraints each verifier kind decides, then judge and not covered.
+        """Return how many constraints each verifier kind decides, then the judge.
 
         A constraint of two kinds counts for both; one that stands in two cases
         counts twice.
         """
         rules: Counter[str] = Counter()
-        rest: Counter[str] = Counter({"judge": 0, "not covered": 0})
-        for case in self.cases:
-            for constraint in (*case.held, *case.others):
-                if constraint.by == "rules":
-                    rules.update(constraint.kinds())
-                else:
-                    rest[constraint.by] += 1
-        return {**dict(sorted(rules.items())), **rest}
+        num_judged = 0
+        for constraint in (c for case in self.cases for c in case.constraints):
+            rules.update(constraint.kinds())
+            num_judged += not constraint.rules
+        return {**dict(sorted(rules.items())), "judge": num_judged}
+
+    def count_followed_unasked(self) -> tuple[int, int]:
+        """Return how many constraints of rules ordinary replies follow too, and how many rules decide."""
+        ruled = [c for case in self.cases for c in case.constraints if c.rules]
+        return sum(c.is_followed_unasked for c in ruled), len(ruled)
+
+
+def describe(constraints: Sequence[Constraint]) -> str:
+    """Return what several constraints ask for, in one line for a table."""
+    return "; ".join(c.text for c in constraints)
 
 
 def write_cases(path: Path, cases: Sequence[ImportedCase]) -> None:
@@ -155,6 +196,17 @@ def write_cases(path: Path, cases: Sequence[ImportedCase]) -> None:
     with atomic_stream(path) as stream:
         for case in cases:
             stream.write(json.dumps(case.as_dict(), ensure_ascii=False).encode() + b"\n")
+
+
+def _instruction(
+    text: str, family: str, value: str, held: Sequence[Constraint]
+) -> dict[str, Any]:
+    return {
+        "text": text,
+        "family": family,
+        **({"value": value} if value else {}),
+        "verifiers": [_flat(v) for c in held for v in c.verifiers],
+    }
 
 
 def _flat(spec: VerifierSpec) -> dict[str, Any]:

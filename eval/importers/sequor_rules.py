@@ -3,8 +3,9 @@
 The constraints are one English sentence each ("Write two paragraphs"). A pattern
 stands here only where a verifier decides all that its sentence asks for: "Write two
 funny paragraphs" fits none and goes to the judge. Three readings are wider than
-a strict one: numbered items count as bullets, brackets and case at the edges of a
-text to begin or end with do not count, and one emoji is enough for "emojis".
+a strict one: numbered items count as bullets, case and closing punctuation of a
+sentence to begin or end with do not count ("Sure Thing!"), and one emoji is enough
+for "emojis". A marker ("[END]", "AI:") counts with its case and marks.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ _LEAD = (
 _LIMIT = rf"(?:limit|keep)(?: (?:it|{_THE_REPLY}|the generated text|the word count))?(?: (?:to|within))? "
 _AT_MOST = r"(?:up to|at most|max|maximum|a maximum of|no more than|no longer than|not more than)"
 _QUOTED = r"(?:[\"“](?P<double>[^\"“”]+)[\"”]|['‘](?P<single>[^'‘’]+)['’]|(?P<square>\[[^\]]+\]))"
+_PROSE = re.compile(r"\w(?:(?!_)[\w\s.,!?'’-])*(?<![\s,'’-])")
+"""A text without marks but those of plain sentences, and with none that a reply would have to hold."""
 _LANGUAGE = r"(?P<language>[a-z]+)(?: language)?(?: from (?:now on|here onwards))?"
 
 Specs = tuple[VerifierSpec, ...]
@@ -121,7 +124,9 @@ def _language(match: re.Match[str]) -> Specs:
 
 def _edge(kind: str) -> _Make:
     def make(match: re.Match[str]) -> Specs:
-        return (VerifierSpec(kind, {"any_of": [_quoted(match)]}),)
+        text = _quoted(match)
+        exact = {} if _PROSE.fullmatch(text) else {"exact": True}
+        return (VerifierSpec(kind, {"any_of": [text], **exact}),)
 
     return make
 
@@ -131,7 +136,9 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _phrase(match: re.Match[str]) -> Specs:
-    return (VerifierSpec("terms", {"all_of": [_quoted(match)]}),)
+    text = _quoted(match)
+    # The kind finds words: of a marker it would take the marks away.
+    return (VerifierSpec("terms", {"all_of": [text]}),) if _PROSE.fullmatch(text) else ()
 
 
 def _keys(match: re.Match[str]) -> Specs:

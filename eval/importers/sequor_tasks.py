@@ -21,14 +21,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.importers.imported import Constraint, Imported, ImportedCase
+from eval.importers.imported import Constraint, Imported, ImportedCase, describe
 from eval.importers.reading import check_text, count_unknown, read_rows, take, take_text
-from eval.importers.sequor import describe
+from eval.importers.sequor import check_num_turns, worded
 from eval.importers.sequor_rules import rules_for
 from gatt.dialogue import Message
 from gatt.errors import DataError
 
-NUM_TURNS = 50
 _TASK_KEYS = ("persona", "activity", "prompt")
 _CONSTRAINT_KEYS = ("constraint", "id", "satisfiability", "subjectivity", "triviality")
 _GROUP_KEYS = ("constraints", "constraint_ids", "id", "satisfiability")
@@ -36,21 +35,20 @@ _GROUP_KEYS = ("constraints", "constraint_ids", "id", "satisfiability")
 Group = tuple[Constraint, ...]
 
 
-def compose_cases(path: Path, num_turns: int = NUM_TURNS, seed: int = 0) -> Imported:
+def compose_cases(path: Path, num_turns: int | None = None, seed: int = 0) -> Imported:
     """Return a case for each persona and file of constraints.
 
     Args:
         path: the repository's root, or its `data`.
         num_turns: most turns of a case, from 1 up; a persona with fewer tasks
-            gives a shorter one, which is counted.
+            gives a shorter one, which is counted. None: all tasks of the persona, as there.
         seed: fixes which constraint meets which persona, and which tasks.
 
     Raises:
         DataError: a folder or file is missing, or not of the format; with the
             line and what was found.
     """
-    if num_turns < 1:
-        raise DataError(f"--num-turns is {num_turns}: expected at least 1")
+    check_num_turns(num_turns)
     root = path / "data" if (path / "data").is_dir() else path
     left: Counter[str] = Counter()
     personas = {f.stem: _tasks(f, left) for f in _files(root, "tasks")}
@@ -65,8 +63,9 @@ def compose_cases(path: Path, num_turns: int = NUM_TURNS, seed: int = 0) -> Impo
         left[f"personas that met no constraint of {file.name}"] += len(names) - len(chosen)
         for name, group in zip(names, chosen, strict=False):
             tasks = personas[name]
-            left[f"cases of fewer than {num_turns} turns"] += len(tasks) < num_turns
-            kept = sorted(rng.sample(range(len(tasks)), min(num_turns, len(tasks))))
+            most = num_turns or len(tasks)
+            left[f"cases of fewer than {most} turns"] += len(tasks) < most
+            kept = sorted(rng.sample(range(len(tasks)), min(most, len(tasks))))
             cases.append(_case(f"sequor-{file.stem}-{name}", group, [tasks[n] for n in kept]))
     return Imported(tuple(cases), +left)
 
@@ -125,15 +124,10 @@ def _constraint(name: str, text: str) -> Constraint:
 
 
 def _case(identity: str, group: Group, tasks: Sequence[str]) -> ImportedCase:
-    if len(group) == 1:
-        text = f"Follow this rule in all your replies: {group[0].text}"
-    else:
-        rules = "\n".join(f"{n}. {c.text}" for n, c in enumerate(group, start=1))
-        text = f"Follow these rules in all your replies:\n{rules}"
     return ImportedCase(
         id=identity,
         messages=tuple(Message("user", task) for task in tasks),
-        text=text,
+        text=worded(group),
         family="sequor_single" if len(group) == 1 else "sequor_tuples",
         value=describe(group),
         held=group,

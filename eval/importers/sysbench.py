@@ -114,7 +114,6 @@ def _case(raw: object, where: str, left: Counter[str]) -> ImportedCase:
         text=dialogue.system or "",
         family=_family(raw, where),
         value=domain if isinstance(domain, str) else "",
-        others=tuple(c for event in events.values() for c in event.constraints),
         events=events,
     )
 

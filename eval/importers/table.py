@@ -19,31 +19,30 @@ class Request:
     is_composed: bool = False
     """Whether cases are made of a benchmark's tasks and constraints, and not of its own test sets."""
     num_turns: int | None = None
-    """Most turns of a composed case; None: as the benchmark has it."""
+    """Most turns of a case; None: as the benchmark has it."""
     seed: int | None = None
-    """Of the composition; None: 0."""
+    """Of what is drawn; None: 0."""
 
 
 def _sysbench(request: Request) -> Imported:
     from eval.importers.sysbench import import_sysbench
 
-    _refuse_composing(request, "sysbench has nothing to compose")
+    _refuse(request, "compose num-turns seed", "sysbench is taken as it is")
     return import_sysbench(request.path)
 
 
 def _sequor(request: Request) -> Imported:
     from eval.importers.sequor import import_testsets
-    from eval.importers.sequor_tasks import NUM_TURNS, compose_cases
+    from eval.importers.sequor_tasks import compose_cases
 
     if request.is_composed:
-        num_turns = NUM_TURNS if request.num_turns is None else request.num_turns
-        return compose_cases(request.path, num_turns, request.seed or 0)
-    _refuse_composing(request, "they shape composed cases, so add --compose")
-    return import_testsets(request.path)
+        return compose_cases(request.path, request.num_turns, request.seed or 0)
+    _refuse(request, "seed", "the test sets are taken as they are, so add --compose")
+    return import_testsets(request.path, request.num_turns)
 
 
 IMPORTERS: Mapping[str, tuple[Callable[[Request], Imported], str]] = {
-    "sequor": (_sequor, "up to 50 turns under one to three constraints (arXiv:2605.06353)"),
+    "sequor": (_sequor, "120 to 210 turns under constraints that come and go (arXiv:2605.06353)"),
     "sysbench": (
         _sysbench,
         "system messages with five turns and a checklist a turn (arXiv:2408.10943)",
@@ -68,15 +67,16 @@ def import_cases(name: str, request: Request) -> Imported:
     return IMPORTERS[name][0](request)
 
 
-def _refuse_composing(request: Request, why: str) -> None:
-    given = [
-        flag
-        for flag, is_given in (
-            ("--compose", request.is_composed),
-            ("--num-turns", request.num_turns is not None),
-            ("--seed", request.seed is not None),
-        )
-        if is_given
-    ]
-    if given:
-        raise DataError(f"{', '.join(given)}: {why}")
+def _refuse(request: Request, names: str, why: str) -> None:
+    """Refuse flags that an import has no use for.
+
+    Raises:
+        DataError: names those that were given.
+    """
+    given = {
+        "compose": request.is_composed,
+        "num-turns": request.num_turns is not None,
+        "seed": request.seed is not None,
+    }
+    if found := [f"--{name}" for name in names.split() if given[name]]:
+        raise DataError(f"{', '.join(found)}: {why}")

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.exact_text import exact_pattern, straight
 from gatt.verifiers.folding import fold, fold_text
 from gatt.verifiers.question_about import is_question
 from gatt.verifiers.rule import Rule, quote, require_texts
@@ -29,12 +30,22 @@ class _Edge(Rule):
     """The common part of `starts_with` and `ends_with`."""
 
     _place: ClassVar[str]
+    _is_start: ClassVar[bool]
 
-    def __init__(self, *, any_of: Sequence[str]) -> None:
+    def __init__(self, *, any_of: Sequence[str], exact: bool = False) -> None:
         texts = require_texts(self.kind, "any_of", any_of)
         if not texts:
             raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a text")
+        if not isinstance(exact, bool):
+            raise VerifierError(
+                f"verifier {self.kind!r}: 'exact' is {exact!r}: expected true or false"
+            )
         self._texts = texts
+        self._exact = (
+            [re.compile(exact_pattern(text, is_start=self._is_start)) for text in texts]
+            if exact
+            else []
+        )
         self._symbols = tuple(text.strip() for text in texts if not _phrase(text))
         phrases = [phrase for text in texts if (phrase := _phrase(text))]
         self._regex = re.compile(self._pattern("|".join(phrases) if phrases else r"(?!)"))
@@ -49,6 +60,8 @@ class _Edge(Rule):
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
+        if self._exact:
+            return self._judge_exactly(reply)
         folded = fold(reply)
         match = self._regex.search(folded.text)
         if match:
@@ -56,6 +69,16 @@ class _Edge(Rule):
             return self.passed(f"{self._place} with {quote(reply[slice(*span)])}", span)
         if self._symbols and self._has_symbol(reply.strip()):
             return self.passed(f"{self._place} with one of {' '.join(self._symbols)}")
+        return self._without()
+
+    def _judge_exactly(self, reply: str) -> Verdict:
+        text = straight(reply)
+        for match in filter(None, (regex.search(text) for regex in self._exact)):
+            span = match.span("phrase")
+            return self.passed(f"{self._place} with {quote(reply[slice(*span)])}", span)
+        return self._without()
+
+    def _without(self) -> Verdict:
         return self.failed(f"{self._place} with none of: {', '.join(self._texts[:4])}")
 
 
@@ -67,18 +90,31 @@ class StartsWith(_Edge):
     Args:
         any_of: texts, at least one; one of symbols alone (an emoji) is matched
             as it stands.
+        exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
+            and markdown emphasis still do not.
 
     Raises:
-        VerifierError: `any_of` is no list of texts, or has none.
+        VerifierError: `any_of` is no list of texts, or has none, or `exact` is neither true nor false.
     """
 
     kind = "starts_with"
     _place = "starts"
+    _is_start = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["Ahoy", "Good day"]},
             good=("Ahoy, my friend!", '**"Good  day** to you," said the captain.'),
             bad=("Well, ahoy there.", "Ahoyed again by them.", "Good morning to you."),
+        ),
+        Examples(
+            {"any_of": ["[AIM]", "Agent 3:"], "exact": True},
+            good=("[AIM] I would wait a day.", "**Agent 3**: I would wait a day."),
+            bad=(
+                "Aim high and start early.",
+                "(AIM) I would wait a day.",
+                "Agent 3 would wait a day.",
+                "agent 3: I would wait a day.",
+            ),
         ),
     )
 
@@ -97,18 +133,26 @@ class EndsWith(_Edge):
     Args:
         any_of: texts, at least one; one of symbols alone (an emoji) is matched
             as it stands.
+        exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
+            and markdown emphasis still do not.
 
     Raises:
-        VerifierError: `any_of` is no list of texts, or has none.
+        VerifierError: `any_of` is no list of texts, or has none, or `exact` is neither true nor false.
     """
 
     kind = "ends_with"
     _place = "ends"
+    _is_start = False
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["over and out.", "May the wind be with you!"]},
             good=("That is all. Over and out!", "See you. *May the wind be with you* 😊"),
             bad=("Over and out, said he, and left.", "That is all.", "Moreover and out we go."),
+        ),
+        Examples(
+            {"any_of": ["[END]"], "exact": True},
+            good=("That is all I know.\n\n[END]", "That is all I know. **[END]**"),
+            bad=("We stayed until the very end.", "That is all. (END)", "[END] That is all I know."),
         ),
     )
 

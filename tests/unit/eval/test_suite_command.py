@@ -45,7 +45,7 @@ def test_an_import_writes_cases_and_counts_what_became_of_them(testset, tmp_path
     assert json.loads(line)["user_turns"] == ["How are you?", "And now?"]
     assert capsys.readouterr().out == (
         f"{output}: 1 cases, 2 turns\n"
-        "constraints: 1 language, 0 judge, 0 not covered\n"
+        "constraints: 1 language, 0 judge\n"
         "not said: 1 key 'mood' of a turn\n"
     )
 
@@ -64,6 +64,22 @@ def test_tasks_are_composed_when_asked_for(tmp_path, capsys):
     assert "1 cases, 3 turns" in capsys.readouterr().out
 
 
+def test_test_sets_are_cut_and_rules_that_anybody_follows_are_counted(testset, tmp_path, capsys):
+    rows = [json.loads(line) for line in testset.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row["prompt"] = row["prompt"].replace("Answer in Dutch", "Keep responses under 90 words")
+        row["constraints_data"] = [{"id": "t-2", "text": "Keep responses under 90 words"}]
+    testset.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert (
+        run("import", "sequor", tmp_path, "--num-turns", 1, "--output", tmp_path / "c.jsonl") == 0
+    )
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "constraints: 1 words, 0 judge",
+        "followed by ordinary replies too: 1 of the 1 that rules decide",
+        "not said: 1 turns behind the first 1",
+    ]
+
+
 def test_an_output_that_exists_is_left_alone(testset, tmp_path):
     output = tmp_path / "cases.jsonl"
     output.write_text("mine", encoding="utf-8")
@@ -80,9 +96,9 @@ def test_an_output_that_exists_is_left_alone(testset, tmp_path):
             r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: seq",
         ),
         (("sequor", "nowhere"), "nowhere: no such file or folder: expected a local copy of sequor"),
-        (("sysbench", ".", "--compose"), "--compose: sysbench has nothing to compose"),
-        (("sequor", ".", "--seed", 1), "--seed: they shape composed cases, so add --compose"),
-        (("sequor", ".", "--num-turns", 5, "--seed", 1), "--num-turns, --seed: they shape"),
+        (("sysbench", ".", "--compose", "--num-turns", 3), "--compose, --num-turns: sysbench is"),
+        (("sequor", ".", "--seed", 1), "--seed: .* add --compose"),
+        (("sequor", ".", "--num-turns", 0), "--num-turns is 0: expected at least 1"),
     ],
 )
 def test_words_that_do_not_fit_are_one_line(tmp_path, monkeypatch, words, message):

@@ -8,6 +8,33 @@ SHORT = ("t-3", "Use two sentences")
 SHANTY = ("t-4", "Write as a sea shanty")
 
 
+NUM_TURNS = 126
+LEGS = {
+    1: (DUTCH,),
+    20: (DUTCH, SHORT),
+    40: (DUTCH, SHORT, FUNNY, SHANTY),
+    60: (SHORT,),
+    80: (DUTCH, SHORT),
+    90: (SHORT, SHANTY),
+    100: (FUNNY, SHANTY),
+}
+"""One further constraint, two, replaced by one, one further, replaced in part, replaced by others."""
+
+
+def long_testset():
+    """A test set as long as SEQUOR's, with changes of every kind at the turns of `LEGS`."""
+    rows, held = [], ()
+    for number in range(1, NUM_TURNS + 1):
+        before, held = held, LEGS.get(number, held)
+        words = None
+        if held != before:
+            is_added = set(before) < set(held)
+            words = "As well: " if is_added else "Only: "
+            words += " ".join(text for _, text in held if not is_added or (_, text) not in before)
+        rows.append(turn(number, *held, announced=words))
+    return rows
+
+
 def turn(number, *constraints, announced=None, **extra):
     task = f"Question {number}?"
     prompt = f"{announced}\n\n\n{task}" if announced else task

@@ -1,8 +1,15 @@
 import pytest
-from sequor_files import DUTCH, FUNNY, SHANTY, SHORT, start, turn, write
+from sequor_files import DUTCH, FUNNY, NUM_TURNS, SHORT, long_testset, start, turn, write
 
+from eval.case_file import read_cases
+from eval.importers.imported import Constraint, write_cases
 from eval.importers.sequor import import_testsets
+from eval.importers.sequor_rules import rules_for
 from gatt.errors import DataError
+
+
+def asked_of(text):
+    return Constraint(id="x", text=text, rules=rules_for(text)).verifiers
 
 
 def only(imported):
@@ -40,122 +47,91 @@ def test_what_no_rule_decides_goes_to_the_judge(tmp_path):
         {"kind": "judge", "rubric": "Be funny"},
     ]
     assert [c["by"] for c in case["constraints"]] == ["rules", "judge"]
-    assert imported.count_by_kind() == {"language": 1, "judge": 1, "not covered": 0}
+    assert imported.count_by_kind() == {"language": 1, "judge": 1}
 
 
-def test_an_added_constraint_is_an_event_of_its_turn_alone(tmp_path):
+def test_an_added_constraint_is_a_switch_from_its_turn_on(tmp_path):
     rows = [
         start(1, DUTCH),
         turn(2, DUTCH),
         turn(3, DUTCH, FUNNY, SHORT, announced="Follow as well: 1. Be funny 2. Use two sentences"),
         turn(4, DUTCH, FUNNY, SHORT),
-        turn(5, DUTCH, FUNNY, SHORT),
     ]
     write(tmp_path / "testsets/add/step_size_2/conversation_0_1.jsonl", rows)
     imported = import_testsets(tmp_path)
     case = only(imported)
-    announcement = "Follow as well: 1. Be funny 2. Use two sentences\n\n\nQuestion 3?"
-    assert case["user_turns"][2] == announcement
-    assert len(case["user_turns"]) == 5
-    assert case["events"] == {
-        "3": {
-            "kind": "added_constraint",
-            "expect": "kept",
-            "verifiers": [
-                {"kind": "judge", "rubric": "Be funny"},
-                {"kind": "sentences", "min": 2, "max": 2},
-            ],
+    assert case["user_turns"] == [f"Question {n}?" for n in range(1, 5)]
+    assert case["switches"] == [
+        {
+            "turn": 3,
+            "kind": "add",
+            "text": "Follow as well: 1. Be funny 2. Use two sentences",
+            "instruction": {
+                "text": "Follow these rules in all your replies:\n1. Be funny\n2. Use two sentences",
+                "family": "sequor_add",
+                "value": "Be funny; Use two sentences",
+                "verifiers": [
+                    {"kind": "judge", "rubric": "Be funny"},
+                    {"kind": "sentences", "min": 2, "max": 2},
+                ],
+            },
         }
-    }
+    ]
     assert case["instruction"]["verifiers"] == [{"kind": "language", "language": "nl"}]
-    assert imported.left_out == {"turns on which an added constraint holds unjudged": 2}
-
-
-def test_turns_that_add_again_still_hold_what_was_added_before(tmp_path):
-    rows = [
-        start(1, DUTCH),
-        turn(2, DUTCH, FUNNY, announced="Also: Be funny"),
-        turn(3, DUTCH, FUNNY, SHORT, announced="Also: Use two sentences"),
-    ]
-    imported = import_testsets(write(tmp_path / "c.jsonl", rows))
-    assert list(only(imported)["events"]) == ["2", "3"]
-    assert imported.left_out == {"turns on which an added constraint holds unjudged": 1}
-
-
-def test_where_another_instruction_takes_over_the_case_ends(tmp_path):
-    rows = [
-        start(1, FUNNY),
-        turn(2, FUNNY),
-        turn(3, DUTCH, announced="From now on only: Answer in Dutch"),
-        turn(4, DUTCH),
-        turn(5, SHORT, announced="From now on only: Use two sentences"),
-    ]
-    write(tmp_path / "testsets/replace/step_size_2/conversation_0_1.jsonl", rows)
-    imported = import_testsets(tmp_path)
-    case = only(imported)
-    assert case["user_turns"] == ["Question 1?", "Question 2?"]
-    assert "events" not in case
-    assert [(c["id"], c["by"]) for c in case["constraints"]] == [
-        ("t-2", "judge"),
-        ("t-1", "not covered"),
-        ("t-3", "not covered"),
-    ]
-    assert imported.left_out == {"turns from a replaced constraint on": 3}
-    assert imported.count_by_kind() == {"judge": 1, "not covered": 2}
-
-
-def test_an_instruction_that_nobody_follows_by_chance_is_released(tmp_path):
-    rows = [
-        start(1, DUTCH),
-        turn(2, SHORT, announced="From now on only: Use two sentences"),
-        turn(3, SHORT),
-        turn(4, SHORT, FUNNY, announced="Also: Be funny"),
-    ]
-    write(tmp_path / "testsets/everything/conversation_0_1.jsonl", rows)
-    imported = import_testsets(tmp_path)
-    case = only(imported)
-    assert len(case["user_turns"]) == 2
-    assert case["events"]["2"] == {
-        "kind": "replaced_constraint",
-        "expect": "released",
-        "verifiers": [{"kind": "sentences", "min": 2, "max": 2}],
-    }
     assert [(c["id"], c["by"]) for c in case["constraints"]] == [
         ("t-1", "rules"),
+        ("t-2", "judge"),
         ("t-3", "rules"),
-        ("t-2", "not covered"),
     ]
-    assert imported.left_out == {"turns from a replaced constraint on": 2}
+    assert imported.left_out == {}
 
 
-@pytest.mark.parametrize(
-    ("held", "now"),
-    [
-        (("e", "Answer in English"), FUNNY),
-        (SHORT, FUNNY),
-        (DUTCH, ("t-9", "Communicate entirely in Dutch")),
-    ],
-)
-def test_what_may_still_be_followed_is_not_released(tmp_path, held, now):
-    rows = [start(1, held), turn(2, now, announced=f"Only: {now[1]}")]
-    write(tmp_path / "c.jsonl", rows)
-    case = only(import_testsets(tmp_path / "c.jsonl"))
-    assert case["user_turns"] == ["Question 1?"]
-
-
-def test_a_constraint_added_before_a_replacement_was_asked_for(tmp_path):
+def test_what_takes_over_is_a_switch_to_all_that_holds_then(tmp_path):
     rows = [
-        start(1, SHORT),
-        turn(2, SHORT, FUNNY, announced="Also: Be funny"),
-        turn(3, SHANTY, announced="Only: Write as a sea shanty"),
+        start(1, DUTCH, FUNNY),
+        turn(2, FUNNY, SHORT, announced="Only: 1. Be funny 2. Use two sentences"),
+        turn(3, SHORT, announced="Only: Use two sentences"),
+        turn(4, DUTCH, announced="Only: Answer in Dutch"),
     ]
-    write(tmp_path / "c.jsonl", rows)
-    imported = import_testsets(tmp_path / "c.jsonl")
+    case = only(import_testsets(write(tmp_path / "c.jsonl", rows)))
+    assert [
+        (s["turn"], s["kind"], s["instruction"]["text"], len(s["instruction"]["verifiers"]))
+        for s in case["switches"]
+    ] == [
+        (
+            2,
+            "replace",
+            "Follow these rules in all your replies:\n1. Be funny\n2. Use two sentences",
+            2,
+        ),
+        (3, "replace", "Follow this rule in all your replies: Use two sentences", 1),
+        (4, "replace", "Follow this rule in all your replies: Answer in Dutch", 1),
+    ]
+    assert len(case["constraints"]) == 3
+
+
+def test_every_turn_of_a_long_test_set_is_judged_under_what_holds_there(tmp_path):
+    rows = long_testset()
+    imported = import_testsets(write(tmp_path / "everything/c.jsonl", rows))
+    write_cases(tmp_path / "cases.jsonl", imported.cases)
+    (case,) = read_cases(tmp_path / "cases.jsonl").cases
+    assert (imported.num_turns, imported.left_out) == (NUM_TURNS, {})
+    assert [(s.turn, s.kind) for s in case.switches] == [
+        (20, "add"), (40, "add"), (60, "replace"), (80, "add"), (90, "replace"), (100, "replace"),
+    ]  # fmt: skip
+    for number, row in enumerate(rows, start=1):
+        texts = {c["text"] for c in row["constraints_data"]}
+        held = case.held_at(number)
+        asked = [v for text in texts for v in asked_of(text)]
+        assert sorted(map(str, held.verifiers)) == sorted(map(str, asked))
+
+
+def test_the_rest_of_a_test_set_is_counted(tmp_path):
+    imported = import_testsets(write(tmp_path / "c.jsonl", long_testset()), num_turns=25)
     case = only(imported)
-    assert case["id"] == "sequor-c"
-    assert case["instruction"]["family"] == "sequor"
-    assert list(case["events"]) == ["2"]
-    assert [c["by"] for c in case["constraints"]] == ["rules", "judge", "not covered"]
+    assert len(case["user_turns"]) == 25
+    assert [s["turn"] for s in case["switches"]] == [20]
+    assert imported.left_out == {"turns behind the first 25": NUM_TURNS - 25}
 
 
 def test_a_folder_of_one_regime_knows_its_regime(tmp_path):
@@ -214,6 +190,10 @@ def test_keys_that_nobody_reads_are_counted(tmp_path):
         (
             [{**start(1, DUTCH), "prompt": "Rule: Answer in Dutch\n\n\n "}],
             "line 1: no task behind the announcement",
+        ),
+        (
+            [start(1, DUTCH, FUNNY), turn(2, DUTCH)],
+            "line 2: constraint 't-1' is in force from here on",
         ),
     ],
 )

@@ -105,7 +105,7 @@ def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_
     }
     assert found.left_out == {}
     assert found.num_turns == 2
-    assert found.count_by_kind() == {"judge": 3, "not covered": 0}
+    assert found.count_by_kind() == {"judge": 3}
     for event in case.as_dict()["events"].values():
         for spec in event["verifiers"]:
             build(VerifierSpec.from_dict(spec))

@@ -38,12 +38,12 @@ from gatt.verifiers.table import build
         ("Give the answer only in Norwegian language", "language", {"language": "nb"}),
         ("Switch to Greek language", "language", {"language": "el"}),
         ("Speak to me in Japanese from now on", "language", {"language": "ja"}),
-        ('Start every reply with "Roger:"', "starts_with", {"any_of": ["Roger:"]}),
-        ("Prefix output with [ok]", "starts_with", {"any_of": ["[ok]"]}),
+        ('Start every reply with "Roger:"', "starts_with", {"any_of": ["Roger:"], "exact": True}),
+        ("Prefix output with [ok]", "starts_with", {"any_of": ["[ok]"], "exact": True}),
         ("Start with 'Hi there'", "starts_with", {"any_of": ["Hi there"]}),
         ("Put “Aye” at the beginning of all replies", "starts_with", {"any_of": ["Aye"]}),
         ("End each message with 'Over. And out?'", "ends_with", {"any_of": ["Over. And out?"]}),
-        ("Write '[STOP]' at the end of your answer", "ends_with", {"any_of": ["[STOP]"]}),
+        ("Write '[STOP]' at the end of your answer", "ends_with", {"any_of": ["[STOP]"], "exact": True}),
         ('Use the phrase "after all"', "terms", {"all_of": ["after all"]}),
         (
             'Output must be in JSON format with keys: "a", "b c", and \'d\'',
@@ -77,6 +77,7 @@ def test_what_a_rule_decides_whole_is_given_to_it(text, kind, params):
         "Write in French and German",
         "Summarize in French",
         "Use slang",
+        "Use the phrase '(wink)'",
         "Start with a joke",
         'Start with either "Yes" or "No"',
         "Start all replies with 'AI:' followed by what a robot would say",
@@ -91,3 +92,27 @@ def test_what_a_rule_decides_whole_is_given_to_it(text, kind, params):
 )
 def test_what_asks_for_more_or_else_is_left_to_the_judge(text):
     assert rules_for(text) == ()
+
+
+MARKERS = {
+    "Always respond starting with 'BotGPT:'": ("BotGPT: I do.", "BotGPT is a name."),
+    'Answer starting with "Agent 3:"': ("Agent 3: I do.", "Agent 3 went home."),
+    "Answer with 'HAHA, ' in front of responses": ("HAHA, I do.", "Haha! I do."),
+    "Include '@version 5' at the beginning": ("@version 5 I do.", "Version 5 is out."),
+    "Prefix output with [dev]": ("[dev] I do.", "Dev work takes time."),
+    "Prefix response with “(AIM)”": ("(AIM) I do.", "Aim high, and start early."),
+    "Print '[IN GAME]' in front of all responses": ("[IN GAME] I do.", "In game terms, I do."),
+    'Prepend output with "bot_action: go"': ("bot_action: go", "Bot action: go home."),
+    "Start normal answers with '[GPT]:'": ("[GPT]: I do.", "[GPT] I do."),
+    "Start the response with 'Run:'": ("Run: I do.", "Run as fast as you can."),
+    'Start with "Customer wants:"': ("Customer wants: tea.", "Customer wants are many."),
+    "Start with 'Task1:'": ("Task1: I do.", "Task1 is the first one."),
+    "Write '[END]' at the end of whole content": ("I do. [END]", "Until the very end."),
+}
+
+
+@pytest.mark.parametrize("text", MARKERS)
+def test_a_marker_is_found_with_its_marks_and_never_in_ordinary_prose(text):
+    marked, prose = MARKERS[text]
+    (spec,) = rules_for(text)
+    assert [build(spec).check(reply).status for reply in (marked, prose)] == ["pass", "fail"]

@@ -43,6 +43,8 @@ def test_tasks_keep_their_order(copy):
     assert len(case["user_turns"]) == 4
     assert case["user_turns"] == sorted(case["user_turns"])
     assert len(by_id["sequor-single-persona_2"].messages) == 2
+    lengths = {c.id: c.num_turns for c in compose_cases(copy).cases if c.family == "sequor_single"}
+    assert lengths == {"sequor-single-persona_1": 6, "sequor-single-persona_2": 2}
 
 
 def test_the_seed_fixes_the_draw(copy):
