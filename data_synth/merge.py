@@ -141,8 +141,6 @@ def _description(folder: Path) -> tuple[SynthConfig, SourceReport]:
 
 def _write(folder: Path, mark: RunMark, shards: Sequence[Shard]) -> None:
     path = WHOLE.path(folder)
-    for stale in folder.glob(f".{path.name}.*.tmp"):
-        stale.unlink()
     # First what the rows belong to: rows alone would be nobody's.
     atomic_write_json(meta_path(path), mark.store(folder, WHOLE).meta)
     with ExitStack() as stack:

@@ -130,10 +130,12 @@ def adapter_rank(folder: Path) -> int:
         ModelError: broken settings, or a rank that is no number.
     """
     settings = _settings(folder)
-    pattern = settings.get("rank_pattern")
-    ranks: list[int] = [settings.get("r", _DEFAULT_RANK), *(pattern.values() if isinstance(pattern, dict) else ())]
-    if not all(isinstance(rank, int) for rank in ranks):
-        raise ModelError(f"{folder / SETTINGS}: r is {ranks[0]!r}: expected a number")
+    more = settings.get("rank_pattern") or {}
+    values = more.values() if isinstance(more, dict) else [more]
+    ranks: list[int] = [settings.get("r", _DEFAULT_RANK), *values]
+    wrong = [rank for rank in ranks if not isinstance(rank, int)]
+    if wrong:
+        raise ModelError(f"{folder / SETTINGS}: a rank is {wrong[0]!r}: expected a whole number")
     return max(ranks)
 
 
