@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -25,6 +24,7 @@ from data_synth.shards import (
 from gatt.config import load_config
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, take_lock
+from gatt.nesting import parse_json
 from gatt.records import meta_path, read_records
 from gatt.sources import SourceReport
 from gatt.whole_file import atomic_stream, atomic_write_json
@@ -127,7 +127,7 @@ def _description(folder: Path) -> tuple[SynthConfig, SourceReport]:
     """Return what every machine of the run wrote beside its shards."""
     path = folder / SOURCE_FILE
     try:
-        raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        raw: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         counts = {key: Counter(raw[key]) for key in ("dropped", "changed")}
         report = SourceReport(**{**raw, **counts})
     except (OSError, ValueError, TypeError, KeyError):
@@ -141,8 +141,6 @@ def _description(folder: Path) -> tuple[SynthConfig, SourceReport]:
 
 def _write(folder: Path, mark: RunMark, shards: Sequence[Shard]) -> None:
     path = WHOLE.path(folder)
-    for stale in folder.glob(f".{path.name}.*.tmp"):
-        stale.unlink()
     # First what the rows belong to: rows alone would be nobody's.
     atomic_write_json(meta_path(path), mark.store(folder, WHOLE).meta)
     with ExitStack() as stack:

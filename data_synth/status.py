@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from data_synth.run_mark import read_mark
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.errors import StoreError
 from gatt.file_lock import lock_note, lock_path
+from gatt.nesting import parse_json
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _holder(path: Path) -> tuple[str | None, int | None]:
         raise StoreError(f"{lock_path(path)}: cannot read: {error.strerror}") from error
     pid, _, note = text.partition("\n")
     try:
-        found = json.loads(note)
+        found = parse_json(note)
         host, num = str(found["host"]), int(found["num_records"])
     except (ValueError, TypeError, KeyError):
         # It is being opened at this very moment, or by something else.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from eval.config import EvalConfig
 from gatt.errors import StoreError
+from gatt.nesting import parse_json
 from gatt.provenance import provenance
 from gatt.whole_file import atomic_write_json
 
@@ -87,7 +87,7 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        found: list[dict[str, Any]] = parse_json(path.read_text(encoding="utf-8"))
         if all(isinstance(call["arms"], list) for call in found):
             return found
     except (ValueError, KeyError, TypeError):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
+from gatt.nesting import parse_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
+_DEFAULT_RANK: Final = 8
+"""What PEFT takes where the settings name no rank."""
 _MOST_WORDS: Final = 300
 """Characters of a library's message that are passed on."""
 
@@ -48,7 +52,8 @@ def attach_adapter(
     for name in (SETTINGS, WEIGHTS):
         if not (folder / name).is_file():
             raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
-    saved = _tensor_names(folder / WEIGHTS)
+    saved = _tensor_shapes(folder / WEIGHTS)
+    _check_rank(folder, saved)
     try:
         with warnings.catch_warnings():
             # `_check_fit` says it, and as an error.
@@ -66,10 +71,11 @@ def attach_adapter(
             f"{folder / SETTINGS}: not the settings of an adapter ({one_line(error)}): expected "
             "a folder saved by `gatt train`"
         ) from None
-    except (OSError, ValueError, RuntimeError) as error:
+    except Exception as error:
+        # PEFT and what it asks for raise errors of any class over a broken file.
         raise ModelError(
             f"{folder}: the adapter does not fit {base_name}: {one_line(error)}"
-        ) from None
+        ) from error
     _check_fit(model, saved, folder, base_name, adapter_name)
     broken = [
         name
@@ -111,17 +117,44 @@ def base_model_of(folder: Path) -> str | None:
     Raises:
         ModelError: no settings there, or broken ones.
     """
-    path = folder / SETTINGS
-    if not path.is_file():
+    if not (folder / SETTINGS).is_file():
         raise ModelError(f"{folder}: no {SETTINGS}: expected a folder saved by `gatt train`")
+    name = _settings(folder).get("base_model_name_or_path")
+    return str(name) if name else None
+
+
+def adapter_rank(folder: Path) -> int:
+    """Return the largest rank in an adapter's settings.
+
+    Raises:
+        ModelError: broken settings, or a rank that is no number.
+    """
+    settings = _settings(folder)
+    more = settings.get("rank_pattern") or {}
+    values = more.values() if isinstance(more, dict) else [more]
+    ranks: list[int] = [settings.get("r", _DEFAULT_RANK), *values]
+    wrong = [rank for rank in ranks if not isinstance(rank, int)]
+    if wrong:
+        raise ModelError(f"{folder / SETTINGS}: a rank is {wrong[0]!r}: expected a whole number")
+    return max(ranks)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / SETTINGS
     try:
-        name = json.loads(path.read_text(encoding="utf-8")).get("base_model_name_or_path")
-    except (OSError, ValueError, AttributeError) as error:
+        settings = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
             "saved by `gatt train`"
         ) from None
-    return str(name) if name else None
+    if not isinstance(settings, dict) or settings.get("peft_type") != "LORA":
+        found = settings.get("peft_type") if isinstance(settings, dict) else type(settings).__name__
+        raise ModelError(
+            f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
+            "folder saved by `gatt train`"
+        )
+    return settings
 
 
 def one_line(error: BaseException) -> str:
@@ -130,24 +163,36 @@ def one_line(error: BaseException) -> str:
     return said if len(said) <= _MOST_WORDS else f"{said[:_MOST_WORDS].rstrip()} …"
 
 
-def _tensor_names(path: Path) -> set[str]:
+def _tensor_shapes(path: Path) -> dict[str, list[int]]:
     try:
         with safe_open(path, framework="pt") as file:
-            return set(file.keys())
+            names = file.keys()
+            return {name: file.get_slice(name).get_shape() for name in names}
     except (OSError, SafetensorError) as error:
         raise ModelError(
             f"{path}: cannot be read ({one_line(error)}): copy or train the adapter again"
         ) from None
 
 
+def _check_rank(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Refuse settings that ask for more than the weights have: PEFT makes room for them first."""
+    rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
+    if rank > most:
+        raise ModelError(
+            f"{folder / SETTINGS}: rank is {rank}, and no tensor in {WEIGHTS} is larger than {most}: copy or "
+            "train the adapter again"
+        )
+
+
 def _check_fit(
-    model: Any, saved: set[str], folder: Path, base_name: str, adapter_name: str
+    model: Any, shapes: Mapping[str, object], folder: Path, base_name: str, adapter_name: str
 ) -> None:
     from peft import get_peft_model_state_dict
 
     places = set(
         get_peft_model_state_dict(model, adapter_name=adapter_name, save_embedding_layers=False)
     )
+    saved = set(shapes)
     # Embeddings that were saved along have no place of the adapter's own.
     left_over = sorted(name for name in saved - places if "lora_" in name)
     unfilled = sorted(places - saved)

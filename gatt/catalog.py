@@ -38,6 +38,7 @@ import yaml
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import SPLITS, Conflicts, Entry, Probe, VerifierSpec
 from gatt.nearest import did_you_mean
+from gatt.nesting import refuse_deep, refuse_unwieldy
 from gatt.verifiers import build
 
 ENTRY_KEYS = (
@@ -177,7 +178,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        raw = yaml.load(text, Loader=_Loader)
+        raw = _parsed(text)
     except OSError as error:
         raise CatalogError(f"cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -189,12 +190,38 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return raw
 
 
+def _parsed(text: str) -> Any:
+    """Return the value of a YAML text.
+
+    Raises:
+        yaml.YAMLError: broken, or what `gatt.nesting` refuses.
+    """
+    refuse_deep(text, _Loader)
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        refuse_unwieldy(node)
+        return loader.construct_document(node)
+    except ValueError as error:
+        # A number of thousands of digits, or a date that is none.
+        raise yaml.YAMLError(str(error)) from None
+    finally:
+        loader.dispose()
+
+
 class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
     """Refuses a key that stands twice, of which YAML would keep the last without a word."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
         lines: dict[str, int] = {}
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(
+                    problem="a key that is a list or a mapping, expected a text",
+                    problem_mark=key.start_mark,
+                )
             if key.value in lines:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key.value!r} already stands in line {lines[key.value]}, expected it once",
@@ -207,7 +234,7 @@ class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
 def _in_full(text: str, error: yaml.YAMLError) -> str:
     """Return what is wrong as PyYAML itself says it: libyaml leaves out what was found."""
     try:
-        yaml.load(text, Loader=yaml.SafeLoader)
+        refuse_deep(text, yaml.SafeLoader)
     except yaml.YAMLError as fuller:
         return str(fuller)
     return str(error)

@@ -16,6 +16,7 @@ import yaml
 
 from gatt.config_schema import annotation_at, is_text, members
 from gatt.errors import ConfigError
+from gatt.nesting import refuse_deep, refuse_unwieldy
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
 _NULLS = ("", "~", "null", "Null", "NULL")
@@ -56,7 +57,11 @@ for _name, _pattern in _SCALARS.items():
 
 def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int:
     text = str(loader.construct_scalar(node)).replace("_", "")
-    return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
+    try:
+        return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
+    except ValueError:
+        # Python reads numbers of up to 4,300 digits.
+        raise _refused(f"a number of {len(text)} digits", node) from None
 
 
 def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> float:
@@ -88,27 +93,26 @@ def parse_yaml(text: str) -> tuple[Any, list[str]]:
     """Return the value of one YAML document, and one problem for each repeated key.
 
     Raises:
-        yaml.YAMLError: broken YAML, more than one document, a key that is no
-            text, or an alias to what holds it.
+        yaml.YAMLError: broken YAML, more than one document, a key that is no text,
+            a number that is none, or what `gatt.nesting` refuses.
     """
+    refuse_deep(text, _Loader)
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
         if node is None:
             return None, []
-        problems = list(_repeated_keys(node, "", ()))
+        refuse_unwieldy(node)
+        problems = list(_repeated_keys(node, ""))
         return loader.construct_document(node), problems
     finally:
         loader.dispose()
 
 
-def _repeated_keys(node: yaml.Node, prefix: str, above: tuple[int, ...]) -> Iterator[str]:
-    if id(node) in above:
-        raise _refused(f"{prefix[:-1]!r} is an alias to what holds it", node)
-    above = (*above, id(node))
+def _repeated_keys(node: yaml.Node, prefix: str) -> Iterator[str]:
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _repeated_keys(item, f"{prefix}{index}.", above)
+            yield from _repeated_keys(item, f"{prefix}{index}.")
     if isinstance(node, yaml.MappingNode):
         lines: dict[str, int] = {}
         for key, value in node.value:
@@ -121,7 +125,7 @@ def _repeated_keys(node: yaml.Node, prefix: str, above: tuple[int, ...]) -> Iter
                     f"{lines[key.value]}, expected it once"
                 )
             lines.setdefault(key.value, line)
-            yield from _repeated_keys(value, f"{prefix}{key.value}.", above)
+            yield from _repeated_keys(value, f"{prefix}{key.value}.")
 
 
 def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError
+from gatt.nesting import TOO_DEEP, is_too_deep, parse_json
 
 Split = Literal["train", "heldout_value", "heldout_family"]
 SPLITS: tuple[str, ...] = get_args(Split)
@@ -47,11 +48,13 @@ class VerifierSpec:
         Raises:
             CatalogError: no `kind`, or parameters that are no JSON object.
         """
+        if is_too_deep(raw):
+            raise CatalogError(f"a verifier {TOO_DEEP}: expected few rules within each other")
         if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
             raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
         if isinstance(raw.get("params"), str):
             try:
-                params = json.loads(raw["params"])
+                params = parse_json(raw["params"])
             except json.JSONDecodeError as error:
                 raise CatalogError(
                     f"verifier {raw['kind']!r}: broken JSON in 'params' ({error.msg}): expected an object"

@@ -8,14 +8,15 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 
 from gatt.adapter import attach_adapter, one_line
 from gatt.errors import ModelError
+from gatt.pretrained import load_pretrained, refuse_adapter_beside
 from gatt.whole_folder import draft_of
 
 EMBEDDED = "smollm2-135m-instruct"
@@ -78,11 +79,8 @@ def load_tokenizer(name: str) -> Any:
     """
     from transformers import AutoTokenizer
 
-    try:
-        folder = resolve(name, ("config.json", "tokenizer_config.json"))
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise ModelError(f"{name}: cannot load the tokenizer: {one_line(error)}") from None
+    folder = resolve(name, ("config.json", "tokenizer_config.json"))
+    tokenizer = load_pretrained(AutoTokenizer, folder, name=name, what="the tokenizer")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -116,16 +114,23 @@ def load_model(
     place = _device(device)
     chosen = _dtype(dtype, place)
     tokenizer = load_tokenizer(name)
+    source = resolve(name)
+    refuse_adapter_beside(source, name=name)
     try:
-        model, found = AutoModelForCausalLM.from_pretrained(
-            resolve(name),
+        model, found = load_pretrained(
+            AutoModelForCausalLM,
+            source,
+            name=name,
+            what="the model",
             dtype=chosen,
             attn_implementation=attn_implementation,
             output_loading_info=True,
+            weights_only=True,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        way_out = f": delete {embedded_folder()} to make it again" if name == EMBEDDED else ""
-        raise ModelError(f"{name}: cannot load the model: {one_line(error)}{way_out}") from None
+    except ModelError as error:
+        if name != EMBEDDED:
+            raise
+        raise ModelError(f"{error}: delete {embedded_folder()} to make it again") from error
     if found["missing_keys"]:
         # transformers would go on with random numbers in their place.
         raise ModelError(
@@ -199,8 +204,9 @@ def _convert_into(source: Path, folder: Path) -> None:
 def _convert(source: Path, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=_GGUF)
-    model = AutoModelForCausalLM.from_pretrained(source, gguf_file=_GGUF, dtype=torch.float32)
+    load = partial(load_pretrained, source=source, name=EMBEDDED, gguf_file=_GGUF)
+    tokenizer = load(AutoTokenizer, what="the tokenizer")
+    model = load(AutoModelForCausalLM, what="the model", dtype=torch.float32)
     model.hf_quantizer = None
     model.is_quantized = False
     for mark in ("quantization_method", "_is_quantized"):

@@ -7,7 +7,6 @@ the engine lays the weights out once more while it samples, as always; see
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from gatt.errors import ConfigError, StoreError
 from gatt.generation.transformers import TransformersEngine
 from gatt.model_card import TRACKED
 from gatt.models import LoadedModel
+from gatt.nesting import parse_json
 from gatt.runtime import current_runtime, from_everyone, from_main
 from gatt.track_config import TrackConfig
 from gatt.train_evaluators import Counts, TrainEvaluator
@@ -158,7 +158,7 @@ def read_tracked(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         if isinstance(found["step"], int) and _rank(found["adherence"]):
             return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

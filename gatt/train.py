@@ -202,6 +202,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             model, config.init_adapter, base_name=config.model, is_trainable=True
         )
     else:
+        _check_rank(model, config)
         settings = config_dict(config.lora)
         if unread := outside_text(model):
             settings["exclude_modules"] = unread
@@ -244,6 +245,22 @@ def _check_positions(model: Any, name: str, num_positions: int) -> None:
     if is_learned:
         raise ConfigError(f"{told}: set max_length to {most} or less")
     log.warning("%s: it was not made for more; set max_length to %d or less", told, most)
+
+
+def _check_rank(model: Any, config: TrainConfig) -> None:
+    """Refuse a rank that no matrix of the model can have, before memory for it is taken.
+
+    Raises:
+        ConfigError: says the largest that adds something.
+    """
+    sides = (min(w.shape[-2:]) for w in model.parameters() if w.dim() > 1)
+    # Weights that are spread show no shape here.
+    most = max(sides, default=config.lora.r)
+    if config.lora.r > most:
+        raise ConfigError(
+            f"lora.r is {config.lora.r}: no matrix of {config.model} has a rank above {most}: set it to that "
+            "or less"
+        )
 
 
 def _trained_before(config: TrainConfig) -> TrainedOn | None:

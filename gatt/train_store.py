@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, lock_path, take_lock
 from gatt.jsonl_lines import open_text
+from gatt.nesting import parse_json
 from gatt.train_config import TrainConfig
 from gatt.weights import adapter_digest, model_digest
 from gatt.whole_file import atomic_write_json
@@ -121,7 +121,7 @@ class TrainStore:
                 )
             return None
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = parse_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             found = None
         if not isinstance(found, dict) or "fingerprint" not in found:
@@ -207,7 +207,7 @@ class TrainStore:
 def is_complete(checkpoint: Path) -> bool:
     """Whether a checkpoint was written to its end: the trainer's state comes last."""
     try:
-        json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+        parse_json((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return True

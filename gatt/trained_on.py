@@ -8,13 +8,13 @@ ones, the catalogue's splits alone do not say: training may have drawn a part of
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
+from gatt.nesting import parse_json
 from gatt.whole_file import atomic_write_json
 
 FILE = "trained_on.json"
@@ -104,7 +104,7 @@ def read_marks(folder: Path) -> TrainedOn | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
         if found["num_turns"] != NUM_TURNS:
             return None
         entries = found.get("entries")

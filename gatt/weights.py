@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Final
 
 from gatt.adapter import SETTINGS, WEIGHTS, one_line
 from gatt.errors import ModelError
+from gatt.nesting import parse_json
 
 WHOLE_BYTES: Final = 64 * 2**20
 """Files up to this size are read whole, and so are most adapters."""
@@ -101,7 +102,7 @@ def _settings(path: Path) -> Iterator[bytes]:
     """Yield an adapter's settings in one order: PEFT saves sets as lists in any."""
     raw = path.read_bytes()
     try:
-        yield json.dumps(_sorted(json.loads(raw)), sort_keys=True).encode()
+        yield json.dumps(_sorted(parse_json(raw)), sort_keys=True).encode()
     except ValueError:
         yield raw
 

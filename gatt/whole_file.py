@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
+import glob
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from gatt.drafts import DRAFT, making_draft
 from gatt.errors import StoreError
 
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
@@ -21,7 +24,8 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write that takes its place at the end: no reader ever sees half of it.
 
     If the block raises, the old file stays. A link stays one, and what it leads to is
-    written; a device or a pipe is written as it goes.
+    written; a device or a pipe is written as it goes. What a killed process left behind of
+    the same file goes.
 
     Raises:
         StoreError: the file cannot be written.
@@ -37,14 +41,19 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         except OSError as error:
             raise refused_write(path, error) from error
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as stream:
+        with making_draft(_drafts(path), path.parent, Path.unlink):
+            # It keeps its lock until it has its place.
+            stream = draft.open("wb")
+            with contextlib.suppress(OSError):
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        draft.replace(path)
+            draft.replace(path)
         sync_folder(path.parent)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -52,6 +61,14 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise refused_write(path, error) from error
         raise
+
+
+def _drafts(path: Path) -> Iterator[Path]:
+    # Named by the process: `.NAME.old.tmp` is somebody else's.
+    pattern = f"{glob.escape(f'.{path.name}.')}[0-9]*{DRAFT}"
+    for draft in path.parent.glob(pattern):
+        if draft.name[len(path.name) + 2 : -len(DRAFT)].isdecimal():
+            yield draft
 
 
 def atomic_write_text(path: Path, text: str) -> None:

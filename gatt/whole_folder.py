@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from safetensors import SafetensorError
 
+from gatt.drafts import DRAFT, free, locked, making_draft
 from gatt.errors import StoreError
 from gatt.whole_file import NO_SPACE
-
-_DRAFT: Final = ".tmp"
 
 
 @contextlib.contextmanager
@@ -50,50 +47,19 @@ def draft_of(target: Path) -> Iterator[Path]:
         OSError: the disk refuses.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = _locked(target.parent, waits=True)
-    try:
-        _remove_left_behind(target)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_DRAFT, dir=target.parent))
-        lock = _locked(draft)
-    finally:
-        _free(beside)
+    with making_draft(_drafts(target), target.parent, shutil.rmtree):
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=DRAFT, dir=target.parent))
+        lock = locked(draft)
     try:
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-        _free(lock)
+        free(lock)
 
 
-def _remove_left_behind(target: Path) -> None:
-    """Remove drafts of this place that no process fills any more."""
+def _drafts(target: Path) -> Iterator[Path]:
     # As many letters as `mkdtemp` draws: `.NAME.old.tmp` is somebody else's.
-    for draft in target.parent.glob(f"{glob.escape(f'.{target.name}.')}{'?' * 8}{_DRAFT}"):
-        lock = _locked(draft)
-        if lock is not None:
-            shutil.rmtree(draft, ignore_errors=True)
-            _free(lock)
-
-
-def _locked(folder: Path, *, waits: bool = False) -> int | None:
-    """Return the descriptor of a folder that is ours until it is closed; None where it is another's.
-
-    A file system without locks gives none: nothing is removed there.
-    """
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-    except OSError:
-        os.close(fd)
-        return None
-    return fd
-
-
-def _free(lock: int | None) -> None:
-    if lock is not None:
-        os.close(lock)
+    yield from target.parent.glob(f"{glob.escape(f'.{target.name}.')}{'?' * 8}{DRAFT}")
 
 
 def _settle(folder: Path) -> None:

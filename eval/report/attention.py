@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from eval.report.attention_charts import attention_svgs, is_chosen, is_judged
 from eval.report.selection import few_turns
 from gatt.errors import DataError
+from gatt.nesting import parse_json
 
 ATTENTION_FILE: Final = "attention.json"
 SCHEMA: Final = 1
@@ -35,7 +35,7 @@ def read_attention(folder: Path) -> Mapping[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: no JSON ({error}): make it again with `gatt attend`") from None
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:

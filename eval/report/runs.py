@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, sp
 from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILES, samples_of_run
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
+from gatt.nesting import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def _read_run(word: str, needs_samples: bool) -> Run:
         folder = folder.parent
     path = folder / RESULTS_FILE
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        results = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path}: {_missing(folder)}") from None
     except OSError as error:

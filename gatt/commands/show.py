@@ -121,15 +121,10 @@ def _why_not_packable(config: TrainConfig) -> str | None:
     """
     from transformers import AutoConfig
 
-    from gatt.adapter import one_line
     from gatt.attention.packable import why_not_packable
-    from gatt.errors import ModelError
     from gatt.models import resolve
+    from gatt.pretrained import load_pretrained
 
-    try:
-        found = AutoConfig.from_pretrained(resolve(config.model))
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(
-            f"{config.model}: cannot read its configuration: {one_line(error)}"
-        ) from None
+    source = resolve(config.model)
+    found = load_pretrained(AutoConfig, source, name=config.model, what="its configuration")
     return why_not_packable(found, config.attn_implementation, config.max_length)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gatt.errors import DataError
+from gatt.nesting import parse_json
 from gatt.records import read_records
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def read_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
     """
     path = folder if folder.name == RESULTS_FILE else folder / RESULTS_FILE
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = parse_json(path.read_text(encoding="utf-8"))
         run = raw["run"]
         curves = [record for record in raw["curves"] if all(key in record for key in _KEYS)]
         names = list((run.get("config") or {}).get("adapters") or {})

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any, Final
-
-from gatt.adapter import SETTINGS
+from typing import Final
 
 _VLLM_RANK: Final = 16
 """Of the largest adapter that vLLM takes where nothing is said."""
 _VLLM_RANKS: Final = (32, 64, 128, 256, 320, 512)
 """What it can be told instead."""
-
-
-def adapter_rank(folder: Path) -> int:
-    """Return the largest rank in an adapter that PEFT has read."""
-    settings: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    ranks: list[int] = [settings.get("r") or 0, *(settings.get("rank_pattern") or {}).values()]
-    return max(ranks)
 
 
 def vllm_line(folder: str, adapter: str, rank: int) -> str:

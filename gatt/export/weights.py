@@ -11,6 +11,7 @@ import torch
 from gatt.adapter import attach_adapter, one_line
 from gatt.errors import ModelError
 from gatt.models import LoadedModel, load_model, resolve
+from gatt.pretrained import load_pretrained
 
 _TIED: Final = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out")
 
@@ -28,10 +29,7 @@ def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedM
     """
     from transformers import AutoConfig
 
-    try:
-        config = AutoConfig.from_pretrained(resolve(model))
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"{model}: cannot read its configuration: {one_line(error)}") from None
+    config = load_pretrained(AutoConfig, resolve(model), name=model, what="its configuration")
     if getattr(config, "quantization_config", None):
         raise ModelError(
             f"{model}: its weights are quantised: expected plain ones to add the adapter to: name the model "

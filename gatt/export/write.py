@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.adapter import SETTINGS, WEIGHTS, attach_adapter, base_model_of
+from gatt.adapter import SETTINGS, WEIGHTS, adapter_rank, attach_adapter, base_model_of
 from gatt.encoded_view import stop_token_ids
 from gatt.errors import ConfigError
 from gatt.export.base_model import hub_id, license_of, public_name
 from gatt.export.card import ModelFacts, export_card
 from gatt.export.config import ExportConfig
 from gatt.export.evaluation import Evaluation, adapter_evaluation, refuse_other_adapter
-from gatt.export.serving import adapter_rank
 from gatt.export.weights import load_base, merged
 from gatt.public_text import private_in, public_text
 from gatt.template_variables import FILE as VARIABLES
@@ -104,6 +103,7 @@ def _save(model: Any, tokenizer: Any, stops: frozenset[int], folder: Path) -> No
     tokenizer.save_pretrained(folder)
     _end_turns(folder / "generation_config.json", stops, tokenizer.pad_token_id)
     for_older_readers(folder)
+    _name_no_code(folder)
 
 
 def _end_turns(path: Path, stops: frozenset[int], pad_token_id: int) -> None:
@@ -148,6 +148,14 @@ def for_older_readers(folder: Path) -> None:
     if settings.get("tokenizer_class") == "TokenizersBackend":
         settings["tokenizer_class"] = "PreTrainedTokenizerFast"
     _write_json(path, settings)
+
+
+def _name_no_code(folder: Path) -> None:
+    """Take out `auto_map`: the Python code that it names neither made these weights nor is in the folder."""
+    for name in ("config.json", "tokenizer_config.json"):
+        settings = json.loads((folder / name).read_text(encoding="utf-8"))
+        if settings.pop("auto_map", None) is not None:
+            _write_json(folder / name, settings)
 
 
 def _write_adapter(adapter: Path, target: Path, base: str) -> None:

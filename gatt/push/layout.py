@@ -11,6 +11,7 @@ from typing import Any, Final
 from gatt.errors import DataError
 from gatt.export.card import read_card
 from gatt.generation.servers.secrets import key_in
+from gatt.nesting import parse_json
 from gatt.public_text import Private, private_in, public_text, public_value
 from gatt.push.config import PushConfig
 
@@ -108,6 +109,6 @@ def read_json(path: Path) -> Any:
         DataError: broken JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except ValueError:
         raise DataError(f"{path}: broken JSON: make it again") from None

@@ -6,6 +6,7 @@ says `WRONG`, so that a test sees it wherever it turns up.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import socket
@@ -27,6 +28,8 @@ STATUSES = {
     "408": 408, "500": 500, "502": 502, "503": 503,
 }  # fmt: skip
 BROKEN = ("hang", "reset", "truncated", "invalid", "no choices", "no content", "wrong model")
+CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
+"""Of a body that is sent piece by piece."""
 ENDS = ("length", "content_filter")
 FAULTS = (*STATUSES, *BROKEN, *ENDS)
 
@@ -88,8 +91,8 @@ class FaultyServer:
     """Serves on a free port of this machine until it is left.
 
     Args:
-        script: says what becomes of each request: `ok`, one of `FAULTS`, `die`
-            (the server is gone from then on), or an `Answer`.
+        script: says what becomes of each request: `ok`, one of `FAULTS`, `endless` (a body that ends
+            with the connection), `die` (the server is gone from then on), or an `Answer`.
         models: what `/v1/models` lists; None: it has no list.
         answers_as: model that replies name; None: the one that was asked.
         retry_after: seconds that `429 seconds` asks for.
@@ -211,6 +214,8 @@ class _Handler(BaseHTTPRequestHandler):
         if said == "hang":
             faulty.ended.wait(30)
             return self.reset()
+        if said == "endless":
+            return self.send_endlessly()
         if faulty.seconds:
             time.sleep(faulty.seconds)
         return self.complete(asked, said)
@@ -267,6 +272,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)
+
+    def send_endlessly(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while not self.server.faulty.ended.is_set():
+                self.wfile.write(CHUNK)
+        self.close_connection = True
 
     def reset(self) -> None:
         """Break the connection off: the other side sees a reset, not an end."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import openai
 
+from gatt.generation.servers.bounded import TooLargeError, bound_answer
 from gatt.generation.servers.faults import Fault, Refused, outcome_of_status
 from gatt.generation.servers.secrets import public
 
@@ -37,6 +38,7 @@ class Client:
             api_key=key or _NO_KEY,
             max_retries=0,
             timeout=openai.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_SECONDS)),
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [bound_answer]}),
         )
 
     async def complete(self, body: Mapping[str, Any]) -> bytes:
@@ -90,6 +92,8 @@ class Client:
             raise self._outcome(error) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
+            if isinstance(cause, TooLargeError):
+                raise Fault("size", str(cause)) from None
             why = self.clean(str(cause)) or type(cause).__name__
             raise Fault("connection", f"no connection, or a broken one ({why})") from None
         except (openai.OpenAIError, ValueError, RecursionError) as error:

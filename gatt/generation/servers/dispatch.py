@@ -122,7 +122,7 @@ class _Run:
 
     async def _is_of_prompt(self, endpoint: Endpoint, job: Job, fault: Fault) -> bool:
         """Whether a fault is put down to what was asked: the endpoint still answers something else."""
-        if not self._config.max_unanswered or fault.kind not in ("status", "reply"):
+        if not self._config.max_unanswered or fault.kind not in ("status", "reply", "size"):
             return False
         job.num_wrong += 1
         is_early = job.num_wrong < min(WRONG_BEFORE_CANARY, self._config.max_retries + 1)

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
-FaultKind = Literal["rate_limit", "overload", "timeout", "connection", "status", "reply", "model"]
+FaultKind = Literal[
+    "rate_limit", "overload", "timeout", "connection", "status", "reply", "size", "model"
+]
 
 HEALING: Final = (408, 409, 425, 429)
 """Statuses below 500 that may be gone at the next try."""

@@ -235,6 +235,12 @@ def test_overrides_that_cannot_be_used(overrides: list[str], expected: str) -> N
     assert any(p.startswith(expected) for p in problems(None, "model=m", *overrides))
 
 
+ALIAS_BOMB = b"a0: &a0 [x]\n" + b"".join(
+    b"a%d: &a%d [*a%d, *a%d]\n" % (n, n, n - 1, n - 1) for n in range(1, 40)
+)
+"""Some 2**40 values in forty lines."""
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -242,7 +248,12 @@ def test_overrides_that_cannot_be_used(overrides: list[str], expected: str) -> N
         (b"# only a comment\n", r"x\.yaml: nothing in it"),
         (b"- 1\n", r"x\.yaml: found list: expected a mapping"),
         (b"a:\n  b: [", r"x\.yaml line 2, column \d+: broken YAML: "),
-        (b"a: &x {b: *x}", r"line 1, column 4: broken YAML: 'a\.b' is an alias to what holds it"),
+        (b"a: &x {b: *x}", r"line 1, column 4: broken YAML: an alias to what holds it"),
+        (b"a: " + b"[" * 99 + b"1" + b"]" * 99, r"unknown key 'a'"),
+        (b"a: " + b"[" * 101 + b"1" + b"]" * 101, r"line 1, column 103: .* 100 levels"),
+        (b"{a: " * 90000, r"line 1, column 401: .* 100 levels"),
+        (ALIAS_BOMB, r"aliases for more than 100000 values"),
+        (b"a: " + b"9" * 5000, r"line 1, column 4: .* 5000 digits"),
         (b"[1]: 2", r"line 1, column 1: broken YAML: a key that is a list or a mapping"),
         (b"a: !!python/name:os.system x", r"line 1, column 4: broken YAML: could not determine"),
         (b"a: \xff", r"x\.yaml: no UTF-8 text at byte 3"),

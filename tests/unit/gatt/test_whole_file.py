@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from gatt.drafts import making_draft
 from gatt.errors import StoreError
 from gatt.whole_file import (
     atomic_stream,
@@ -97,3 +100,33 @@ def test_what_cannot_be_written_is_told_before_the_work(
     refuse_unwritable(kept)
     with pytest.raises(StoreError, match=rf"no right to write {tmp_path}: mend the path or its"):
         refuse_unwritable(tmp_path / "new" / "x.json")
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from gatt.whole_file import atomic_stream
+with atomic_stream(pathlib.Path(sys.argv[1])) as stream:
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "report [1].html"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -9
+    (left,) = os.listdir(tmp_path)
+    assert left.startswith(".report [1].html.")
+    # Another's, though a pattern of that name would take them.
+    others = {".report 1.html.123.tmp", ".report [1].html.old.tmp", ".report [1].html.1.old.tmp"}
+    for name in others:
+        (tmp_path / name).touch()
+    with atomic_stream(path):
+        being_filled = set(os.listdir(tmp_path)) - others
+        assert left not in being_filled
+        # Another that begins takes nothing that is being filled.
+        drafts = (tmp_path / name for name in being_filled)
+        with making_draft(drafts, tmp_path, Path.unlink):
+            assert set(os.listdir(tmp_path)) == being_filled | others
+    assert set(os.listdir(tmp_path)) == {path.name, *others}

@@ -258,7 +258,7 @@ def test_a_base_that_is_quantised_or_none(trained: tuple[Path, Path], tmp_path: 
     with pytest.raises(ModelError, match=r"base: its weights are quantised: expected plain ones"):
         export(said)
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"base: cannot read its configuration: "):
+    with pytest.raises(ModelError, match=r"base: .*configuration: .*config"):
         export(said)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gatt.adapter import adapter_rank
 from gatt.export.card import ModelFacts, export_card, read_card
 from gatt.export.evaluation import read_evaluation
-from gatt.export.serving import adapter_rank
 from tests.support.trained import CARD, record, write_results
 
 FACTS = ModelFacts(
@@ -81,7 +81,8 @@ def test_without_evaluation_licence_and_adapter_card() -> None:
 def test_vllm_is_told_of_a_large_rank(
     tmp_path: Path, settings: dict[str, object], rank: int, more: str
 ) -> None:
-    (tmp_path / "adapter_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    text = json.dumps({"peft_type": "LORA", **settings})
+    (tmp_path / "adapter_config.json").write_text(text, encoding="utf-8")
     assert adapter_rank(tmp_path) == rank
     text = export_card(replace(FACTS, is_merged=False, rank=rank), None, "")
     assert f"vllm serve FOLDER --enable-lora --lora-modules gatt=FOLDER/adapter{more}\n" in text
