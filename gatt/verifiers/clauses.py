@@ -10,7 +10,7 @@ MAX_TITLE_WORDS = 6
 MIN_CONTENT_LETTERS = 4
 
 _BOUNDARY = re.compile(r"[,;:.!?…\"“”„«»()\[\]\n—–，。！？、；：「」]+|\s-\s")
-_QUOTATION = re.compile(r"\"([^\"\n]*)\"|[“„]([^“”\n]*)[“”]|«([^«»\n]*)»")
+_QUOTATION = re.compile(r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»")
 # Words that are none in the other languages. Left out for that: in, on, of, to, is, am, are, was,
 # he, her, we, me, my, for, not, but, have ("in" is Dutch, "on" French, "to" Polish).
 _ENGLISH = frozenset({

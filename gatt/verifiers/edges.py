@@ -141,6 +141,8 @@ class EndsWith(_Edge):
     """
 
     kind = "ends_with"
+    version = 2
+    reads_sense = True
     _place = "ends"
     _is_start = False
     examples: ClassVar[tuple[Examples, ...]] = (
@@ -167,7 +169,8 @@ class EndsWithQuestion(Rule):
     """Passes if the last sentence is a question."""
 
     kind = "ends_with_question"
-    version = 2
+    version = 3
+    reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {},

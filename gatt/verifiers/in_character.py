@@ -14,6 +14,7 @@ from gatt.verifiers.matching import TermMatcher
 from gatt.verifiers.persona_facts import PersonaFacts
 from gatt.verifiers.rule import Rule, quote, require_texts
 from gatt.verifiers.speaker import tied_hit
+from gatt.verifiers.task_talk import without_task_talk
 from gatt.verifiers.words import is_letter, words
 
 _ADJECTIVE = (
@@ -99,7 +100,7 @@ class InCharacter(Rule):
     """
 
     kind = "in_character"
-    version = 4
+    version = 5
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
@@ -178,7 +179,7 @@ class InCharacter(Rule):
         if broken:
             span = folded.span(*broken.span())
             return self.failed(f"breaks character: {quote(reply[slice(*span)])}", span)
-        own = _without_others(reply)
+        own = _without_others(without_task_talk(reply))
         other = self._facts.contradiction(own)
         if other:
             said = quote(reply[slice(*other.span)])

@@ -41,6 +41,7 @@ class Json(_Json):
     """
 
     kind = "json"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {},
@@ -70,6 +71,7 @@ class JsonObject(_Json):
     """
 
     kind = "json_object"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"keys": ["answer"]},

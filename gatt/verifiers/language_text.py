@@ -7,7 +7,7 @@ import re
 from gatt.verifiers.clauses import clauses, num_english_words, without_titles
 from gatt.verifiers.markup import prose
 from gatt.verifiers.sentence_split import sentences
-from gatt.verifiers.words import is_letter, spaceless_characters, word_spans, words
+from gatt.verifiers.words import SPACELESS, is_letter, spaceless_characters, word_spans, words
 
 MIN_WORDS = 3
 MIN_PIECE_WORDS = 4
@@ -30,21 +30,14 @@ SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in SCRIPT_RANGES.item
 
 # German writes every noun with a capital: taking these for names would leave little.
 _CAPITALISES_NOUNS = "de"
-_MADE_AS_CODE = (
-    r"[!-~]*[_\\@#=<>{}\[\]|~^$%][!-~]*"  # name=value, get_url(), [HH:MM]
-    r"|[!-~]*\d[!-~]*"
-)
-_HIDDEN_FILE = r"(?<!\S)[\"'“‘«(]*\.\w\S*"  # .gitignore
-_CAMEL_CASE = r"\b\w*[a-z][A-Z]\w*"
-_CODE_TOKEN = re.compile(
-    rf"{_MADE_AS_CODE}"
-    rf"|\S*[^\W\d_]\.[a-z]\S*|{_HIDDEN_FILE}"  # example.com
-    rf"|(?<!\S)/\S+|\S+/\S+/\S*"
-    rf"|{_CAMEL_CASE}"
-)
-# Without what looks on to the end of a run at each of its letters: Chinese has no blanks.
-_CODE_WITHOUT_ADDRESS = re.compile(rf"{_MADE_AS_CODE}|{_HIDDEN_FILE}|{_CAMEL_CASE}")
-_PART_OF_ADDRESS = re.compile(r"[^\W\d_]\.[a-z]|/")
+# Runs first and then what is in them: one pattern for both would try each letter of a run anew.
+_RUN = re.compile(rf"[^\s{SPACELESS}]+")
+_IN_ADDRESS = re.compile(r"[^\W\d_]\.[a-z]|^/.|[^/]/[^/]+/")  # example.com, /usr, a/b/c
+_HIDDEN_FILE = re.compile(r"[\"'“‘«(]*\.\w")  # .gitignore
+_ASCII_RUN = re.compile(r"[!-~]+")
+_MADE_AS_CODE = re.compile(r"[_\\@#=<>{}\[\]|~^$%\d]")  # name=value, get_url(), [HH:MM]
+_WORD_RUN = re.compile(r"\w+")
+_CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _ACRONYM = re.compile(r"\b[A-Z]{2,}\b(?:-(?=\w))?")
 _LATIN_RUN = re.compile(
     rf"[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*"
@@ -66,8 +59,7 @@ def telling_text(reply: str, code: str, *, is_latin: bool) -> str:
         is_latin: whether that one is written in Latin letters.
     """
     text = prose(reply)
-    has_address = _PART_OF_ADDRESS.search(text)
-    text = (_CODE_TOKEN if has_address else _CODE_WITHOUT_ADDRESS).sub(" ", text)
+    text = _RUN.sub(_without_code, text)
     if sum(word.isupper() for word in words(text)) * 2 < len(words(text)):
         text = _ACRONYM.sub(" ", text)
     text = _unless_too_little(without_titles(text), text)
@@ -111,6 +103,14 @@ def pieces(text: str) -> list[tuple[str, bool]]:
             last = (window + 1) * len(spans) // num_windows - 1
             found.append((sentence[spans[first][0] : spans[last][1]], num_windows > 1))
     return found
+
+
+def _without_code(run: re.Match[str]) -> str:
+    """Return what of a run of characters is no address, file or name in a program."""
+    if _IN_ADDRESS.search(run[0]) or _HIDDEN_FILE.match(run[0]):
+        return " "
+    text = _ASCII_RUN.sub(lambda part: " " if _MADE_AS_CODE.search(part[0]) else part[0], run[0])
+    return _WORD_RUN.sub(lambda part: " " if _CAMEL_CASE.search(part[0]) else part[0], text)
 
 
 def _is_loan(run: str) -> bool:

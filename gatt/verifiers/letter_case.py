@@ -24,6 +24,7 @@ class LetterCase(Rule):
     """
 
     kind = "letter_case"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"case": "lower"},

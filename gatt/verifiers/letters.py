@@ -29,6 +29,7 @@ class Characters(OccurrenceRule):
     """
 
     kind = "characters"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"character": "e", "min": 3},
@@ -78,6 +79,7 @@ class CapitalWords(OccurrenceRule):
     """
 
     kind = "capital_words"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"min": 2, "max": 3},

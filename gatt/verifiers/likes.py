@@ -66,8 +66,8 @@ class Likes(Rule):
     """
 
     kind = "likes"
-    version = 2
-    version = 2
+    version = 3
+    reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["tennis", "racket"]},

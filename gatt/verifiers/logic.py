@@ -26,6 +26,7 @@ class Not(Rule):
     """
 
     kind = "not"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"of": {"kind": "terms", "any_of": ["tea"], "min_count": 2}},
@@ -64,6 +65,7 @@ class All(Rule):
     """
 
     kind = "all"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"of": [{"kind": "letter_case", "case": "lower"}, {"kind": "words", "max": 4}]},

@@ -29,6 +29,7 @@ class Highlights(PatternRule):
     """
 
     kind = "highlights"
+    reads_markup = True
     regex = re.compile(
         r"(?<![\\*])(?P<stars>\*{1,3})(?![\s*])[^*\n]{1,500}?(?<!\s)(?P=stars)(?!\*)"
         r"|(?<![\\\w])(?P<lines>_{1,3})(?![\s_])[^_\n]{1,500}?(?<!\s)(?P=lines)(?!\w)"
@@ -66,6 +67,7 @@ class Placeholders(PatternRule):
     """
 
     kind = "placeholders"
+    reads_markup = True
     regex = re.compile(r"\[(?!\^|[xX ]\])[^\[\]\n]+\](?!\()")
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -100,6 +102,7 @@ class Title(PatternRule):
     """
 
     kind = "title"
+    reads_markup = True
     regex = re.compile(r"<<[^<>\n]+>>")
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(

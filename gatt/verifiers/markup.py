@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+", re.IGNORECASE)
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
+_MAIL = r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]+"
+_ADDRESS = re.compile(rf"(?:https?://|www\.)\S+|{_MAIL}", re.IGNORECASE)
 _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>+[ \t]?|[-+*•–][ \t]+|\d{1,3}[.)][ \t]+)+", re.M)
-_RULE_LINE = re.compile(r"^[ \t]*(?:[-*_=]{3,}|\|?[\s:|-]*\|[\s:|-]*)[ \t]*$", re.MULTILINE)
+# Each line is read once: nothing here goes on behind a line break or tries a run again.
+_RULE_LINE = re.compile(
+    r"^[ \t]*+(?:[-*_=]{3,}+[ \t\r]*+$|(?=[^|\n]*+\|)[ \t\r:|-]++$)", re.MULTILINE
+)
 _EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
 EMOJI = (
     "\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"

@@ -67,7 +67,8 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 2
+    version = 3
+    reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"topics": ["dental insurance", "dental plan", "insurance"]},

@@ -25,6 +25,7 @@ class Repeats(Rule):
     """
 
     kind = "repeats"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"text": "Tell me about the sea."},

@@ -9,26 +9,55 @@ from typing import ClassVar
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Status, Verdict
 from gatt.verifiers.degenerate import degenerate
+from gatt.verifiers.task_talk import without_task_talk
+from gatt.verifiers.visible import visible
+from gatt.verifiers.words import is_letter
 
 Span = tuple[int, int]
 EVIDENCE_CHARACTERS = 60
+MAX_CHARACTERS = 20_000
+"""Length up to which a reply is read: every rule takes time linear in the length up to here."""
 
 
 class Rule(ABC):
     """A verifier that answers `fail` on degenerate text before it judges.
 
+    It also fails a reply that only talks about its task: that refuses, repeats, promises
+    or questions the instruction (`task_talk`). Beside such talk, a rule of sense
+    (`reads_sense`) judges the rest of the reply; a rule of form judges all of it.
+
     Subclasses set `kind`, `version` and `examples`, take their parameters by
-    keyword, and write `judge`.
+    keyword, and write `judge`. `judge` gets what a reader sees (`visible`), as long
+    as the reply, unless the subclass sets `reads_markup`.
     """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
+    reads_sense: ClassVar[bool] = False
+    """Whether `judge` gets the reply with talk about the task blanked, as it reads what is meant."""
+    reads_markup: ClassVar[bool] = False
+    """Whether `judge` needs the reply with comments, tags and addresses, as it was written."""
     examples: ClassVar[tuple[Examples, ...]]
 
     def check(self, reply: str) -> Verdict:
-        """Return the verdict on one reply; degenerate text always fails."""
+        """Return the verdict on one reply; degenerate text and mere talk about the task always fail.
+
+        A reply of more than `MAX_CHARACTERS` is undecided before anything reads it.
+        """
+        if len(reply) > MAX_CHARACTERS:
+            return self.undecided(f"{len(reply)} characters: longer than {MAX_CHARACTERS}")
         reason = degenerate(reply)
-        return self.failed(reason) if reason else self.judge(reply)
+        if reason:
+            return self.failed(reason)
+        seen = visible(reply)
+        if not any(map(is_letter, seen)):
+            return self.failed("nothing that a reader sees")
+        said = without_task_talk(seen)
+        if not said.strip():
+            return self.failed("only talks about the instruction")
+        if self.reads_sense:
+            return self.judge(said)
+        return self.judge(reply if self.reads_markup else seen)
 
     @abstractmethod
     def judge(self, reply: str) -> Verdict:

@@ -14,6 +14,7 @@ from gatt.instruction import VerifierSpec
 from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
 from gatt.verifiers.degenerate import VERSION as DEGENERATE_VERSION
+from gatt.verifiers.task_talk import VERSION as TASK_TALK_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
@@ -120,5 +121,6 @@ def verifier_versions() -> dict[str, int]:
     """Return the version of every kind, and of what all kinds refuse first, for fingerprints."""
     return {
         "degenerate": DEGENERATE_VERSION,
+        "task_talk": TASK_TALK_VERSION,
         **{kind: verifier_class(kind).version for kind in sorted(VERIFIERS)},
     }

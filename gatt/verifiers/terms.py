@@ -9,6 +9,7 @@ from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.matching import TermMatcher
 from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.task_talk import without_task_talk
 from gatt.verifiers.words import words
 
 MIN_WORDS_FOR_ABSENCE = 3
@@ -16,6 +17,8 @@ MIN_WORDS_FOR_ABSENCE = 3
 
 class Terms(Rule):
     """Passes if the terms occur as asked; see `TermMatcher` for what an occurrence is.
+
+    Occurrences in talk about the task ("I will mention tea in every reply") are not counted.
 
     Args:
         any_of: at least `min_count` occurrences of these together.
@@ -31,7 +34,7 @@ class Terms(Rule):
     """
 
     kind = "terms"
-    version = 2
+    version = 3
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["art", "painting"]},
@@ -45,7 +48,12 @@ class Terms(Rule):
         Examples(
             {"all_of": ["tea", "milk"], "none_of": ["sugar"]},
             good=("I drink tea with milk.", "Milk first, then the tea!"),
-            bad=("I drink tea.", "Tea with milk and sugar, please.", "A steak with milk."),
+            bad=(
+                "I drink tea.",
+                "Tea with milk and sugar, please.",
+                "A steak with milk.",
+                "I will mention tea and milk in every reply. It rains.",
+            ),
         ),
     )
 
@@ -81,7 +89,8 @@ class Terms(Rule):
         forbidden = self._none.first(reply)
         if forbidden:
             return self.failed(f"says {quote(forbidden.text)}", forbidden.span)
-        missing = [term for term, matcher in self._all if matcher.first(reply) is None]
+        said = without_task_talk(reply)
+        missing = [term for term, matcher in self._all if matcher.first(said) is None]
         if missing:
             return self.failed(f"does not say {quote(missing[0])}")
         if not self._counted:
@@ -89,7 +98,7 @@ class Terms(Rule):
             if num_words < MIN_WORDS_FOR_ABSENCE:
                 return self.undecided(f"only {num_words} words: too short to tell")
             return self.passed("says none of the terms to avoid")
-        hits = self._counter.hits(reply)
+        hits = self._counter.hits(said)
         if len(hits) >= self._min_count:
             return self.passed(f"says {quote(hits[0].text)}", hits[0].span)
         asked = ", ".join(self._counted[:4]) + (", …" if len(self._counted) > 4 else "")

@@ -28,6 +28,7 @@ class Wrapped(Rule):
     """
 
     kind = "wrapped"
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"left": '"', "right": '"'},
