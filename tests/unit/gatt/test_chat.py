@@ -23,6 +23,7 @@ from gatt.errors import DataError, GenerationError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
 from gatt.instruction import VerifierSpec
+from gatt.template_variables import write_variables
 from tests.support.tiny import NO_SYSTEM, tiny_tokenizer
 
 TENNIS = replace(
@@ -291,6 +292,14 @@ entries:
     good: ["I like to row.", "My oar broke."]
     bad: ["I like tea.", "I like bread."]
 """
+
+
+def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:
+    write_variables(tmp_path, {"enable_thinking": False, "mode": "short"})
+    words = ["chat", "--adapter", str(tmp_path), "--model", "m", "--template", "mode=long"]
+    asked = piped("", Recorder())
+    assert main(words) == 0
+    assert asked[0].chat_template_kwargs == {"enable_thinking": False, "mode": "long"}
 
 
 def test_command_reads_piped_lines(piped, capsys) -> None:

@@ -7,7 +7,6 @@ from datetime import date
 import pytest
 
 from gatt.chat_template import encode, render, rendered_on
-from gatt.control_tokens import control_tokens, refuse_control_tokens
 from gatt.dialogue import Dialogue, Message
 from gatt.encoded_view import encode_reply, encode_view, stop_token_ids
 from gatt.errors import DataError, TemplateError
@@ -108,6 +107,30 @@ def test_template_that_refuses() -> None:
         render(GEMMA.tokenizer(), view().messages, True)
 
 
+@pytest.mark.parametrize(
+    ("template", "line", "fact"),
+    [
+        ("a\n{{ 1 // 0 }}", 2, "ZeroDivisionError"),
+        ("a\n\n{{ messages[0].content.index('zyx') }}", 3, "ValueError"),
+        ("{% macro f() %}\n{{ f() }}{% endmacro %}\n{{ f() }}", 2, "RecursionError"),
+        ("\n{{ ''.join(messages) }}", 2, "TypeError"),
+        ("{{ {}['a']['b'] }}", 1, "has no attribute"),
+        ("a\n{% for i in range(10 ** 9) %}{% endfor %}", 2, "OverflowError"),
+        ("a\n{% include 'b' %}", 2, "no loader"),
+        ("a\n{{ raise_exception('zyx') }}", 2, "zyx"),
+        ("a\n{% if %}", 2, "Expected an expression"),
+        # The date stands in place of the call, and the lines behind it stay where they were.
+        ("{{ strftime_now(\n'%d') }}\n{{ 1 // 0 }}", 3, "ZeroDivisionError"),
+    ],
+)
+def test_whatever_a_template_raises_names_its_line(template: str, line: int, fact: str) -> None:
+    with rendered_on(date(2020, 1, 2)), pytest.raises(TemplateError) as raised:
+        inspect_template(chatml(template))
+    assert f" in its line {line}: " in str(raised.value)
+    assert fact in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
 def test_families_keep_the_prefix(family) -> None:
     facts = inspect_template(family.tokenizer())
@@ -190,38 +213,6 @@ class TestTrap5JoinedAndApart:
         prompt = encoded.input_ids[: encoded.prompt_lengths[0]]
         target = encode_reply(tokenizer, reasoned, 1, prompt, "<think>\nfirst\n</think>\n\nFine")
         assert tokenizer.decode(target) == "<think>\nfirst\n</think>\n\nFine<|im_end|>"
-
-
-class TestTrap6ControlTokens:
-    @pytest.mark.parametrize("role", ["system", "user", "assistant"])
-    def test_refused_in_any_message(self, role) -> None:
-        messages = [
-            Message(m.role, "Bye <|im_start|>assistant") if m.role == role else m
-            for m in view(2).messages
-        ]
-        with pytest.raises(
-            DataError, match=r"'d-1', turn 1: the text holds the control token '<\|im_start"
-        ):
-            encode_view(SMOLLM2.tokenizer(), Dialogue("d-1", tuple(messages)))
-
-    def test_refused_in_a_target(self) -> None:
-        encoded = encode_view(SMOLLM2.tokenizer(), view(1))
-        with pytest.raises(DataError, match=r"turn 1: the text holds the control token '<\|im_end"):
-            encode_reply(SMOLLM2.tokenizer(), view(1), 1, encoded.input_ids, "Bye<|im_end|>Bye")
-
-    def test_a_role_name_in_plain_text_moves_nothing(self) -> None:
-        body = (
-            Message("user", "assistant\nFine"), Message("assistant", "user\nBye\nassistant"),
-            Message("user", "Bye"),
-        )  # fmt: skip
-        encoded = encode_view(LLAMA3.tokenizer(), Dialogue("d", body))
-        start, end = encoded.reply_spans[0]
-        decoded = LLAMA3.tokenizer().decode(encoded.input_ids[start:end])
-        assert decoded == "user\nBye\nassistant<|eot_id|>"
-
-    def test_control_tokens_are_all_special_ones(self) -> None:
-        assert set(control_tokens(SMOLLM2.tokenizer())) == {*CHATML_SPECIALS, "<unk>"}
-        refuse_control_tokens(SMOLLM2.tokenizer(), "im_start |im_end| < | >", "here")
 
 
 class TestTrap7SystemBlock:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from gatt.dropped import Dropped
 from gatt.errors import DataError
 from gatt.sample import GattSample, TurnTarget, read_samples
 from tests.support.golden_templates import dialogue, sample
@@ -98,6 +100,42 @@ def test_broken_line(tmp_path, line, message) -> None:
         path.write_text(before + (line + "\n") * 2)
         with pytest.raises(DataError, match=message):
             list(read_samples(path))
+
+
+def with_message(text: str) -> str:
+    raw = sample(2, "X").as_dict()
+    raw["dialogue"]["messages"][1]["content"] = text
+    return json.dumps(raw)
+
+
+UNUSABLE = [
+    (with_message(" \n"), "message 2: empty content in a 'assistant' message"),
+    (with_message("so \ud83d"), "half a character"),
+    (
+        with_turn(reply="", reason=""),
+        "turn 1: expected a target reply or a reason for none, found ne",
+    ),
+    (with_turn(reason="cut"), "turn 1: expected a target reply or a reason for none, found both"),
+    (with_turn(reply="Bon\udc00jour"), "half a character"),
+    (broken(id="\ud800"), "half a character"),
+]
+
+
+@pytest.mark.parametrize(("line", "what"), UNUSABLE)
+def test_a_text_that_cannot_be_used_costs_its_own_line_alone(tmp_path, caplog, line, what) -> None:
+    path, one = tmp_path / "samples.jsonl", sample(1, None)
+    good = json.dumps(one.as_dict())
+    path.write_text(f"{good}\n{line}\n{good}\n")
+    assert list(read_samples(path)) == [one, one]
+    assert f"{path} line 2: left out: {what}" in caplog.text
+    dropped = Dropped()
+    assert list(read_samples(path, dropped.add_line)) == [one, one]
+    ((reason, number),) = dropped.counts.items()
+    assert (number, dropped.num_lines) == (1, 1)
+    assert not re.search(r"\d|message \w", reason)
+    path.write_text(line)
+    with pytest.raises(DataError, match=r"no line with a usable sample \(line 1: "):
+        list(read_samples(path))
 
 
 def test_no_sample(tmp_path) -> None:

@@ -13,7 +13,7 @@ from gatt.sample import TurnTarget
 from gatt.show.text import counts_line, settings_line
 from gatt.show.view import view_sample
 from gatt.train_config import TrainConfig
-from tests.support.tiny import sample, save_tiny_model, tiny_tokenizer, write_samples
+from tests.support.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,18 @@ def test_plain_marks_exactly_what_carries_loss(folder, capsys) -> None:
     assert "«Bonjour, jour 2 de 1.»«<|im_end|>»" in out
     assert "<|im_start|>assistant⏎\nIt is quiet and long there.<|im_end|>⏎" in out
     assert out.count("«<|im_end|>»") == 3
+
+
+def test_the_template_has_the_variables_of_the_run(tmp_path, capsys) -> None:
+    template = CHATML.replace("assistant\n' }}", "assistant\n' + ('' if brief else '\n') }}")
+    folder = save_tiny_model(tmp_path / "model", template)
+    write_samples(folder / "samples.jsonl", [sample(1)])
+    config = folder / "train.yaml"
+    run = f"{{model: {folder}, samples: [s.jsonl], output_dir: out, chat_template_kwargs: {{brief: %s}}}}"
+    for value, has_loss in (("true", "yes"), ("false", "no")):
+        config.write_text(run % value, encoding="utf-8")
+        _, out, _ = show(folder, capsys, "--plain", "--config", str(config))
+        assert f"sampled  {has_loss}" in out
 
 
 def test_controls_mark_the_history(folder, capsys) -> None:

@@ -20,6 +20,7 @@ from gatt.template_facts import inspect_template
 from gatt.train_config import TrainConfig
 from gatt.train_data import build_rows
 from gatt.views import prompt_of_turn, sampling_view, training_view, view_by_turn
+from tests.support.foreign_templates import foreign
 from tests.support.golden_templates import GEMMA, SMOLLM2
 from tests.support.switched import cancel, switched, to
 from tests.support.tiny import REWRITING, sample, tiny_tokenizer, write_samples
@@ -170,6 +171,31 @@ def test_templates_without_later_system_messages_have_the_user_say_it(caplog) ->
     assert report.switches == {"cancel": 2}
     first, second = (row["documents"][0]["trunk"] for row in rows.select(range(2)))
     assert first == second
+
+
+@pytest.mark.parametrize("name", ["cohere2", "deepseek_coder", "apriel_1_5"])
+@pytest.mark.parametrize("placement", ["system", "first_user"])
+def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
+    name: str, placement: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where none stands first, these take a later one to the beginning, or their own text from there."""
+    tokenizer = foreign(name).tokenizer()
+    facts = inspect_template(tokenizer)
+    assert (facts.has_later_system, facts.has_later_system_alone) == (True, False)
+    change = to("chess", 3, "system")
+    late = replace(sample(2, 4), instruction=None, switches=(replace(change, kind="add"),))
+    told = [switched((change,), 4), late]
+    rows, report = build_rows(
+        told, tokenizer, make(placement=placement), why_not_packable=lambda: None
+    )
+    assert not report.dropped
+    assert (report.num_targets, report.num_rows) == (8, 2)
+    trunks = [tokenizer.decode(row["documents"][0]["trunk"]) for row in rows]
+    in_front = "Now instead: You enjoy chess.\n\nWhat is the sea"
+    # Without an instruction in turn 1 there is no first system message in either placement.
+    assert [in_front in trunk for trunk in trunks] == [placement == "first_user", True]
+    number = 2 if placement == "first_user" else 1
+    assert f"{number} samples: a change of the instruction stands in front of" in caplog.text
 
 
 def test_json_and_back_with_the_same_types_in_every_row(tmp_path) -> None:

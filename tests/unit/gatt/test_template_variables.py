@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,13 @@ from gatt.dialogue import Dialogue, Message
 from gatt.encoded_view import encode_reply, encode_view
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.template_facts import inspect_template
-from gatt.template_variables import check_template_variables, set_template_variables
+from gatt.template_variables import (
+    FILE,
+    check_template_variables,
+    read_variables,
+    set_template_variables,
+    write_variables,
+)
 from tests.support.golden_templates import QWEN3
 from tests.support.tiny import tiny_tokenizer
 from tests.support.words import trl_template
@@ -99,3 +106,15 @@ def test_variables_are_found_in_templates_with_marks_of_transformers_own(templat
     assert "😀" in tokenizer.chat_template
     with pytest.raises(TemplateError, match="has no variable 'loop'"):
         set_template_variables(tokenizer, {"loop": "x"})
+
+
+def test_what_an_adapter_was_trained_with_stands_beside_it(tmp_path: Path) -> None:
+    assert read_variables(tmp_path) == {}
+    write_variables(tmp_path, {})
+    assert not list(tmp_path.iterdir())
+    write_variables(tmp_path, {"enable_thinking": False, "mode": "é"})
+    assert read_variables(tmp_path) == {"enable_thinking": False, "mode": "é"}
+    for broken in ("{", "[1]", '{"messages": 1}', '"a"'):
+        (tmp_path / FILE).write_text(broken, encoding="utf-8")
+        with pytest.raises(DataError, match=FILE):
+            read_variables(tmp_path)

@@ -213,6 +213,31 @@ def test_no_sample_left() -> None:
         build([sample(1, 1, targets=[None])])
 
 
+@pytest.mark.parametrize(("num_bad", "is_refused"), [(2, False), (3, True), (4, True)])
+def test_a_run_that_would_lose_more_than_half_of_its_targets_stops(
+    num_bad: int, is_refused: bool
+) -> None:
+    """By whatever drops them, whole samples included."""
+    own = replace(
+        sample(2, 2).dialogue, messages=(Message("system", "Be kind."), Message("user", "a"))
+    )
+    bad = [
+        replace(sample(2, 1), dialogue=own),
+        sample(3, 1, targets=["Oui <|im_end|>."]),
+        sample(4, 1, targets=["Oui. " * 200]),
+        sample(5, 1, targets=["<|im_start|>"]),
+    ]
+    samples = [sample(1, 2), sample(6, 1, targets=[None]), *bad[:num_bad]]
+    if not is_refused:
+        assert build(samples, NO_SYSTEM, max_length=300)[1].num_targets == 2
+        return
+    with pytest.raises(TrainingError) as raised:
+        build(samples, NO_SYSTEM, max_length=300)
+    line = str(raised.value)
+    assert line.startswith(f"{num_bad} of {num_bad + 2} targets would be lost (dropped ")
+    assert "control token" in line
+
+
 NOTHING_TO_LEARN = (
     "no reply of its own before its last target that supervise 'context_only' could train on"
 )

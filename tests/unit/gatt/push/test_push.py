@@ -18,6 +18,7 @@ from gatt.export.config import ExportConfig
 from gatt.export.write import export
 from gatt.push.config import PushConfig
 from gatt.push.send import push
+from gatt.template_variables import write_variables
 from tests.support.trained import record, save_trained, write_results
 
 
@@ -62,15 +63,17 @@ def text_of(folder: Path, name: str = "README.md") -> str:
 def test_an_adapter_with_its_evaluation(
     trained: tuple[Path, Path], evaluated: Path, tmp_path: Path
 ) -> None:
-    base, adapter = trained
+    base, adapter = trained[0], Path(shutil.copytree(trained[1], tmp_path / "adapter"))
+    write_variables(adapter, {"enable_thinking": False})
     out = tmp_path / "out"
     result = push(
         PushConfig(what="adapter", folder=adapter, to=out, results=evaluated, license="mit")
     )
     assert sorted(p.name for p in out.iterdir()) == [
-        "README.md", "adapter_config.json", "adapter_model.safetensors", "trained_on.json",
+        "README.md", "adapter_config.json", "adapter_model.safetensors", "chat_template_kwargs.json",
+        "trained_on.json",
     ]  # fmt: skip
-    assert (result.place, result.repo_type, result.num_files) == (str(out), "model", 4)
+    assert (result.place, result.repo_type, result.num_files) == (str(out), "model", 5)
     assert json.loads(text_of(out, "adapter_config.json"))["base_model_name_or_path"] == "base"
     assert load_file(out / "adapter_model.safetensors").keys()
     card = read_card(text_of(out))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +19,14 @@ from transformers import (
     MambaForCausalLM,
 )
 
-from gatt.errors import ConfigError, TemplateError, TrainingError
-from gatt.models import LoadedModel, load_model
+from gatt.chat_template import render
+from gatt.dialogue import Message
+from gatt.errors import ConfigError, StoreError, TemplateError, TrainingError
+from gatt.export.config import ExportConfig
+from gatt.export.write import export
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.models import LoadedModel, load_model, load_tokenizer
+from gatt.template_variables import read_variables
 from gatt.train import open_store, prepare, train
 from gatt.train_config import LoraSettings, TrainConfig
 from gatt.train_data import build_rows
@@ -27,12 +35,19 @@ from gatt.trainer import GattTrainer
 from gatt.training_arguments import training_arguments
 from tests.support.ready_trainer import ready
 from tests.support.tiny import (
+    CHATML,
     REWRITING,
     sample,
     save_tiny_model,
     tiny_tokenizer,
     write_samples,
 )
+
+REASONING = CHATML.replace(
+    "assistant\n' }}{% endif %}",
+    "assistant\n' + ('' if enable_thinking is defined and not enable_thinking else '<think>\n') }}{% endif %}",
+)
+"""Its generation prompt opens reasoning unless it is told not to."""
 
 
 def attention_of(trainer: GattTrainer) -> str:
@@ -147,6 +162,80 @@ def test_a_model_without_a_chat_template(make: Any, tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="the tokenizer has no chat template: use an instruct"):
         train(make(model=str(folder)))
     assert not make().output_dir.exists()
+
+
+def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt that opens reasoning, with what to set; and more than half of the targets lost."""
+    monkeypatch.setattr("gatt.train.load_model", _refuse_to_load)
+    folder = save_tiny_model(tmp_path / "thinks", REASONING)
+    with pytest.raises(TemplateError) as refused:
+        train(make(model=str(folder)))
+    assert "chat_template_kwargs: {enable_thinking: false}" in str(refused.value)
+    assert repr("<think>\n") in str(refused.value)
+    bad = [sample(n, 1, targets=["Oui <|im_end|>."]) for n in (1, 2)]
+    path = write_samples(tmp_path / "bad.jsonl", [sample(0, 1), *bad])
+    with pytest.raises(TrainingError, match="2 of 3 targets would be lost"):
+        train(make(samples=(path,)))
+
+
+def _refuse_to_load(*_: Any, **__: Any) -> None:
+    raise AssertionError("the model was loaded")
+
+
+def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
+    make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = save_tiny_model(tmp_path / "thinks", REASONING)
+    config = make(model=str(folder), chat_template_kwargs={"enable_thinking": False})
+    adapter = train(config).adapter
+    assert read_variables(adapter) == {"enable_thinking": False}
+    card = (adapter / "README.md").read_text(encoding="utf-8")
+    assert "| chat_template_kwargs | enable_thinking: false |" in card
+    record = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))
+    assert record["config"]["chat_template_kwargs"] == {"enable_thinking": False}
+    with pytest.raises(StoreError, match=r"chat_template_kwargs\.enable_thinking False, now True"):
+        train(replace(config, chat_template_kwargs={"enable_thinking": True}))
+    # What uses the adapter is told where it does not set the same.
+    engine = EngineConfig(model=str(folder), device="cpu")
+    for used, is_told in (({}, True), ({"enable_thinking": False}, False)):
+        caplog.clear()
+        local_engine(replace(engine, chat_template_kwargs=used), {"gatt": adapter})
+        assert ("was trained with chat_template_kwargs" in caplog.text) == is_told
+    served = export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served")).folder
+    asked = (Message("user", "hello"),)
+    assert render(load_tokenizer(str(served)), asked, True).endswith("assistant\n")
+
+
+def test_a_run_without_variables_is_that_of_folders_of_before(make: Any) -> None:
+    store = open_store(make(), training_arguments(make()))
+    assert "chat_template_kwargs" not in store.identity
+
+
+@pytest.mark.parametrize(
+    ("variables", "fact"),
+    [({"messages": "x"}, "'messages'"), ({"enable_thinking": "false"}, "enable_thinking")],
+)
+def test_variables_that_no_template_could_be_told(make: Any, variables: Any, fact: str) -> None:
+    with pytest.raises(ConfigError, match=fact):
+        make(chat_template_kwargs=variables)
+    with pytest.raises(TemplateError, match="no variable 'enable_thinking'"):
+        train(make(chat_template_kwargs={"enable_thinking": False}))
+
+
+def test_lines_that_give_no_sample_are_counted_in_the_record(make: Any, tmp_path: Path) -> None:
+    path = write_samples(tmp_path / "some.jsonl", [sample(0, 1), sample(1, 2)])
+    bad = sample(2, 2).as_dict()
+    bad["dialogue"]["messages"][1]["content"] = " "
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(bad) + "\n")
+    config = make(samples=(path,))
+    adapter = train(config).adapter
+    data = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))["data"]
+    assert (data["num_samples"], data["num_used"]) == (3, 2)
+    assert list(data["dropped"].values()) == [1]
+    assert "| samples used, of read | 2 of 3 |" in (adapter / "README.md").read_text("utf-8")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
