@@ -32,7 +32,7 @@ from gatt.instruction import SPLITS, Instruction, Probe, combine
 from gatt.nearest import did_you_mean
 from gatt.records import parsed_records
 from gatt.schedule import Switch
-from gatt.verifiers.judge import JUDGE
+from gatt.verifiers.score import DECIDED_LATER
 
 DEFAULT_SPLIT: Final = "heldout_value"
 RESERVED: Final = ("all", "plain", "combined")
@@ -187,10 +187,10 @@ def _check_releases(instruction: Instruction, events: Mapping[int, Event]) -> No
             )
         is_released = event.expect == "released" or (is_released and event.expect is None)
         kinds = {v.kind for v in instruction.verifiers}
-        if event.verifiers and is_released and (not kinds or JUDGE in kinds):
+        if event.verifiers and is_released and (not kinds or kinds & DECIDED_LATER):
             raise DataError(
-                f"event at turn {turn}: releases from an instruction that the judge decides, and has "
-                "'verifiers': expected rules in the instruction, or no 'verifiers' here"
+                f"event at turn {turn}: releases from an instruction that the judge or a score decides, and "
+                "has 'verifiers': expected rules in the instruction, or no 'verifiers' here"
             )
 
 

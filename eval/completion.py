@@ -131,17 +131,31 @@ def unmeasured_reason() -> str | None:
     )
 
 
+def open_reason(user: str, reference: str | None, instruction: Instruction | None) -> str | None:
+    """Return why every reply to a turn stays undecided, None where some are not.
+
+    Args:
+        user: the user's message.
+        reference: the dialogue's own reply, if there is one.
+        instruction: the one that holds, if one does.
+    """
+    if not (reference or "").strip():
+        return "the dialogue has no reply of its own at this turn"
+    if _asks_for_other_language(instruction):
+        return "the instruction asks for another language than English"
+    for name, text in (("user's message", user), ("reference reply", reference)):
+        if not _may_be_english(text or ""):
+            return f"the {name} is not in English"
+    return None
+
+
 def _without_similarity(sample: Sample) -> Verdict | None:
     """Return what can be said before anything is compared; None for probes and for all else."""
     if sample.kind != "turn":
         return None
-    if not (sample.reference or "").strip():
-        return _verdict("undecided", "the dialogue has no reply of its own at this turn")
-    if sample.expected == "kept" and _asks_for_other_language(sample.instruction):
-        return _verdict("undecided", "the instruction asks for another language than English")
-    for name, text in (("user's message", sample.user), ("reference reply", sample.reference)):
-        if not _may_be_english(text or ""):
-            return _verdict("undecided", f"the {name} is not in English")
+    held = sample.instruction if sample.expected == "kept" else None
+    if reason := open_reason(sample.user, sample.reference, held):
+        return _verdict("undecided", reason)
     if sample.finish in _WITHHELD and not sample.reply.strip():
         return _verdict("undecided", f"no reply: {sample.finish.replace('_', ' ')}")
     junk = degenerate(sample.reply)

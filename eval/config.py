@@ -106,6 +106,12 @@ class EvalConfig:
     """Whether it is measured if replies still answer what was asked, by similarity of sentences."""
     judge: JudgeConfig | None = None
     """A model that judges replies too; what no rule covers is open without one."""
+    score_file: Path | None = None
+    """A Python file of your own whose `SCORES`, names with functions from a reply to 0..1, `score`
+    verifiers name; it is run. Null: what they ask for is open."""
+    unmeasured: bool = False
+    """Whether replies are sampled even where nothing that is asked of them can be measured (no judge for
+    what no rule covers, no score_file)."""
     replies_from: Path | None = None
     """Folder of a finished evaluation of the same settings: its replies are judged again by today's rules,
     into `output_dir`, and no arm is asked. Null: the arms reply."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from eval.judging import judge
 from eval.metrics.adherence import adherence
 from eval.rollout import judged_turns, roll_out
 from eval.switches import told_where_shown
+from eval.unmeasured import find_unmeasured
 from gatt.catalog import Catalog
 from gatt.config import load_config
 from gatt.errors import ConfigError, DataError
@@ -25,6 +27,8 @@ from gatt.template_facts import inspect_template, usable_placement
 from gatt.train_config import TrainConfig
 from gatt.train_evaluators import Counts
 from gatt.trained_on import TrainedOn
+
+log = logging.getLogger(__name__)
 
 _ARM = "tracked"
 
@@ -113,6 +117,13 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
             f"track.suite: no case of {config.track and config.track.suite!r} has an instruction and one "
             f"of the turns {list(evaluated.turns)}: expected at least one"
         )
+    unmeasured = find_unmeasured(evaluated, cases, None)
+    if unmeasured.is_all:
+        raise ConfigError(
+            f"track.suite: nothing would be measured: {unmeasured.asked}: expected a suite with rules"
+        )
+    if unmeasured.gaps:
+        log.warning("track.suite: %s", unmeasured.line)
     return AdherenceEvaluator(evaluated, cases)
 
 

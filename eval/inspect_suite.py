@@ -7,6 +7,7 @@ recorded replies become samples and rates on the way out.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,6 +25,7 @@ from eval.metrics.survival import survival
 from eval.rollout import Reply, arm_view, has_probe, judged_turns
 from eval.samples import Sample
 from eval.triggers import find_triggers, own_replies
+from eval.unmeasured import refuse_unmeasured
 from gatt.config import load_config
 from gatt.dialogue import Dialogue, Message
 from gatt.errors import ConfigError
@@ -32,11 +34,13 @@ from gatt.instruction import Entry
 from gatt.verifiers import Verdict
 from gatt.views import prompt_of_turn
 
+log = logging.getLogger(__name__)
+
 ARMS: Final[Mapping[str, str]] = {"once": BASE, "reminder": REMINDER}
 """Where the instruction stands, and what `gatt eval` calls that."""
 NOT_HERE: Final = (
     "adapters", "arms", "baseline", "batch_cases", "engine", "histories", "judge", "output_dir",
-    "ray", "replies_from", "task_completion",
+    "ray", "replies_from", "score_file", "task_completion",
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
 SHARED: Final = ("arm", "history", "dialogue", "family", "split", "instruction")
@@ -113,10 +117,13 @@ def _prepared(settings: str) -> Prepared:
         _no_engine()
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog, _no_engine, "")
-    pool: tuple[Entry, ...] = ()
+    triggers = None
     if any(case.instruction is None for case in inputs.cases):
         replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
-        pool = find_triggers(config.instructions.select(catalog, ()), replies).entries
+        triggers = find_triggers(config.instructions.select(catalog, ()), replies)
+    pool = triggers.entries if triggers else ()
+    if line := refuse_unmeasured(config, inputs.cases, triggers).line:
+        log.warning("%s", line)
     return Prepared(config, {case.id: case for case in inputs.cases}, pool, inputs.source)
 
 

@@ -17,7 +17,7 @@ from eval.judge.agreement import Agreement, agreement
 from eval.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.judge.status import attach
 from eval.limits import limits
-from eval.metrics.curves import curves
+from eval.metrics.curves import GRADED, METRICS, curves
 from eval.metrics.events import events
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
@@ -28,7 +28,9 @@ from eval.report.selection import SCHEMA
 from eval.rollout_rows import row_keys, samples_of_rows, total_tokens
 from eval.run_files import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
 from eval.samples import read_samples
+from eval.scores import Functions, with_scores
 from eval.triggers import Triggers
+from eval.unmeasured import Unmeasured
 from eval.vacuous import vacuous_curves
 from gatt.config import config_dict
 from gatt.generation.base import Engine
@@ -47,12 +49,24 @@ class EvalResult:
     """Samples made by this call; 0 if all stood there already."""
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What a run knows before its first reply."""
+
+    triggers: Triggers | None
+    """What counts as a false trigger, None in a run without plain dialogues."""
+    unknown: Sequence[str]
+    """Arms that do not say what they were trained on."""
+    unmeasured: Unmeasured
+    functions: Functions
+    """Of the score file."""
+
+
 def close(
     config: EvalConfig,
     inputs: Inputs,
-    triggers: Triggers | None,
+    checked: Checked,
     num_new: int,
-    unknown: Sequence[str] = (),
     judge_engine: Callable[[], Engine] | None = None,
 ) -> EvalResult:
     """Write samples, results and report from the roll-outs on disk.
@@ -60,16 +74,15 @@ def close(
     Args:
         config: of the evaluation.
         inputs: its cases and where they come from.
-        triggers: what counts as a false trigger, None in a run without plain dialogues.
+        checked: what was known before.
         num_new: samples made by this call.
-        unknown: arms that do not say what they were trained on.
         judge_engine: makes the judge; default: the configured model, if there is one.
 
     Raises:
         StoreError: a file that cannot be written, or verdicts of another judge.
         GenerationError: the judge cannot be asked.
     """
-    cases = inputs.cases
+    cases, triggers = inputs.cases, checked.triggers
     order = {
         key: index
         for index, key in enumerate(
@@ -83,7 +96,7 @@ def close(
     found = read_records(config.output_dir / ROLLOUTS_FILE)
     # An arm or a history of an earlier call stays on disk and is not told of.
     rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
-    samples = samples_of_rows(rows)
+    samples = with_scores(samples_of_rows(rows), checked.functions)
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
         path = config.output_dir / SAMPLES_FILE
@@ -104,7 +117,7 @@ def close(
         "config": config_dict(config),
     }
     pool = triggers.entries if triggers else ()
-    points = curves(samples)
+    points = curves(samples, {**METRICS, **GRADED})
     # Replies that a case file brings along under an instruction may follow it: nobody's ordinary ones.
     ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {
@@ -120,7 +133,8 @@ def close(
         "coverage": coverage(inputs.constraints),
         "limits": [limit.as_dict() for limit in limits(rows)],
         "notes": [
-            *notes(config, cases, triggers, unknown),
+            *notes(config, cases, triggers, checked.unknown),
+            *filter(None, [checked.unmeasured.note]),
             *note_of_entries(inputs.source),
             *notes_of_repetition(points),
             *note_of_cuts(samples, config.sampling.max_new_tokens),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final
@@ -11,11 +12,13 @@ from eval.config import EvalConfig
 from eval.inputs import Inputs, load_inputs
 from eval.judged_again import WORDS, EarlierReplies, rows_judged_again
 from eval.overlap import refuse_overlap
-from eval.results import EvalResult, close
+from eval.results import Checked, EvalResult, close
 from eval.rollout import has_probe
 from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.run_files import ROLLOUTS_FILE
+from eval.scores import scores_for
 from eval.triggers import Triggers, find_triggers, own_replies
+from eval.unmeasured import refuse_unmeasured
 from eval.work import Piece, rows_made_here, rows_made_on_cluster, used_adapters
 from gatt.catalog import Catalog
 from gatt.config import config_dict, fingerprint, save_config
@@ -26,9 +29,11 @@ from gatt.progress import progress_bar
 from gatt.records import RecordStore
 from gatt.verifiers import verifier_versions
 
+log = logging.getLogger(__name__)
+
 NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
-    "adapters", "baseline", "histories", "ray", "replies_from",
+    "adapters", "baseline", "histories", "ray", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
@@ -53,9 +58,9 @@ def evaluate(
         judge_engine: the same for the judge.
 
     Raises:
-        ConfigError: a source that cannot be had.
+        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, or one that an adapter was trained on.
+        DataError: no dialogue, one that an adapter was trained on, or a score file without what is asked.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the folder belongs to another configuration or is in use, or `replies_from` has
             no such replies.
@@ -112,6 +117,14 @@ def evaluate(
         else refuse_overlap(used_adapters(config), inputs.parts)
     )
     triggers = _triggers(config, catalog, inputs)
+    checked = Checked(
+        triggers,
+        unknown,
+        refuse_unmeasured(config, cases, triggers),
+        scores_for(config.score_file, cases),
+    )
+    if line := checked.unmeasured.line:
+        log.warning("%s", line)
     settings = fingerprinted(config) | {"model_weights": model_weights}
     pool = triggers.entries if triggers else ()
     if triggers:
@@ -184,7 +197,7 @@ def evaluate(
                 bar.advance(sum(row_turns[row["key"]] for row in rows))
     # The judge may need the memory.
     made.clear()
-    return close(config, inputs, triggers, num_new, unknown, judge_engine)
+    return close(config, inputs, checked, num_new, judge_engine)
 
 
 def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError, DataError
 from gatt.generation.base import FinishReason
-from gatt.instruction import SPLITS, Instruction
+from gatt.instruction import SPLITS, Instruction, VerifierSpec
 from gatt.nearest import did_you_mean
 from gatt.records import parsed_records
 from gatt.verifiers.base import Status, Verdict
@@ -89,6 +89,8 @@ class Sample:
     """Whether the arm has said just this at an earlier turn of its own history, judged or not, but for
     case and white space; None where that was not looked for (a human history, no `gatt eval`), and for
     probes and blank ones."""
+    score: float | None = None
+    """What functions of the user's own give the reply, from 0 to 1; None where none was asked, or failed."""
 
     def __post_init__(self) -> None:
         for key in TEXTS:
@@ -118,6 +120,10 @@ class Sample:
                 raise DataError(f"{key!r} is {type(value).__name__}: expected {expected}")
         if self.is_repeated is not None and not isinstance(self.is_repeated, bool):
             raise DataError(f"'is_repeated' is {self.is_repeated!r}: expected true, false or null")
+        if self.score is not None and not (
+            isinstance(self.score, int | float) and 0 <= self.score <= 1
+        ):
+            raise DataError(f"'score' is {self.score!r}: expected null or a number from 0 to 1")
         if (self.instruction is None) != (self.split == "none"):
             given = "no instruction" if self.instruction is None else "an instruction"
             raise DataError(
@@ -132,6 +138,16 @@ class Sample:
         """Dialogue, first instruction and twin: what one arm runs through turn by turn."""
         first = self.given or (self.instruction.id if self.instruction else "")
         return self.dialogue, first, self.twin
+
+    @property
+    def asked(self) -> tuple[VerifierSpec, ...]:
+        """The verifiers that the reply is put before."""
+        if self.instruction is None:
+            return ()
+        if self.kind == "turn":
+            return self.instruction.verifiers
+        found = (p.verifiers for p in self.instruction.probes if p.question == self.user)
+        return next(found, ())
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ SUITES: Final = Path(__file__).parent / "suites"
 """Folder of the suites that are shipped as package data."""
 FOR_THE_USER: Final = (
     "output_dir", "suite", "arms", "adapters", "engine", "judge", "batch_cases", "ray",
-    "baseline", "only_trained", "replies_from",
+    "baseline", "only_trained", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
 """Keys that no suite may set: whose model it is, and where and how it runs."""
 PATHS: Final = (("cases", ""), ("event_file", ""), ("source", "path"), ("instructions", "catalog"))

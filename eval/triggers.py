@@ -20,7 +20,7 @@ from gatt.dialogue import Dialogue
 from gatt.instruction import Entry
 from gatt.ordinary import ORDINARY, is_ordinary
 from gatt.verifiers import check_all, overall
-from gatt.verifiers.judge import JUDGE
+from gatt.verifiers.score import DECIDED_LATER
 
 MOST_SHARE = 0.01
 """Own replies that may satisfy an entry that counts: people do speak of hiking now and then."""
@@ -61,7 +61,7 @@ def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
 
 
 def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
-    if any(v.kind == JUDGE for v in entry.verifiers):
+    if any(v.kind in DECIDED_LATER for v in entry.verifiers):
         # No rule can tell; a judge asked whether each reply follows each entry would cost too much.
         return True
     if is_ordinary(entry.verifiers):

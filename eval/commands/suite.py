@@ -41,14 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--num-turns",
         type=int,
         metavar="N",
-        help="sequor: most turns of a case (default: all)",
+        help="sequor: most turns of a case (default: all); persona_drift: turns of a case (default: 8)",
     )
     imported.add_argument(
         "--compose",
         action="store_true",
         help="sequor: put tasks and constraints together afresh (default: take the test sets)",
     )
-    imported.add_argument("--seed", type=int, help="with --compose: seed of the draw (default: 0)")
+    imported.add_argument(
+        "--seed", type=int, help="--compose, persona_drift: seed of the draw (default: 0)"
+    )
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
@@ -77,7 +79,9 @@ def _import(args: argparse.Namespace) -> int:
         f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
         f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
         *(
-            [f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"]
+            [
+                f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"
+            ]
             if num_unasked
             else []
         ),

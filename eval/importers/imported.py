@@ -109,6 +109,8 @@ class ImportedCase:
     value: str = ""
     held: tuple[Constraint, ...] = ()
     """What the instruction asks for from the first turn on."""
+    probe: tuple[str, Constraint] | None = None
+    """A question off the record, and what its answer must be like."""
     events: Mapping[int, Event] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
 
@@ -120,9 +122,10 @@ class ImportedCase:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """All that is asked for at some turn, each once, in order."""
-        later = (*self.events.values(), *self.changes)
-        found = (*self.held, *(c for one in later for c in one.constraints))
-        return tuple({c.id: c for c in found}.values())
+        groups = [self.held, (self.probe[1],) if self.probe else ()]
+        groups += [e.constraints for e in self.events.values()]
+        groups += [change.constraints for change in self.changes]
+        return tuple({c.id: c for group in groups for c in group}.values())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the case as one line of a case file."""
@@ -135,6 +138,7 @@ class ImportedCase:
                 else {"user_turns": [m.content for m in self.messages]}
             ),
             "instruction": _instruction(self.text, self.family, self.value, self.held),
+            **({"probes": [_probe(*self.probe)]} if self.probe else {}),
             **(
                 {"events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())}}
                 if self.events
@@ -198,15 +202,17 @@ def write_cases(path: Path, cases: Sequence[ImportedCase]) -> None:
             stream.write(json.dumps(case.as_dict(), ensure_ascii=False).encode() + b"\n")
 
 
-def _instruction(
-    text: str, family: str, value: str, held: Sequence[Constraint]
-) -> dict[str, Any]:
+def _instruction(text: str, family: str, value: str, held: Sequence[Constraint]) -> dict[str, Any]:
     return {
         "text": text,
         "family": family,
         **({"value": value} if value else {}),
         "verifiers": [_flat(v) for c in held for v in c.verifiers],
     }
+
+
+def _probe(question: str, asked: Constraint) -> dict[str, Any]:
+    return {"question": question, "verifiers": [_flat(v) for v in asked.verifiers]}
 
 
 def _flat(spec: VerifierSpec) -> dict[str, Any]:

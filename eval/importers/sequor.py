@@ -32,6 +32,8 @@ from gatt.errors import DataError
 
 REGIMES = ("single", "tuples", "add", "replace", "everything")
 SEPARATOR = "\n\n\n"
+
+
 @dataclass(frozen=True, slots=True)
 class _Turn:
     where: str

@@ -41,7 +41,18 @@ def _sequor(request: Request) -> Imported:
     return import_testsets(request.path, request.num_turns)
 
 
+def _persona_drift(request: Request) -> Imported:
+    from eval.importers.persona_drift import import_persona_drift
+
+    _refuse(request, "compose", "persona_drift has nothing to compose")
+    return import_persona_drift(request.path, request.num_turns, request.seed or 0)
+
+
 IMPORTERS: Mapping[str, tuple[Callable[[Request], Imported], str]] = {
+    "persona_drift": (
+        _persona_drift,
+        "system prompts with a probe and a function that scores it (arXiv:2402.10962)",
+    ),
     "sequor": (_sequor, "120 to 210 turns under constraints that come and go (arXiv:2605.06353)"),
     "sysbench": (
         _sysbench,

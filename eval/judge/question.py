@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eval.judge.config import JudgeConfig, Task
 from eval.samples import Sample
 from gatt.config import fingerprint
 from gatt.errors import DataError
-from gatt.instruction import VerifierSpec
 from gatt.verifiers.judge import JUDGE
 
 JudgeKey = tuple[Task, tuple[str, ...]]
@@ -99,15 +98,5 @@ def _question(sample: Sample, task: Task) -> Question | None:
         return Question(task, sample.key, "", (), sample.user, sample.reply)
     if sample.instruction is None:
         return None
-    rubrics = tuple(str(s.params["rubric"]) for s in _specs(sample) if s.kind == JUDGE)
+    rubrics = tuple(str(s.params["rubric"]) for s in sample.asked if s.kind == JUDGE)
     return Question(task, sample.key, sample.instruction.text, rubrics, sample.user, sample.reply)
-
-
-def _specs(sample: Sample) -> Sequence[VerifierSpec]:
-    """Return the verifiers that the reply was put before."""
-    if sample.instruction is None:
-        return ()
-    if sample.kind == "turn":
-        return sample.instruction.verifiers
-    asked = (p.verifiers for p in sample.instruction.probes if p.question == sample.user)
-    return next(asked, ())

@@ -73,7 +73,7 @@ class Measured:
     """What was counted in each reply: the mean of values is the rate."""
 
     values: Floats
-    """0 or 1; for differences from -1 to 1."""
+    """0 or 1, or a score between; for differences from -1 to 1."""
     extremes: tuple[float, float] = (0.0, 1.0)
     """Least and largest possible value."""
 
@@ -114,6 +114,26 @@ def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
         return 0.0, 1.0
     measured = Measured(passed)
     return wilson_from_rate(measured.mean, effective_size(measured, ways))
+
+
+def graded_interval(scores: Floats, ways: Ways) -> tuple[float, float]:
+    """Return the interval of a mean score, as `crossed_interval` does of a rate.
+
+    Scores lie closer together than passes and fails of the same mean. The effective number of replies
+    grows by as much as their variance is smaller; one of the effective replies keeps the variance of passes
+    and fails, so that few replies which agree by chance do not look certain.
+
+    Args:
+        scores: from 0 to 1 a reply, at least one.
+        ways: the same replies.
+    """
+    measured = Measured(scores)
+    mean, size = measured.mean, effective_size(measured, ways)
+    binary = mean * (1 - mean)
+    if not binary:
+        return wilson_from_rate(mean, size)
+    pooled = ((size - 1) * float(scores.var()) + binary) / size
+    return wilson_from_rate(mean, size * binary / pooled)
 
 
 def effective_size(measured: Measured, ways: Ways) -> float:

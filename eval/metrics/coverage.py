@@ -156,6 +156,7 @@ def _of_area(passed: Replies, ways: Ways, turns: npt.NDArray[np.int64]) -> dict[
         splits=("train",),
         families=("language",),
         value=passed.astype(np.float64).ravel(),
+        is_passed=passed.astype(bool).ravel(),
         ways=ways.where(index),
         num_named=int(ways.instruction.max()) + 1,
     )

@@ -14,6 +14,7 @@ from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import Outcome, Rows, rate_of
 from eval.metrics.probe_recall import probe_recall
 from eval.metrics.repetition import repetition
+from eval.metrics.score import probe_score, score
 from eval.metrics.since_switch import adherence_since_switch, leakage, probe_leakage
 from eval.metrics.survival import survival
 from eval.metrics.task_completion import task_completion
@@ -36,6 +37,9 @@ METRICS: Mapping[str, Metric] = {
     "probe_leakage": probe_leakage,
 }
 """Name -> function. A new metric is one file, one line here, one test."""
+
+GRADED: Mapping[str, Metric] = {"score": score, "probe_score": probe_score}
+"""Metrics whose rate is a mean of scores: curves of their own, without comparisons and summaries."""
 
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",
@@ -78,7 +82,7 @@ class CurvePoint:
     """Dialogues with at least one decided outcome."""
     num_passed: int
     num_decided: int
-    """`rate` is the one over the other."""
+    """`rate` is the one over the other, but for `GRADED`: there it is the mean score."""
     num_undecided: int
     """Outcomes in no rate but the next two."""
     pessimistic: float

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.clustered import Codes, Ways, crossed_interval, num_groups
+from eval.metrics.clustered import Codes, Ways, crossed_interval, graded_interval, num_groups
 from eval.samples import Sample
 from gatt.verifiers.base import Status
 
@@ -28,6 +28,8 @@ class Outcome:
     status: Status
     at: int | None = None
     """What stands for the turn where turns are counted in another way."""
+    value: float | None = None
+    """A score from 0 to 1, for metrics that average scores; None: 1 for a pass, 0 for a fail."""
 
     @property
     def turn(self) -> int:
@@ -46,7 +48,8 @@ class Rows:
     families: tuple[str, ...]
     """What the codes of `split` and `family` stand for."""
     value: npt.NDArray[np.float64]
-    """1 for a pass, 0 for a fail, NaN for undecided."""
+    """1 for a pass, 0 for a fail, or a score between; NaN for undecided."""
+    is_passed: npt.NDArray[np.bool_]
     ways: Ways
     num_named: int
     """Codes of instructions below this are instructions; the rest are plain dialogues."""
@@ -71,7 +74,10 @@ class Rows:
             family=family,
             splits=splits,
             families=families,
-            value=np.array([_VALUES[o.status] for o in found], dtype=np.float64),
+            value=np.array(
+                [_VALUES[o.status] if o.value is None else o.value for o in found], dtype=np.float64
+            ),
+            is_passed=np.array([o.status == "pass" for o in found], dtype=bool),
             ways=Ways(dialogue, instruction, case),
             num_named=len(named),
         )
@@ -85,6 +91,7 @@ class Rows:
             self.splits,
             self.families,
             self.value[chosen],
+            self.is_passed[chosen],
             self.ways.where(chosen),
             self.num_named,
         )
@@ -114,7 +121,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Passes over passes and fails, with its 95 % interval.
+    """Passes over passes and fails, or the mean score, with its 95 % interval.
 
     `rate`, `low` and `high` are None where nothing was decided: not measured is
     not zero.
@@ -129,7 +136,8 @@ class Rate:
     """The same of instructions; from `MIN_INSTRUCTIONS` on the interval is one over them as well."""
     num_passed: int
     num_decided: int
-    """Outcomes that passed, and those that passed or failed: the rate's two numbers."""
+    """Outcomes that passed, and those that passed or failed: the rate's two numbers, unless it is a mean
+    of scores."""
     num_undecided: int
     """Outcomes that no verifier could decide; they are not in the rate."""
     pessimistic: float
@@ -148,19 +156,21 @@ def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
     is_decided = ~np.isnan(rows.value)
     decided = rows.where(is_decided)
     num, num_decided = len(rows.value), len(decided.value)
-    passed, undecided = int(decided.value.sum()), num - num_decided
+    total, undecided = float(decided.value.sum()), num - num_decided
     rate = low = high = None
     if num_decided:
-        rate = passed / num_decided
-        low, high = crossed_interval(decided.value, decided.ways)
-    if_failed, if_passed = passed / num, (passed + undecided) / num
+        rate = total / num_decided
+        is_graded = not np.isin(decided.value, (0.0, 1.0)).all()
+        interval = graded_interval if is_graded else crossed_interval
+        low, high = interval(decided.value, decided.ways)
+    if_failed, if_passed = total / num, (total + undecided) / num
     return Rate(
         rate=rate,
         low=low,
         high=high,
         num_dialogues=num_groups(decided.ways.dialogue),
         num_instructions=decided.num_instructions,
-        num_passed=passed,
+        num_passed=int(decided.is_passed.sum()),
         num_decided=num_decided,
         num_undecided=undecided,
         pessimistic=if_failed if is_pass_good else if_passed,

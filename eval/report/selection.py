@@ -42,6 +42,8 @@ METRIC_NAMES: Mapping[str, str] = {
     "task_completion": "Task completion",
     "repetition": "Repetition",
     "false_trigger": "False triggers",
+    "score": "Score",
+    "probe_score": "Score of answers to a probe",
     "adherence_loose": "Adherence, lenient reading",
     "adherence_since_switch": "Adherence since the change",
     "leakage": "Leakage of the old instruction",

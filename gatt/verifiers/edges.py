@@ -154,7 +154,11 @@ class EndsWith(_Edge):
         Examples(
             {"any_of": ["[END]"], "exact": True},
             good=("That is all I know.\n\n[END]", "That is all I know. **[END]**"),
-            bad=("We stayed until the very end.", "That is all. (END)", "[END] That is all I know."),
+            bad=(
+                "We stayed until the very end.",
+                "That is all. (END)",
+                "[END] That is all I know.",
+            ),
         ),
     )
 

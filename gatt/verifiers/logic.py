@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import VerifierSpec
 from gatt.verifiers.base import Examples, Verdict, Verifier
-from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import Rule
+from gatt.verifiers.score import DECIDED_LATER
 from gatt.verifiers.table import build, overall
 
 
@@ -93,10 +93,10 @@ def _build_inner(kind: str, of: object) -> Verifier:
         raise VerifierError(
             f"verifier {kind!r}: 'of' holds {of!r}: expected a rule such as {{kind: words, max: 9}}"
         )
-    if of.get("kind") == JUDGE:
+    if of.get("kind") in DECIDED_LATER:
         raise VerifierError(
-            f"verifier {kind!r}: 'of' holds a 'judge' rule, whose verdict comes later: expected it beside "
-            f"{kind!r}, not inside"
+            f"verifier {kind!r}: 'of' holds a {of['kind']!r} rule, whose verdict comes later: expected it "
+            f"beside {kind!r}, not inside"
         )
     try:
         return build(VerifierSpec.from_dict(of))

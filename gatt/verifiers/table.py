@@ -45,6 +45,7 @@ VERIFIERS: dict[str, str] = {
     "question_about": "gatt.verifiers.question_about:QuestionAbout",
     "repeats": "gatt.verifiers.repeats:Repeats",
     "responses": "gatt.verifiers.responses:Responses",
+    "score": "gatt.verifiers.score:Score",
     "sections": "gatt.verifiers.sections:Sections",
     "sentences": "gatt.verifiers.counts:Sentences",
     "starts_with": "gatt.verifiers.edges:StartsWith",

@@ -160,7 +160,7 @@ def test_the_example_that_is_shipped_is_read() -> None:
                 "instruction": {"text": "Be kind.", "family": "x"},
                 "events": {"1": {"kind": "y", "expect": "released", "verifiers": [TERMS]}},
             },
-            "event at turn 1: releases from an instruction that the judge decides",
+            "event at turn 1: releases from an instruction that the judge or a score decides",
         ),
         ({"constraints": 3}, "'constraints' is int: expected a list"),
         ({"constraints": [{"id": "a", "by": "me"}]}, "constraint 1: 'by' is 'me': expected one of rules"),

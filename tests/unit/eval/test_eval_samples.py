@@ -24,7 +24,7 @@ def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
         "arm", "history", "dialogue", "turn", "kind", "instruction", "family", "split", "user",
         "reply", "reference", "finish", "status", "verdicts", "loose", "event", "expected",
         "completion", "twin", "judge", "given", "since_switch", "leak", "since_end",
-        "ended", "announcement", "is_repeated",
+        "ended", "announcement", "is_repeated", "score",
     ]  # fmt: skip
 
 

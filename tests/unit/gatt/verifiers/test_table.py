@@ -15,9 +15,9 @@ from gatt.errors import VerifierError
 from gatt.instruction import VerifierSpec
 from gatt.verifiers import VERIFIERS, Verifier, build, check_all, overall, verifier_versions
 from gatt.verifiers.base import Examples
-from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.junk import JUNK
 from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.score import DECIDED_LATER
 from gatt.verifiers.table import verifier_class
 
 CASES = [
@@ -36,8 +36,8 @@ REPLY = (
 def _lacking(kind: str, cls: type) -> list[str]:
     """Return what a kind does not ship, of what every kind must."""
     sets = getattr(cls, "examples", ())
-    # No rule passes a reply that is left to the judge.
-    least = 0 if kind == JUDGE else 2
+    # No rule passes a reply that is left to the judge, or to a function of the user's.
+    least = 0 if kind in DECIDED_LATER else 2
     version = getattr(cls, "version", None)
     found = {
         "its name": getattr(cls, "kind", None) == kind,
