@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-from gatt.verifiers.words import words
+from gatt.verifiers.words import is_letter, words
 
 MAX_TITLE_WORDS = 6
 MIN_CONTENT_LETTERS = 4
 
 _BOUNDARY = re.compile(r"[,;:.!?…\"“”„«»()\[\]\n—–，。！？、；：「」]+|\s-\s")
-_QUOTATION = re.compile(r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»")
+_QUOTATION = re.compile(
+    r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»|「([^「」\n]*)」|『([^『』\n]*)』"
+)
 # Words that are none in the other languages. Left out for that: in, on, of, to, is, am, are, was,
 # he, her, we, me, my, for, not, but, have ("in" is Dutch, "on" French, "to" Polish).
 _ENGLISH = frozenset({
@@ -47,10 +49,17 @@ def without_titles(text: str) -> str:
     A title has at most `MAX_TITLE_WORDS` words, and a capital on every word of
     `MIN_CONTENT_LETTERS` letters or more.
     """
-    return _QUOTATION.sub(lambda match: " " if _is_title(match[0]) else match[0], text)
+    return _QUOTATION.sub(lambda match: " " if has_title_case(match[0]) else match[0], text)
 
 
-def _is_title(quotation: str) -> bool:
+def without_quotations(text: str) -> str:
+    """Return the text without what it quotes, or as it is where that is most of it."""
+    rest = _QUOTATION.sub(" ", text)
+    return rest if 2 * sum(map(is_letter, rest)) >= sum(map(is_letter, text)) else text
+
+
+def has_title_case(quotation: str) -> bool:
+    """Whether a short text has a capital on every longer word, as "Game of Thrones" has."""
     found = words(quotation)
     content = [word for word in found if len(word) >= MIN_CONTENT_LETTERS]
     return len(found) <= MAX_TITLE_WORDS and bool(content) and all(w[0].isupper() for w in content)

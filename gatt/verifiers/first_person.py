@@ -37,6 +37,29 @@ _CJK_WORDS = re.compile(
 )
 _HAS_CJK = re.compile(f"[{CJK}]")
 _ENGLISH_WORDS = frozenset(_ENGLISH.split())
+_ENGLISH_I = re.compile(
+    r"(?<!\w)(?:I(?:['’](?:m|d|ve|ll)\b| [a-z])|i (?:am|was|had|do|did|can|will|[a-z]+ed)\b)"
+)
+# "I" is an article in Italian and "in" in Scandinavia.
+_FOREIGN_I = frozenset({
+    "il", "gli", "che", "di", "della", "del", "sono", "per", "un", "una", "non", "mio", "mia",
+    "miei", "mie", "nostri", "den", "det", "och", "og", "jag", "jeg", "min", "mitt", "er", "är",
+    "en", "nie", "się", "jestem", "w",
+})  # fmt: skip
+_ENGLISH_ALONE = frozenset({
+    "the", "and", "my", "i'm", "i've", "i'll", "i'd", "you", "your", "with", "that", "from",
+    "this", "have", "our", "about", "not", "to", "would", "it's", "don't", "love", "like", "of",
+})  # fmt: skip
+
+_FOREIGN = frozenset({
+    "der", "und", "ich", "ist", "nicht", "das", "ein", "eine", "mit", "el", "los", "las", "que",
+    "es", "una", "por", "con", "para", "muy", "le", "les", "et", "je", "est", "pas", "des", "une",
+    "il", "che", "per", "di", "non", "sono", "och", "jag", "att", "det", "ikke", "og", "jeg", "het",
+    "een", "ik", "niet", "van", "nie", "się", "na", "jest", "um", "uma", "não", "com", "em", "mein",
+    "mi", "ma", "gosto", "amo", "gusta", "ve", "bir", "ben", "av", "til", "på", "för",
+})  # fmt: skip
+_MIN_FOREIGN_SHARE = 0.15
+_LAST_LATIN = 0x24F
 
 
 def first_person_word(text: str) -> str | None:
@@ -56,3 +79,20 @@ def first_person_word(text: str) -> str | None:
     if elided:
         return elided[0]
     return next((word for word in spelt if word in _OTHER_WORDS), None)
+
+
+def is_english(text: str) -> bool:
+    """Whether a text has a word that only English has, or an English "I"."""
+    spelt = {word.lower().replace("’", "'") for word in words(text)}
+    if not _ENGLISH_ALONE.isdisjoint(spelt):
+        return True
+    return _FOREIGN_I.isdisjoint(spelt) and bool(_ENGLISH_I.search(text))
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a text has a function word of another language than English, or another script."""
+    if any(letter.isalpha() and ord(letter) > _LAST_LATIN for letter in text):
+        return True
+    spelt = [word.lower() for word in words(text)]
+    num_foreign = sum(word in _FOREIGN for word in spelt)
+    return bool(num_foreign) and num_foreign >= _MIN_FOREIGN_SHARE * len(spelt)

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.first_person import first_person_word
+from gatt.verifiers.first_person import first_person_word, is_english
 from gatt.verifiers.folding import fold, fold_text
 from gatt.verifiers.matching import TermMatcher
 from gatt.verifiers.persona_facts import PersonaFacts
 from gatt.verifiers.rule import Rule, quote, require_texts
 from gatt.verifiers.speaker import tied_hit
 from gatt.verifiers.task_talk import without_task_talk
-from gatt.verifiers.words import is_letter, words
+from gatt.verifiers.words import is_letter
 
 _ADJECTIVE = (
     r"(?:(?!(?:of|on|about|for|in|to|with|who|at|that|not|no|never)\b|and (?:i|i'm|an?|the|my|it|its)\b)"
@@ -54,19 +54,6 @@ _MOSTLY_QUOTED = 0.6
 _ITS_OWN_STORY = r"\W+(?:[\w'-]+\W+){0,3}?(?:was|is)\s+(?:an?|the|born|one|known|considered)\b"
 _THIRD_PERSON = re.compile(r"\b(?:he|she|his|her)\b")
 _WORD = re.compile(r"[\w'’]+")
-_ENGLISH_I = re.compile(
-    r"(?<!\w)(?:I(?:['’](?:m|d|ve|ll)\b| [a-z])|i (?:am|was|had|do|did|can|will|[a-z]+ed)\b)"
-)
-# "I" is an article in Italian and "in" in Scandinavia.
-_FOREIGN_I = frozenset({
-    "il", "gli", "che", "di", "della", "del", "sono", "per", "un", "una", "non", "mio", "mia",
-    "miei", "mie", "nostri", "den", "det", "och", "og", "jag", "jeg", "min", "mitt", "er", "är",
-    "en", "nie", "się", "jestem", "w",
-})  # fmt: skip
-_ENGLISH_ALONE = frozenset({
-    "the", "and", "my", "i'm", "i've", "i'll", "i'd", "you", "your", "with", "that", "from",
-    "this", "have", "our", "about", "not", "to", "would", "it's", "don't", "love", "like", "of",
-})  # fmt: skip
 _REGNAL = re.compile(r"(?P<before>\b[^\W\d_]+[ \n]+)?(?P<name>[^\W\d_]+) I\b(?!['’])")
 # "In Berlin I cycle", "As Napoleon I rule": a clause begins, no number stands there.
 _CLAUSE_OPENERS = frozenset({
@@ -195,7 +182,7 @@ class InCharacter(Rule):
         if story and _THIRD_PERSON.search(folded.text, story.end()):
             span = folded.span(*story.span())
             return self.failed(f"speaks about itself: {quote(reply[slice(*span)])}", span)
-        if _is_english(spoken):
+        if is_english(spoken):
             tied = tied_hit(reply, spoken, self._matcher, self._name)
             if tied is None:
                 return self.failed(f"does not speak of {quote(hit.text)} as its own", hit.span)
@@ -231,11 +218,3 @@ def _silence(quoted: re.Match[str]) -> str:
     return _WORD.sub(
         lambda word: " " * len(word[0]) if first_person_word(word[0]) else word[0], quoted[0]
     )
-
-
-def _is_english(text: str) -> bool:
-    """Whether a text has a word that only English has, or an English "I"."""
-    spelt = {word.lower().replace("’", "'") for word in words(text)}
-    if not _ENGLISH_ALONE.isdisjoint(spelt):
-        return True
-    return _FOREIGN_I.isdisjoint(spelt) and bool(_ENGLISH_I.search(text))

@@ -9,14 +9,21 @@ from gatt.errors import VerifierError
 from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.clauses import clauses, num_english_words
-from gatt.verifiers.function_words import FUNCTION_WORDS
 from gatt.verifiers.language_probabilities import LANGUAGES, detector, probabilities
+from gatt.verifiers.language_sentences import (
+    english_words,
+    foreign_sentence,
+    is_half_english,
+    is_short_of_function_words,
+)
+from gatt.verifiers.language_siblings import alien_words, sibling_of
 from gatt.verifiers.language_text import (
     MIN_PIECE_WORDS,
     MIN_WORDS,
     foreign_script_share,
     is_connected,
     pieces,
+    plain_text,
     telling_text,
     weight,
 )
@@ -39,7 +46,6 @@ MAX_FOREIGN_SHARE = 0.22
 MAX_FOREIGN_SCRIPT_SHARE = 0.35
 
 _SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
-_ENGLISH = FUNCTION_WORDS["en"]
 _NEAR = frozenset({"da", "nb"})
 # Characters of nearly every Chinese sentence; Japanese writes the same words in kana.
 _CHINESE_WORDS = re.compile("[的是了们这吗你我他她很没]")
@@ -53,10 +59,11 @@ class Language(Rule):
     left out first. Undecided are fewer than `MIN_WORDS` words (or
     `MIN_SPACELESS_CHARACTERS` Han or kana characters), a text whose probability
     of being in the language lies between `MAX_RULED_OUT` and `MIN_PROBABILITY`,
-    and one with as many function words of English as of its own. A mix, more
-    than `MAX_FOREIGN_SHARE` of the letters in another language, is a fail;
-    sentences are counted first, then clauses and quotations, where English
-    function words are evidence too. Quoted titles are left out.
+    and one with some English function words among few of its own. One sentence in
+    another language is a fail ("Answer only in German." too), and so is a text in a
+    sibling language (Ukrainian for Russian) and a mix: as many function words of
+    English as of its own, or more than `MAX_FOREIGN_SHARE` of the letters in
+    sentences, clauses and quotations of another language. Quoted titles are left out.
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
@@ -66,7 +73,7 @@ class Language(Rule):
     """
 
     kind = "language"
-    version = 3
+    version = 4
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"language": "fr"},
@@ -109,7 +116,8 @@ class Language(Rule):
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        text = telling_text(reply, self._code, is_latin=self._script == "latin")
+        plain = plain_text(reply)
+        text = telling_text(plain, self._code, is_latin=self._script == "latin")
         num_words, num_spaceless = len(words(text)), spaceless_characters(text)
         if num_words < MIN_WORDS or 0 < num_spaceless == num_words < MIN_SPACELESS_CHARACTERS:
             return self.undecided(f"only {num_words} words: too short to tell the language")
@@ -119,18 +127,32 @@ class Language(Rule):
         found, confidence, own = self._detect(text)
         if own <= MAX_RULED_OUT and is_connected(text):
             return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
+        alien = alien_words(text, self._code)
+        if alien:
+            return self.failed(
+                f"{quote(' '.join(alien[:3]))}: letters that {self._name} does not use"
+            )
+        sibling = sibling_of(text, self._code)
+        if sibling and sibling[1]:
+            return self.failed(f"{sibling[0]}, not {self._name}")
+        foreign = foreign_sentence(plain, self._code, self._script, self._own_of)
+        if foreign:
+            return self._failed_by(reply, *foreign)
         share, piece, other = self._foreign_share(text)
         if share <= MAX_FOREIGN_SHARE:
             share, piece, other = self._foreign_clause_share(text)
         if share > MAX_FOREIGN_SHARE:
-            start = reply.find(piece)
-            span = (start, start + len(piece)) if start >= 0 else None
-            return self.failed(f"a mix: {quote(piece)} is {LANGUAGES[other]}", span)
-        if own < self._enough:
+            return self._failed_by(reply, piece, other)
+        english, num_own = english_words(plain, self._code)
+        if len(english) >= max(MIN_ENGLISH_WORDS, num_own):
+            verdict = self.failed if is_half_english(plain, self._code) else self.undecided
+            return verdict(
+                f"{self._name} ({own:.2f}), but English {quote(' '.join(english))} in it"
+            )
+        if own < self._enough or is_short_of_function_words(text, self._code):
             return self.undecided(f"perhaps {LANGUAGES[found]} ({confidence:.2f})")
-        english = self._english_words(text)
-        if english:
-            return self.undecided(f"{self._name} ({own:.2f}), but English {quote(english)} in it")
+        if sibling:
+            return self.undecided(f"perhaps {sibling[0]}")
         return self.passed(f"{self._name} ({own:.2f})")
 
     def _detect(self, text: str) -> tuple[str, float, float]:
@@ -139,17 +161,14 @@ class Language(Rule):
         best = max(found, key=lambda code: found[code])
         return best, found[best], found[self._code]
 
-    def _english_words(self, text: str) -> str:
-        """Return English function words where there are as many as of the asked language.
+    def _own_of(self, text: str) -> tuple[str, float]:
+        found, _, own = self._detect(text)
+        return found, own
 
-        "Wir schaffen das is what she said" has no mark between its halves.
-        """
-        if self._code not in FUNCTION_WORDS or self._code == "en":
-            return ""
-        spelt = [word.lower() for word in words(text)]
-        english = [w for w in spelt if w in _ENGLISH and w not in FUNCTION_WORDS[self._code]]
-        num_own = sum(w in FUNCTION_WORDS[self._code] and w not in _ENGLISH for w in spelt)
-        return " ".join(english) if len(english) >= max(MIN_ENGLISH_WORDS, num_own) else ""
+    def _failed_by(self, reply: str, piece: str, other: str) -> Verdict:
+        start = reply.find(piece)
+        span = (start, start + len(piece)) if start >= 0 else None
+        return self.failed(f"{quote(piece)} is {LANGUAGES.get(other, other)}", span)
 
     def _foreign_share(self, text: str) -> tuple[float, str, str]:
         """Return the share of letters in another language, and the first such piece.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gatt.verifiers.clauses import clauses, num_english_words, without_titles
+from gatt.verifiers.clauses import clauses, has_title_case, num_english_words, without_titles
 from gatt.verifiers.markup import prose
 from gatt.verifiers.sentence_split import sentences
 from gatt.verifiers.words import SPACELESS, is_letter, spaceless_characters, word_spans, words
@@ -45,7 +45,12 @@ _LATIN_RUN = re.compile(
 )
 
 
-def telling_text(reply: str, code: str, *, is_latin: bool) -> str:
+def plain_text(reply: str) -> str:
+    """Return a reply without code, addresses, emoji, markdown and words made as code is."""
+    return _RUN.sub(_without_code, prose(reply))
+
+
+def telling_text(text: str, code: str, *, is_latin: bool) -> str:
     """Return the part of a reply that tells its language; nothing for code alone.
 
     Left out: code, addresses, emoji, markdown, words made as code is, acronyms,
@@ -54,19 +59,17 @@ def telling_text(reply: str, code: str, *, is_latin: bool) -> str:
     that are no English phrase.
 
     Args:
-        reply: as it was written.
+        text: a reply as `plain_text` leaves it.
         code: the language that is asked for.
         is_latin: whether that one is written in Latin letters.
     """
-    text = prose(reply)
-    text = _RUN.sub(_without_code, text)
     if sum(word.isupper() for word in words(text)) * 2 < len(words(text)):
         text = _ACRONYM.sub(" ", text)
     text = _unless_too_little(without_titles(text), text)
     if not is_latin:
         own = _LATIN_RUN.sub(lambda run: " " if _is_loan(run[0]) else run[0], text)
         return own if weight(text) <= MAX_LOAN_SHARE * weight(own) else text
-    return text if code == _CAPITALISES_NOUNS else _unless_too_little(_without_names(text), text)
+    return text if code == _CAPITALISES_NOUNS else _unless_too_little(without_names(text), text)
 
 
 def weight(text: str) -> int:
@@ -105,23 +108,7 @@ def pieces(text: str) -> list[tuple[str, bool]]:
     return found
 
 
-def _without_code(run: re.Match[str]) -> str:
-    """Return what of a run of characters is no address, file or name in a program."""
-    if _IN_ADDRESS.search(run[0]) or _HIDDEN_FILE.match(run[0]):
-        return " "
-    text = _ASCII_RUN.sub(lambda part: " " if _MADE_AS_CODE.search(part[0]) else part[0], run[0])
-    return _WORD_RUN.sub(lambda part: " " if _CAMEL_CASE.search(part[0]) else part[0], text)
-
-
-def _is_loan(run: str) -> bool:
-    return len(words(run)) <= MAX_LOAN_WORDS and not num_english_words(run)
-
-
-def _unless_too_little(less: str, text: str) -> str:
-    return less if len(words(less)) >= MIN_WORDS else text
-
-
-def _without_names(text: str) -> str:
+def without_names(text: str) -> str:
     """Return the text without capitalised words inside sentences, if much is left then."""
     kept, names = [], []
     end = 0
@@ -138,3 +125,21 @@ def _without_names(text: str) -> str:
         end = right
     kept.append(text[end:])
     return text if 2 * len(names) > len(spans) else "".join(kept)
+
+
+def _without_code(run: re.Match[str]) -> str:
+    """Return what of a run of characters is no address, file or name in a program."""
+    if _IN_ADDRESS.search(run[0]) or _HIDDEN_FILE.match(run[0]):
+        return " "
+    text = _ASCII_RUN.sub(lambda part: " " if _MADE_AS_CODE.search(part[0]) else part[0], run[0])
+    return _WORD_RUN.sub(lambda part: " " if _CAMEL_CASE.search(part[0]) else part[0], text)
+
+
+def _is_loan(run: str) -> bool:
+    if len(words(run)) <= MAX_LOAN_WORDS and not num_english_words(run):
+        return True
+    return has_title_case(run)
+
+
+def _unless_too_little(less: str, text: str) -> str:
+    return less if len(words(less)) >= MIN_WORDS else text

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from gatt.errors import VerifierError
 from gatt.verifiers.language import LANGUAGES, Language, detector
-from gatt.verifiers.language_text import telling_text
+from gatt.verifiers.language_text import plain_text
 
 TEXTS = {
     "fr": "Oui, j'aime beaucoup le jardinage. Comment puis-je vous aider aujourd'hui ?",
@@ -102,7 +100,6 @@ def test_english_that_looks_like_several_languages_fails(code: str, reply: str) 
 def test_a_clause_or_quotation_in_another_language_fails(code: str, reply: str) -> None:
     verdict = Language(language=code).check(reply)
     assert verdict.status == "fail", verdict
-    assert verdict.version == 3
 
 
 @pytest.mark.parametrize(
@@ -113,9 +110,95 @@ def test_a_clause_or_quotation_in_another_language_fails(code: str, reply: str) 
         ("fr", "The Beatles sont un groupe génial, et j'adore Yesterday."),
         ("sv", "Det är en and, som simmar i sjön."),
         ("da", "I er velkomne, and I kan komme ind."),
+        ("de", "Das Meeting wurde gecancelt, also trinke ich einen Smoothie to go."),
+        ("de", "Happy Birthday! Ich wünsche dir alles Gute und viel Gesundheit."),
+        ("de", "Mein Lieblingsfilm ist The Lord of the Rings: The Two Towers. Den mag ich."),
+        ("de", "Super! Genau so machen wir das. Okay?"),
+        ("nl", "Leuk! We gaan in het weekend naar een musical: The Lion King."),
+        ("it", "Ingredienti:\n- 200 g di farina\n- 3 uova\n- 1 pizzico di sale"),
+        ("ru", "Моя любимая песня — Yesterday группы The Beatles."),
+        ("ru", 'Он сказал: "Never give up". Я долго не понимал, что он имел в виду этим.'),
+        ("zh", "我用iPhone 15 Pro Max拍照，昨天看了《Game of Thrones》。"),
+        ("ko", "어제 넷플릭스에서 The Crown 을 봤어요. 정말 재미있었어요."),
     ],
 )
 def test_loan_words_titles_and_lookalikes_pass(code: str, reply: str) -> None:
+    verdict = Language(language=code).check(reply)
+    assert verdict.status == "pass", verdict
+
+
+@pytest.mark.parametrize("code", [c for c in LANGUAGES if c != "en"])
+@pytest.mark.parametrize(
+    "english",
+    [
+        "Answer only in {name}.",
+        "Always answer in {name}, whatever language I use.",
+        "I hope this helps!",
+        "What do you think?",
+        "Thank you so much!",
+        "Sure!",
+        "Spring is my favorite season.",
+    ],
+)
+def test_one_english_sentence_in_a_long_reply_fails(code: str, english: str) -> None:
+    said = english.format(name=LANGUAGES[code])
+    for reply in (f"{TEXTS[code]} {TEXTS[code]}\n\n{said}", f"{said} {TEXTS[code]}"):
+        assert Language(language=code).judge(reply).status == "fail", reply
+
+
+@pytest.mark.parametrize(
+    ("code", "reply"),
+    [
+        ("de", "Ich liebe the spring weil it is so warm and schön und die Blumen are blooming."),
+        ("de", "Ich mag den Frühling, because the weather is warm, und gehe gern spazieren."),
+        ("fr", "Je suis very happy today parce que the sun is shining et je peux go to the beach."),
+        ("de", "Hier ist es: Das Wetter ist mild.\nTranslation: The weather is mild in spring."),
+        ("de", "Ich mag den Frühling. De bloemen zijn erg mooi en het wordt steeds warmer."),
+        ("es", "Me gusta la primavera. Les fleurs sont très belles et il fait beau partout."),
+        ("ja", "春が好きです。我喜欢春天，因为天气很好。花也开了。"),
+        ("zh", "我喜欢spring because the weather is very nice，花也开了。"),
+    ],
+)
+def test_halves_and_sentences_of_other_languages_fail(code: str, reply: str) -> None:
+    assert Language(language=code).check(reply).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("codes", "reply"),
+    [
+        ("ru", "Я дуже люблю весну, бо тоді тепло і квітнуть дерева."),
+        ("ru", "Я вельмі люблю вясну, бо тады цёпла і цвітуць дрэвы."),
+        ("ru", "Много обичам пролетта, защото времето е топло и слънчево."),
+        ("ru", "Мне нравится весна. Але іноді йде дощ, і тоді я сиджу вдома."),
+        ("cs pl", "Mám veľmi rád jar, pretože je teplo a kvitnú kvety."),
+        ("cs", "Proljeće mi se jako sviđa jer je toplo i cvijeće cvjeta."),
+        ("es fr", "M'agrada molt la primavera perquè fa bon temps i hi ha flors."),
+        ("es pt", "Gústame moito a primavera porque fai bo tempo e hai flores."),
+        ("nl", "Ek hou baie van die lente omdat dit warm is en die blomme blom."),
+        ("tr", "Mən yazı çox sevirəm, çünki hava isti olur və güllər açır."),
+        ("fi", "Mulle meeldib kevad, sest siis on soe ja lilled õitsevad."),
+        ("zh", "我好鍾意春天，因為天氣好好，花都開咗，我哋可以去公園行下。"),
+        (
+            "ru",
+            "Мен көктемді қатты жақсы көремін, өйткені ауа райы жылы және гүлдер ашылады.",
+        ),
+    ],
+)
+def test_siblings_that_the_detector_does_not_know_fail(codes: str, reply: str) -> None:
+    for code in codes.split():
+        assert Language(language=code).check(reply).status == "fail", code
+
+
+@pytest.mark.parametrize(
+    ("code", "reply"),
+    [
+        ("ru", "Да, конечно. Я сейчас живу в Києві и люблю борщ."),
+        ("nb", "Eg likar best å gå på ski når det er kaldt ute, og så drikk eg kakao."),
+        ("es", "Vos sabés que a mí me encanta el mate, che. ¿Querés uno?"),
+        ("zh", "我喜歡在春天去公園散步，因為天氣很舒服，花也開了。"),
+    ],
+)
+def test_varieties_of_a_language_and_foreign_names_pass(code: str, reply: str) -> None:
     verdict = Language(language=code).check(reply)
     assert verdict.status == "pass", verdict
 
@@ -234,13 +317,6 @@ def test_an_unknown_code_lists_the_known(code: str, hint: str) -> None:
         Language(language=code)
 
 
-def test_a_text_without_blanks_takes_no_longer_than_its_length() -> None:
-    """Chinese has none. An address in it is left out as before."""
-    letters = "是的我非常喜欢园艺今天我能帮您什么忙花草树木都很美丽"
-    text = "".join(letters[(n * n + n // 7) % len(letters)] for n in range(20_000))
-    start = time.perf_counter()
-    assert telling_text(text, "zh", is_latin=False) == text
-    # With a look to the end from each letter it took ten seconds and more.
-    assert time.perf_counter() - start < 5
-    assert telling_text("看看 example.com 吧", "zh", is_latin=False).split() == ["看看", "吧"]
-    assert telling_text("看看 a/b/c 吧", "zh", is_latin=False).split() == ["看看", "吧"]
+@pytest.mark.parametrize("reply", ["看看 example.com 吧", "看看example.com吧", "看看 a/b/c 吧"])
+def test_only_the_address_is_left_out_of_a_text_without_blanks(reply: str) -> None:
+    assert plain_text(reply).split() == ["看看", "吧"]

@@ -6,7 +6,7 @@ import pytest
 
 from gatt.verifiers.function_words import FUNCTION_WORDS, LETTERS
 from gatt.verifiers.language_probabilities import LANGUAGES, detector, probabilities
-from gatt.verifiers.language_text import telling_text
+from gatt.verifiers.language_text import plain_text, telling_text
 
 
 def test_probabilities_add_up_and_hold_the_asked_language() -> None:
@@ -46,4 +46,4 @@ def test_every_latin_language_has_words_and_letters() -> None:
     ],
 )
 def test_what_tells_the_language_is_left(reply: str, code: str, left: str) -> None:
-    assert telling_text(reply, code, is_latin=code != "ru").split() == left.split()
+    assert telling_text(plain_text(reply), code, is_latin=code != "ru").split() == left.split()
