@@ -21,6 +21,7 @@ from eval.samples import Kind
 from eval.triggers import Triggers
 from gatt.errors import ConfigError
 from gatt.instruction import VerifierSpec
+from gatt.leaks import Rules
 from gatt.sentence_similarity import has_embedded_encoder
 from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.score import DECIDED_LATER, SCORE
@@ -144,6 +145,7 @@ def _counts(
     lanes = len(config.arms) * len(config.histories)
     has_encoder = has_embedded_encoder()
     for case in cases:
+        ended: dict[int, Rules] = {}
         for turn in judged_turns(case, config):
             instruction = case.instruction_at(turn)
             if instruction is None:
@@ -154,10 +156,13 @@ def _counts(
                 counts[TURNS].add(lanes, *_open(config, specs, "turn", turn))
                 if any(spec.params.get("questions") for spec in specs):
                     counts[LIKENESS].add(lanes, NO_ENCODER, lanes * (not has_encoder))
-            if rules := case.ended_rules(turn):
+            since = change.turn if (change := case.switch_at(turn)) else 1
+            if since not in ended:
+                ended[since] = case.ended_rules(turn)
+            if rules := ended[since]:
                 is_open = all(any(r.kind in DECIDED_LATER for r in some) for some in rules)
                 counts[LEAKS].add(lanes, NO_RULE, lanes * is_open)
-            counts[COMPLETION].add(lanes, *_open_completion(config, case, turn))
+            counts[COMPLETION].add(*_open_completion(config, case, turn, has_encoder))
         for turn in config.probe_turns:
             probe = case.probe_at(turn)
             if probe is not None and has_probe(case, turn, config):
@@ -179,17 +184,19 @@ def _open(
     return NOT_ASKED if config.judge else NO_JUDGE, num
 
 
-def _open_completion(config: EvalConfig, case: Case, turn: int) -> tuple[str, int]:
-    """Return the same of task completion; nothing is open where nobody asked for it."""
-    lanes = len(config.arms) * len(config.histories)
-    num = lanes - _num_judged(config, "completion", "turn", turn)
-    if not config.task_completion or not num:
-        return "", 0
-    if not has_embedded_encoder():
-        return NO_ENCODER, num
+def _open_completion(
+    config: EvalConfig, case: Case, turn: int, has_encoder: bool
+) -> tuple[int, str, int]:
+    """Return for how many arms and histories completion is asked for, and why some of them stay open."""
+    judged = _num_judged(config, "completion", "turn", turn)
+    if not config.task_completion:
+        return judged, "", 0
+    total = len(config.arms) * len(config.histories)
+    if not has_encoder:
+        return total, NO_ENCODER, total - judged
     held = case.instruction_at(turn) if case.expected(turn) == "kept" else None
     reason = open_reason(case.user_turn(turn), case.reference(turn), held)
-    return (reason, num) if reason else ("", 0)
+    return total, reason or "", total - judged if reason else 0
 
 
 def _num_judged(config: EvalConfig, task: Task, kind: Kind, turn: int) -> int:

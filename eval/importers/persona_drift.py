@@ -99,10 +99,9 @@ def _lists(file: Path) -> Iterator[tuple[str, ast.List]]:
             tree = ast.parse(file.read_bytes())
     except OSError as error:
         raise DataError(f"{file}: cannot read: {error.strerror}: check the path") from None
-    except SyntaxError as error:
-        raise DataError(f"{file} line {error.lineno}: no Python: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise DataError(f"{file}: cannot be read as Python: {type(error).__name__}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        at = f" line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise DataError(f"{file}{at}: cannot be read as Python: {type(error).__name__}") from None
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
             for target in statement.targets:
