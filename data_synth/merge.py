@@ -24,6 +24,7 @@ from data_synth.shards import (
 from gatt.config import load_config
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, take_lock
+from gatt.input_file import open_bytes, read_text
 from gatt.nesting import parse_json
 from gatt.records import meta_path, read_records
 from gatt.sources import SourceReport
@@ -127,7 +128,7 @@ def _description(folder: Path) -> tuple[SynthConfig, SourceReport]:
     """Return what every machine of the run wrote beside its shards."""
     path = folder / SOURCE_FILE
     try:
-        raw: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+        raw: dict[str, Any] = parse_json(read_text(path))
         counts = {key: Counter(raw[key]) for key in ("dropped", "changed")}
         report = SourceReport(**{**raw, **counts})
     except (OSError, ValueError, TypeError, KeyError):
@@ -144,7 +145,7 @@ def _write(folder: Path, mark: RunMark, shards: Sequence[Shard]) -> None:
     # First what the rows belong to: rows alone would be nobody's.
     atomic_write_json(meta_path(path), mark.store(folder, WHOLE).meta)
     with ExitStack() as stack:
-        streams = [stack.enter_context(s.path(folder).open("rb")) for s in shards]
+        streams = [stack.enter_context(open_bytes(s.path(folder))) for s in shards]
         out = stack.enter_context(atomic_stream(path))
         for number, batch in enumerate(WHOLE.batches(mark.num_samples, mark.batch_samples)):
             lines = filter(bytes.strip, streams[number % len(streams)])

@@ -14,6 +14,7 @@ from data_synth.plan import sample_id
 from data_synth.run_mark import RunMark, read_mark
 from data_synth.shards import WHOLE, Shard, found_shards
 from gatt.errors import DataError, StoreError, VerifierError
+from gatt.input_file import open_bytes
 from gatt.instruction import VerifierSpec
 from gatt.sample import GattSample
 from gatt.verifiers import check_all
@@ -90,7 +91,7 @@ def _file_problems(
 ) -> Iterator[str]:
     order = _Order(shard, mark)
     try:
-        stream = path.open("rb")
+        stream = open_bytes(path)
     except OSError as error:
         yield f"{path}: cannot read: {error.strerror}: expected a file of samples"
         return

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from eval.config import EvalConfig
 from gatt.errors import StoreError
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 from gatt.provenance import provenance
 from gatt.whole_file import atomic_write_json
@@ -87,7 +88,7 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found: list[dict[str, Any]] = parse_json(path.read_text(encoding="utf-8"))
+        found: list[dict[str, Any]] = parse_json(read_text(path))
         if all(isinstance(call["arms"], list) for call in found):
             return found
     except (ValueError, KeyError, TypeError):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
@@ -142,7 +143,7 @@ def adapter_rank(folder: Path) -> int:
 def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
-        settings = parse_json(path.read_text(encoding="utf-8"))
+        settings = parse_json(read_text(path))
     except (OSError, ValueError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "

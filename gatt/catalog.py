@@ -31,11 +31,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from gatt.errors import CatalogError, VerifierError
+from gatt.input_file import read_text
 from gatt.instruction import SPLITS, Conflicts, Entry, Probe, VerifierSpec
 from gatt.nearest import did_you_mean
 from gatt.nesting import refuse_deep, refuse_unwieldy
@@ -47,6 +48,7 @@ ENTRY_KEYS = (
 )  # fmt: skip
 FILE_KEYS = ("family", "about", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
+_MOST_BYTES: Final = 16 * 2**20
 # Ten times faster, where PyYAML was built with libyaml.
 _SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -177,7 +179,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         CatalogError: unreadable, broken, or not a mapping.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, most_bytes=_MOST_BYTES)
         raw = _parsed(text)
     except OSError as error:
         raise CatalogError(f"cannot read: {error.strerror}") from None

@@ -10,15 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import yaml
 
 from gatt.config_schema import annotation_at, is_text, members
 from gatt.errors import ConfigError
+from gatt.input_file import read_text
 from gatt.nesting import refuse_deep, refuse_unwieldy
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
+_MOST_BYTES: Final = 2**20
+"""Of a configuration: PyYAML takes seconds for more."""
 _NULLS = ("", "~", "null", "Null", "NULL")
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {
@@ -140,7 +143,7 @@ def read_mapping(path: Path) -> tuple[dict[str, Any], list[str]]:
             not a mapping.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, most_bytes=_MOST_BYTES)
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the configuration: {error.strerror}") from None
     except UnicodeDecodeError as error:

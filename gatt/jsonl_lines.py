@@ -9,14 +9,17 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
 from gatt.errors import StoreError
+from gatt.input_file import open_bytes
 
 COMPRESSED: Final = (".gz", ".xz")
 """Endings of files that are read through gzip or xz."""
+MOST_LINE_BYTES: Final = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,14 @@ def scan_lines(
     """
     end = 0
     with open_text(path) as stream:
-        for number, data in enumerate(stream, start=1):
+        # A few kilobytes of xz may hold a line of gigabytes.
+        lines = iter(partial(stream.readline, MOST_LINE_BYTES + 1), b"")
+        for number, data in enumerate(lines, start=1):
+            if len(data) > MOST_LINE_BYTES:
+                raise StoreError(
+                    f"{path} line {number}: longer than {MOST_LINE_BYTES:,} bytes: expected one JSON object "
+                    "a line"
+                )
             end += len(data)
             if not data.strip():
                 continue
@@ -81,8 +91,8 @@ def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMA
         OSError: the file cannot be read.
     """
     try:
-        with _open(path) as stream:
-            yield stream
+        with open_bytes(path) as raw:
+            yield _decompressed(raw, path.suffix)
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise StoreError(
             f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
@@ -102,9 +112,11 @@ def refuse_compressed(path: Path) -> None:
         )
 
 
-def _open(path: Path) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix == ".xz":
-        return lzma.open(path, "rb")
-    return path.open("rb")
+def _decompressed(
+    raw: BufferedReader, suffix: str
+) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
+    if suffix == ".gz":
+        return gzip.open(raw, "rb")
+    if suffix == ".xz":
+        return lzma.open(raw, "rb")
+    return raw

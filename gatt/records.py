@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 
 from gatt.errors import DataError, StoreError
 from gatt.file_lock import take_lock, write_note
+from gatt.input_file import read_text
 from gatt.jsonl_lines import scan_lines
 from gatt.nesting import parse_json
 from gatt.whole_file import atomic_write_json, refused_write, sync_folder
@@ -229,7 +230,7 @@ def read_meta(path: Path) -> dict[str, Any]:
     """
     place = meta_path(path)
     try:
-        found = parse_json(place.read_text(encoding="utf-8"))
+        found = parse_json(read_text(place))
     except OSError as error:
         raise StoreError(
             f"{place}: cannot read: {error.strerror}: expected it beside the rows"

@@ -18,6 +18,7 @@ from transformers.training_args import TrainingArguments
 
 from gatt.errors import ConfigError, StoreError
 from gatt.generation.transformers import TransformersEngine
+from gatt.input_file import read_text
 from gatt.model_card import TRACKED
 from gatt.models import LoadedModel
 from gatt.nesting import parse_json
@@ -158,7 +159,7 @@ def read_tracked(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = parse_json(read_text(path))
         if isinstance(found["step"], int) and _rank(found["adherence"]):
             return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

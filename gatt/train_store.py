@@ -18,6 +18,7 @@ from typing import Any, Final
 from gatt.config import config_dict, fingerprint
 from gatt.errors import StoreError
 from gatt.file_lock import free_lock, lock_path, take_lock
+from gatt.input_file import read_text
 from gatt.jsonl_lines import open_text
 from gatt.nesting import parse_json
 from gatt.train_config import TrainConfig
@@ -121,7 +122,7 @@ class TrainStore:
                 )
             return None
         try:
-            found = parse_json(path.read_text(encoding="utf-8"))
+            found = parse_json(read_text(path))
         except (OSError, ValueError):
             found = None
         if not isinstance(found, dict) or "fingerprint" not in found:
@@ -207,7 +208,7 @@ class TrainStore:
 def is_complete(checkpoint: Path) -> bool:
     """Whether a checkpoint was written to its end: the trainer's state comes last."""
     try:
-        parse_json((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+        parse_json(read_text(checkpoint / "trainer_state.json"))
     except (OSError, ValueError):
         return False
     return True

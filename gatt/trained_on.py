@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gatt.dialogue import Dialogue
 from gatt.errors import DataError
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 from gatt.whole_file import atomic_write_json
 
@@ -104,7 +105,7 @@ def read_marks(folder: Path) -> TrainedOn | None:
     if not path.is_file():
         return None
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
+        found = parse_json(read_text(path))
         if found["num_turns"] != NUM_TURNS:
             return None
         entries = found.get("entries")

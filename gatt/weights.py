@@ -70,7 +70,8 @@ def folder_digest(folder: Path) -> str:
     if not any(path for pattern in _WEIGHTS for path in folder.glob(pattern)):
         raise ModelError(f"{folder}: no weights ({', '.join(_WEIGHTS)}): expected a saved model")
     sha = hashlib.sha256()
-    for path in sorted({p for pattern in (*_WEIGHTS, *_OTHERS) for p in folder.glob(pattern)}):
+    found = {p for pattern in (*_WEIGHTS, *_OTHERS) for p in folder.glob(pattern) if p.is_file()}
+    for path in sorted(found):
         try:
             sha.update(f"{path.name}\0".encode())
             for part in _settings(path) if path.name == SETTINGS else _parts(path):

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from gatt.dialogue import Message
 from gatt.errors import DataError
+from gatt.input_file import read_text
 from gatt.nearest import did_you_mean
+from gatt.nesting import parse_json
 from gatt.records import numbered_records
 
 T = TypeVar("T")
@@ -29,7 +31,7 @@ def read_array(path: Path, of: str) -> list[Any]:
         DataError: the file cannot be read, is broken, empty, or something else.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        value = parse_json(read_text(path))
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
     except UnicodeDecodeError as error:
@@ -38,10 +40,6 @@ def read_array(path: Path, of: str) -> list[Any]:
         raise DataError(
             f"{path} line {error.lineno}, column {error.colno}: broken JSON ({error.msg}): "
             f"expected one array of {of}"
-        ) from None
-    except RecursionError:
-        raise DataError(
-            f"{path}: nested too deeply to be read: expected one array of {of}"
         ) from None
     if not isinstance(value, list):
         raise DataError(f"{path}: found {type(value).__name__}: expected one array of {of}")

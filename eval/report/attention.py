@@ -9,6 +9,7 @@ from typing import Any, Final
 from eval.report.attention_charts import attention_svgs, is_chosen, is_judged
 from eval.report.selection import few_turns
 from gatt.errors import DataError
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 
 ATTENTION_FILE: Final = "attention.json"
@@ -35,7 +36,7 @@ def read_attention(folder: Path) -> Mapping[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        data = parse_json(path.read_text(encoding="utf-8"))
+        data = parse_json(read_text(path))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: no JSON ({error}): make it again with `gatt attend`") from None
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from eval.report.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, sp
 from eval.run_files import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILES, samples_of_run
 from eval.samples import Sample, read_samples
 from gatt.errors import DataError
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 
 log = logging.getLogger(__name__)
@@ -67,7 +69,7 @@ def _read_run(word: str, needs_samples: bool) -> Run:
         folder = folder.parent
     path = folder / RESULTS_FILE
     try:
-        results = parse_json(path.read_text(encoding="utf-8"))
+        results = parse_json(read_text(path))
     except FileNotFoundError:
         raise DataError(f"{path}: {_missing(folder)}") from None
     except OSError as error:
@@ -217,15 +219,15 @@ def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) ->
         DataError: naming the file.
     """
     own = {
-        (folder / name).resolve()
+        os.path.realpath(folder / name)
         for folder in folders
         for name in (RESULTS_FILE, ROLLOUTS_FILE, *SAMPLES_FILES)
     }
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for target in targets:
         if target is None:
             continue
-        place = target.resolve()
+        place = os.path.realpath(target)
         if place in own:
             raise DataError(f"{target}: a file of the run itself: expected another to write to")
         if place in seen:

@@ -52,7 +52,7 @@ def read_card(text: str) -> ModelCard:
     body = text.partition("\n---\n")[2] if text.startswith("---\n") else text
     try:
         return ModelCard(text if body is not text else _no_head(text), ignore_metadata_errors=True)
-    except (ValueError, TypeError, yaml.YAMLError):
+    except (ValueError, TypeError, RecursionError, yaml.YAMLError):
         return ModelCard(_no_head(body))
 
 

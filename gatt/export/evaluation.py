@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gatt.errors import DataError
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 from gatt.records import read_records
 
@@ -89,7 +90,7 @@ def read_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
     """
     path = folder if folder.name == RESULTS_FILE else folder / RESULTS_FILE
     try:
-        raw = parse_json(path.read_text(encoding="utf-8"))
+        raw = parse_json(read_text(path))
         run = raw["run"]
         curves = [record for record in raw["curves"] if all(key in record for key in _KEYS)]
         names = list((run.get("config") or {}).get("adapters") or {})

@@ -11,6 +11,7 @@ from typing import Any, Final
 from gatt.errors import DataError
 from gatt.export.card import read_card
 from gatt.generation.servers.secrets import key_in
+from gatt.input_file import read_text
 from gatt.nesting import parse_json
 from gatt.public_text import Private, private_in, public_text, public_value
 from gatt.push.config import PushConfig
@@ -99,7 +100,19 @@ class Layout:
     def card(self) -> Any:
         """Return the card in the pushed folder, an empty one where there is none."""
         path = self.config.folder / CARD
-        return read_card(path.read_text(encoding="utf-8") if path.is_file() else "")
+        return read_card(text_of(path) if path.is_file() else "")
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        DataError: no UTF-8.
+    """
+    try:
+        return read_text(path)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: no UTF-8 text at byte {error.start}: save it as UTF-8") from None
 
 
 def read_json(path: Path) -> Any:
@@ -109,6 +122,6 @@ def read_json(path: Path) -> Any:
         DataError: broken JSON.
     """
     try:
-        return parse_json(path.read_text(encoding="utf-8"))
+        return parse_json(read_text(path))
     except ValueError:
         raise DataError(f"{path}: broken JSON: make it again") from None

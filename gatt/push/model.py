@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from gatt.errors import DataError
-from gatt.push.layout import CARD, Layout, read_json
+from gatt.push.layout import CARD, Layout, read_json, text_of
 
 _HINT: Final = "that `gatt export` made"
 _PICKLES: Final = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
@@ -41,7 +41,7 @@ def lay_out_model(layout: Layout) -> None:
             settings.pop("name_or_path", None)
             layout.write_text(name, f"{json.dumps(settings, indent=2, ensure_ascii=False)}\n")
         elif path.name == CARD and path.parent != folder:
-            layout.write_text(name, layout.public(path.read_text(encoding="utf-8")))
+            layout.write_text(name, layout.public(text_of(path)))
         elif path.suffix in _KINDS and not path.name.startswith("."):
             layout.put(path, name)
         elif path != folder / CARD:

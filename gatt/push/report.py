@@ -9,7 +9,7 @@ from typing import Any, Final
 from gatt.errors import DataError
 from gatt.export.card import evaluation_section, read_card
 from gatt.export.evaluation import RESULTS_FILE, read_evaluation
-from gatt.push.layout import Layout, read_json
+from gatt.push.layout import Layout, read_json, text_of
 
 _PAGE: Final = "report.html"
 _HINT: Final = "that `gatt eval` made"
@@ -23,7 +23,7 @@ def lay_out_report(layout: Layout) -> None:
     Raises:
         DataError: no report or no results there, broken ones, or no such arm in them.
     """
-    page = layout.source(_PAGE, _HINT).read_text(encoding="utf-8")
+    page = text_of(layout.source(_PAGE, _HINT))
     results = read_json(layout.source(RESULTS_FILE, _HINT))
     run = results.get("run") if isinstance(results, dict) else None
     if not isinstance(run, dict):
