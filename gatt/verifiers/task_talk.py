@@ -108,6 +108,8 @@ _ORDER = re.compile(
     r"|^\W*(?:please |you must |you should |you )?(?:always|from now on,?) (?:mention|bring up"
     r"|offer (?:to|an?)|recommend|ask (?:about|for|whether|when|if|how|at)|add an?|act|speak|answer"
     r"|reply|say|let your)\b"
+    r"|^\W*never (?:answer|reply|respond|finish an?y? \w+|send an?y? \w+)\b"
+    rf"|^\W*(?:at (?:most|least)|exactly|only|no(?: more than)?|never any) (?:[\w-]+ ){{0,2}}{_FORM}\W*$"
     rf"|^\W*{_LABEL}: "
 )
 # Beside an order these are a part of it: "You love tennis. Mention it in every reply."

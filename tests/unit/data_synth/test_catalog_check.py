@@ -16,7 +16,7 @@ from gatt.verifiers import Examples, Verdict
 TENNIS = {
     "id": "hobby.tennis",
     "value": "tennis",
-    "verbose": ["You enjoy tennis."],
+    "verbose": ["You enjoy tennis and bring it up in every answer."],
     "terse": "Hobby: tennis.",
     "verifiers": [{"kind": "terms", "any_of": ["tennis", "racket"]}],
     "probes": [
@@ -31,7 +31,7 @@ def other(**changes):
     chess = {
         "id": "hobby.chess",
         "value": "chess",
-        "verbose": ["You enjoy chess."],
+        "verbose": ["You enjoy chess and bring it up in every answer."],
         "terse": "Hobby: chess.",
         "verifiers": [{"kind": "terms", "any_of": ["chess"]}],
         "good": ["I lost at chess again last night."],
@@ -73,6 +73,7 @@ def test_a_sound_folder_has_no_problem(tmp_path):
         ({"terse": "Hobby: TENNIS."}, "wording 'Hobby: TENNIS.' already stands in hobby.tennis"),
         ({"value": "Tennis"}, "value 'Tennis' already stands in hobby.tennis"),
         ({"verbose": ["Play.", "play."]}, "wording 'Play.' already stands in hobby.chess"),
+        ({"verbose": ["You enjoy chess."]}, "talk about the instruction 'You enjoy chess.' passes"),
         ({"verifers": []}, "unknown key 'verifers', did you mean 'verifiers'?"),
         ({"verifiers": [{"kind": "term"}]}, "unknown verifier kind 'term', did you mean 'terms'?"),
         ({"hint": "{town}"}, "placeholder '{town}' is no fact"),

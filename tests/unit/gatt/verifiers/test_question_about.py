@@ -11,7 +11,8 @@ from gatt import sentence_similarity
 from gatt.catalog import load_catalog
 from gatt.errors import VerifierError
 from gatt.sources.questions import question_bank
-from gatt.verifiers.question_about import QuestionAbout, is_question
+from gatt.verifiers.question_about import QuestionAbout
+from gatt.verifiers.question_forms import is_question
 from gatt.verifiers.sentence_split import sentences
 
 DENTAL = QuestionAbout(topics=["dental insurance", "teeth"])
@@ -25,7 +26,7 @@ DENTAL = QuestionAbout(topics=["dental insurance", "teeth"])
         "Dental insurance: do you have it?",
         "Hi!\n\n1. Do you have teeth?\n2. Or not.",
         "Is Dr. Smith covered by your dental insurance?",
-        'He asked: "Any dental insurance?"',
+        "Please let us know whether you have dental insurance?!",
     ],
 )
 def test_asked(reply: str) -> None:
@@ -39,6 +40,12 @@ def test_asked(reply: str) -> None:
     ("reply", "evidence"),
     [
         ("Dental insurance is useful.", "asks no question"),
+        ('He asked: "Any dental insurance?"', "asks no question"),
+        ("What is dental insurance? It is a contract.", "asks no question"),
+        ("How much is your dental insurance?", "asks no question"),
+        ("Where do I find my dental insurance?", "asks no question"),
+        ("You need not tell us about your dental insurance.", "asks no question"),
+        ("We have no dental insurance, is that fine?", "asks no question"),
         ("Do you like tea? Dental insurance is good.", "no question about"),
         ("I have dental insurance. Do you like tea?", "no question about"),
         ("Do you have mental insurances?", "no question about"),

@@ -1,0 +1,133 @@
+"""Whether a sentence brings a thing to the user, or only reports, defines or imagines it. English.
+
+"Our rooftop bar is open until midnight" does; "She works in a rooftop bar", "A rooftop bar is a bar
+on a roof" and "If I had a rooftop bar" do not.
+"""
+
+from __future__ import annotations
+
+import re
+
+_OPENERS = (
+    r"(?:(?:and|but|oh|so|also|then|please|kindly|just|now|well|always|never|do|don't|do not|first|again"
+    r"|lastly|finally|today|tonight|tomorrow|one (?:\w+ )?(?:tip|reminder|thing|note)|tip|reminder|p\.?s\.?"
+    r"|by the way|btw|as (?:always|ever)|remember|before I forget|hey|hi|hello|yes|no|sure|bye|ok|okay"
+    r"|afterwards|before (?:you|that|bed)[^,]*|after[^,]*|if[^,]*|when[^,]*|whatever[^,]*|should[^,]*"
+    r"|while[^,]*|for (?:that|more)[^,]*|in (?:the )?meantime|until then|to [^,:]*)[,:!.–-]* *)*"
+)
+_ORDERS = (
+    r"(?:add|allow|arrange|ask|be|bear|book|bring|brush|buy|call|carry|catch|check|choose|clean|close"
+    r"|combine|come|consider|cook|cover|discover|document|drop|drink|dry|eat|enjoy|enquire|ensure|exercise"
+    r"|explore|feel|find|finish|floss|follow|fly|forget|get|give|go|grab|guard|have|head|hide|inquire"
+    r"|join|keep|learn|leave|let|lock|look|lower|make|meet|mind|miss|note|open|opt|order|pay|photograph|pick"
+    r"|plan|pop|prepare|protect|put|read|reduce|register|remember|remind|renew|return|run|save|see|send|shoot"
+    r"|show|sign|skip|snap|stay|stop by|store|stretch|study|swap|switch|take|talk|taste|tell|think|treat|try"
+    r"|turn|unplug|update|upload|use|vaccinate|verify|visit|wait|walk|warm|wash|watch|wear|write)\b"
+)
+_IMPERATIVE = re.compile(
+    rf"(?:^|[;:.!?–—] ?|, (?:and |so |but )?| - |\band )\W*{_OPENERS}{_ORDERS}"
+    r"|^\W*(?:and |but |so |please |by the way,? )*(?:never|don't|do not|please|do|remember to"
+    r"|be sure to) [a-z]+"
+)
+_TO_USER = re.compile(
+    r"\b(?:you|your|yours|yourself|you're|you'll|you'd|you've|we|we're|we'll|we'd|we've|us|our|ours)\b"
+    r"|\bi(?:'d| would| can|'ll| will| could| may| must| shall| should)\b"
+    r"|\bi(?:'m| am) (?:\w+ )?(?:happy|glad|pleased|delighted|grateful|thankful|here)\b"
+    r"|\bi (?:\w+ )?(?:recommend|suggest|advise|urge|hope|thank|invite|propose|encourage|warn|remind"
+    r"|appreciate)"
+    r"|\b(?:let|may|shall|can|could) (?:me|i)\b|\b(?:how|what) about\b|\bwhy (?:not|don't)\b|\bthank(?:s"
+    r"|ful)?\b"
+    r"|\b(?:tip|reminder|note|advice|hint|suggestion):|\bwelcome\b|\blooking forward\b|\bhope(?:fully)?\b"
+    r"|\bsee you\b"
+)
+_WORTH = re.compile(
+    r"\b(?:possible|available|free|open|worth|best|good|great|lovely|delicious|wonderful|tasty|excellent|nice"
+    r"|useful|helpful|important|wise|essential|vital|crucial|recommended|advisable|welcome|easy|easiest|quick"
+    r"|simple|special|smart|ready|included|helps?|saves?|saving|protects?|prevents?|keeps?|works? wonders"
+    r"|must|should|ought|pays? off|makes? (?:sense|a (?:\w+ )?difference)|in stock|on offer|at no"
+    r"|no problem|not too late|can be (?:arranged|done|booked|had|ordered|requested|made|found|added"
+    r"|fitted|returned|sent)"
+    r"|is (?:now |also |next |on |this |in |coming )|place to be|takes? (?:only |just )?(?:an?|one"
+    r"|two|five|ten|\d+)|costs? (?:little|nothing)|season|time for|the (?:rule|thing|way) to)"
+)
+_DEFINES = re.compile(
+    r"\b(?:the (?:term|word|phrase|definition)\b|stands for|refers to|is defined|means that|by definition)"
+    r"|\b(?:is|are|was|were) (?:when\b|where\b|what (?:people|one)\b|an? (?:kind|form|type|sort|term|word"
+    r"|piece|document|contract|agreement|practice|process|method|person|dance|branch)\b"
+    r"|(?:an?|the) (?:[\w-]+ ){1,5}(?:that|which|who|whose|in which|on which|issued|used|designed)\b)"
+    r"|\b(?:first|originally) (?:\w+ )?(?:offered|invented|developed|used)|\bwas (?:invented|developed"
+    r"|founded)"
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:he|she|he's|she's|he'd|she'd)\b"
+    r"|\b(?:reminds?|tells?|told|thanks?|thanked|asks?|asked|says?|said|recommends?|warns?"
+    r"|offers?) (?:his|her"
+    r"|their|him|them)\b"
+    r"|\b(?:my|his|her|their|the|some|many|most|other|an?) (?:\w+ )?(?:brother|sister|mother|father|mom"
+    r"|mum|dad"
+    r"|uncle|aunt|cousin|friend|neighbou?r|boss|colleague|wife|husband|man|woman|guy|zoo"
+    r"|museum)s?\b(?! (?:like )?you)"
+    r"|\b(?:some|many|most|other|an?) (?:\w+ )?(?:shop|hotel|compan|bank|restaurant|people|garage"
+    r"|clinic)(?:s|y|ies)?\b"
+)
+_IMAGINED = re.compile(
+    r"\b(?:were i|had i|if i (?:were|was|had)|if there (?:were|was)|i wish)\b|\bi (?:would|might"
+    r"|could) have\b"
+)
+_PAST = re.compile(
+    r"\bthere (?:was|were)\b|\b(?:we|i) (?:had|used to|were|was|did|forgot|never)\b|\bonce (?:was|had|were)\b"
+    r"|\b(?:was|were|has been|have been|been|got) (?:\w+ )?(?:cancelled|canceled|closed|invented|founded"
+    r"|sold)\b"
+    r"|\blong (?:ago|gone)\b"
+)
+_THEIRS = re.compile(r"\b(?:his|her|their|theirs)\b")
+_ADDRESSES = re.compile(r"\b(?:you|your|you're|you'll|you'd|we|our|us)\b")
+_INVITES = re.compile(
+    r"\bdo you (?:want|need|wish|fancy|prefer)\b"
+    r"|\b(?:would(?:n't)?|will|won't|could|can|should|shall|may|might) (?:you|we|i|it)\b[^?]*\b(?:like|care"
+    r"|want|wish|interested|fancy|need|prefer|recommend|suggest|offer|send|keep|fit|put|give|get|book"
+    r"|prepare|help"
+    r"|point|invite|arrange|reserve|remind|tell|add|have|make|show|try|consider|visit|join|come|think"
+    r"|check|look"
+    r"|read|take|remember|switch|stretch|floss)\b"
+    r"|\bwhy (?:not|don't you|don't we)\b|\b(?:how|what) about\b|^\W*(?:want|need|care|fancy|ready"
+    r"|interested|not)\b"
+    r"|\b(?:have|has) (?:you|your|it)(?:r)? |\bdid you (?:know|remember|already|think)\b|\bdo you know\b"
+    r"|\b(?:is|are) (?:your|you|it time|it not time)\b|\bhaven't you\b|\bisn't it\b|\bmind if\b"
+)
+
+_ASKS_FACTS = re.compile(
+    r"^\W*(?:(?:and|so|but|by the way),? )?(?:how (?!about)|where|when|what (?!about|would you say)"
+    r"|what's|who|which|whose)\b"
+)
+
+
+def speaks_to_user(text: str) -> bool:
+    """Whether a folded sentence is for the user: an order, an offer, "you", "our", or praise."""
+    return bool(_TO_USER.search(text) or _WORTH.search(text) or _IMPERATIVE.search(text))
+
+
+def flaw_of(text: str, before: str) -> str | None:
+    """Return why a folded sentence does not bring its matter to the user, or None.
+
+    Args:
+        text: the sentence.
+        before: the part of it before what it names.
+    """
+    if _OF_OTHERS.search(before):
+        return "tells of others"
+    if _THEIRS.search(text) and not (_ADDRESSES.search(text) or _IMPERATIVE.search(text)):
+        return "tells of others"
+    if _IMAGINED.search(text):
+        return "only imagines"
+    if _PAST.search(text):
+        return "tells of the past"
+    if _DEFINES.search(text) and not _ADDRESSES.search(text):
+        return "only explains"
+    if text.rstrip(" \"')*_").endswith("?") and (
+        _ASKS_FACTS.search(text) or not _INVITES.search(text)
+    ):
+        return "only asks about"
+    if not speaks_to_user(text):
+        return "is no word to the user about"
+    return None
