@@ -10,6 +10,7 @@
 
 `switches` change the instruction: `replace` and `add` with what is new, `cancel` without;
 `"place": "system"` makes the text a system message before that turn.
+A verifier of the kind `score` has a function of the user's own grade the reply, see `eval.scores`.
 `messages` in place of `user_turns` brings the replies of a dialogue along. Without
 `instruction` the case is a plain one. An instruction without verifiers is left to
 the judge.

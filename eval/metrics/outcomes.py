@@ -50,6 +50,7 @@ class Rows:
     value: npt.NDArray[np.float64]
     """1 for a pass, 0 for a fail, or a score between; NaN for undecided."""
     is_passed: npt.NDArray[np.bool_]
+    """Whether the verdict is a pass, whatever the score."""
     ways: Ways
     num_named: int
     """Codes of instructions below this are instructions; the rest are plain dialogues."""

@@ -41,8 +41,10 @@ METRIC_NOTES: Mapping[str, str] = {
     "repetition": "Share of replies that the model gave before in the same dialogue, word for word; lower is "
     "better. Where it is high, adherence in its own history says little.",
     "false_trigger": "Share of replies that follow an instruction nobody gave; lower is better.",
-    "score": "Mean score of ordinary replies, from 0 to 1, as functions of the score file grade them.",
-    "probe_score": "Mean score of answers to a probe, from 0 to 1, as functions of the score file grade them.",
+    "score": "Mean of the scores that functions of the score file give ordinary replies; 100 % is a score "
+    "of 1.",
+    "probe_score": "Mean of the scores that functions of the score file give answers to a probe; 100 % is a "
+    "score of 1.",
     "adherence_since_switch": "Share of replies that follow the instruction in force, by turns since it "
     "changed.",
     "leakage": "Share of replies that still satisfy the rules of the instruction that was replaced or "

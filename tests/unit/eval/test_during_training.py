@@ -117,6 +117,7 @@ def test_dialogues_that_are_trained_on_are_refused(tmp_path: Path) -> None:
             "cases: plain.jsonl\n",
             r"no case of '.*suite\.yaml' has an instruction and one of the turns",
         ),
+        ("cases: open.jsonl\n", r"track\.suite: .* \d+ of \d+ replies to turns: only a judge"),
         ("nobody: 1\n", r"^track: .*unknown key 'nobody'"),
     ],
 )
@@ -125,6 +126,9 @@ def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str, message: str) -
     said = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Hello."}]
     plain = json.dumps({"id": "p", "messages": said})
     (tmp_path / "plain.jsonl").write_text(f"{plain}\n", encoding="utf-8")
+    told = {"text": "Be kind.", "family": "f"}
+    left = json.dumps({"id": "o", "messages": said * 2, "instruction": told})
+    (tmp_path / "open.jsonl").write_text(f"{left}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         make_evaluator(config(tmp_path / "suite.yaml"), NOTHING)
 

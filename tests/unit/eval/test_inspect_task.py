@@ -234,8 +234,10 @@ def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
 
 def test_a_rate_that_nothing_decided_is_left_out(tmp_path) -> None:
     rule = {"text": "Be kind.", "family": "open", "value": "kind", "verifiers": []}
-    log = run(Model(once), suite(tmp_path, case("a", instruction=rule, probes=[])), tmp_path)
-    found = rates(log)
+    path = suite(tmp_path, case("a", instruction=rule, probes=[]))
+    with pytest.raises(PrerequisiteError, match=r"4 of 4 replies to turns.*unmeasured"):
+        gatt_suite(path)
+    found = rates(run(Model(once), path, tmp_path, unmeasured=True))
     assert found["adherence_undecided"] == 4.0
     assert not {"adherence", "adherence_low", "adherence_high", "probe_recall"} & set(found)
 

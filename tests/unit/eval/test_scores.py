@@ -141,11 +141,11 @@ def test_a_file_must_be_there_and_have_what_the_cases_name(tmp_path) -> None:
         "instruction": {"text": "x", "family": "f", "verifiers": [{"kind": "score", "function": "length"}]},
         "switches": [
             {"turn": 2, "kind": "add", "text": "y", "instruction": {"text": "y", "family": "f"},
-             "probes": [{"question": "?", "verifiers": [{"kind": "score", "function": "lenght"}]}]}
+             "probes": [{"question": "?", "verifiers": [{"kind": "score", "function": "lengths"}]}]}
         ],
     }  # fmt: skip
     (tmp_path / "cases.jsonl").write_text(json.dumps(case), encoding="utf-8")
     cases = read_cases(tmp_path / "cases.jsonl").cases
-    with pytest.raises(DataError, match=r"case 'c': no function 'lenght' .*did you mean 'length'"):
+    with pytest.raises(DataError, match=r"case 'c': no function 'lengths' .*did you mean 'length'"):
         scores_for(tmp_path / "scores.py", cases)
     assert scores_for(None, cases) == {}

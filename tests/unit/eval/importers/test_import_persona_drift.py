@@ -113,7 +113,7 @@ def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monke
         pytest.approx(2.5 / 3),
     )
     assert 0 < point["low"] < 0.75 < point["high"] < 1
-    assert "Score of answers to a probe" in (tmp_path / "out/report.html").read_text("utf-8")
+    assert "Mean score of answers to a probe" in (tmp_path / "out/report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@ import pytest
 from sequor_files import DUTCH, FUNNY, NUM_TURNS, SHORT, long_testset, start, turn, write
 
 from eval.case_file import read_cases
+from eval.config import EvalConfig
 from eval.importers.imported import Constraint, write_cases
 from eval.importers.sequor import import_testsets
 from eval.importers.sequor_rules import rules_for
+from eval.judge.config import JudgeConfig
+from eval.run import evaluate
 from gatt.errors import DataError
+from tests.support.stages import RecordingEngine
 
 
 def asked_of(text):
@@ -124,6 +128,40 @@ def test_every_turn_of_a_long_test_set_is_judged_under_what_holds_there(tmp_path
         held = case.held_at(number)
         asked = [v for text in texts for v in asked_of(text)]
         assert sorted(map(str, held.verifiers)) == sorted(map(str, asked))
+
+
+def test_a_long_test_set_is_measured_to_its_end(tmp_path):
+    turns = (1, 20, 21, 40, 59, 60, 61, 80, 90, 100, NUM_TURNS)
+    cases = import_testsets(write(tmp_path / "c.jsonl", long_testset())).cases
+    write_cases(tmp_path / "cases.jsonl", cases)
+    config = EvalConfig(
+        output_dir=tmp_path / "out",
+        arms=("base",),
+        cases=tmp_path / "cases.jsonl",
+        turns=turns,
+        probe_turns=(),
+        histories=("own",),
+        task_completion=False,
+        judge=JudgeConfig(),
+    )
+    reply = "Ik drink graag thee in de ochtend. Daarna ga ik naar mijn werk in de stad."
+    results = evaluate(
+        config,
+        lambda: RecordingEngine(lambda request: reply),
+        lambda: RecordingEngine(lambda request: '{"reason": "so", "verdict": "pass"}'),
+    ).results
+
+    def passed(metric):
+        points = [
+            p
+            for p in results["curves"]
+            if (p["metric"], p["family"], p["split"]) == (metric, "all", "all")
+        ]
+        return [p["turn"] for p in points if (p["num_decided"], p["rate"]) == (1, 1.0)]
+
+    assert passed("adherence") == list(turns)
+    # Turn 90: Dutch has ended. What ends at 60 and 100 holds rules that the judge alone can tell.
+    assert passed("leakage") == [0]
 
 
 def test_the_rest_of_a_test_set_is_counted(tmp_path):
