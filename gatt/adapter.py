@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
 from gatt.input_file import read_text
+from gatt.module_pattern import pattern_problem
 from gatt.nesting import parse_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
@@ -54,7 +55,7 @@ def attach_adapter(
         if not (folder / name).is_file():
             raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
     saved = _tensor_shapes(folder / WEIGHTS)
-    _check_rank(folder, saved)
+    _check_settings(folder, saved)
     try:
         with warnings.catch_warnings():
             # `_check_fit` says it, and as an error.
@@ -175,14 +176,28 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
         ) from None
 
 
-def _check_rank(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Refuse settings that ask for more than the weights have: PEFT makes room for them first."""
+def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Refuse settings that ask for more than the weights have, or match names for ever."""
+    settings = _settings(folder)
+    patterns = [
+        settings.get(key) for key in ("target_modules", "exclude_modules", "layers_pattern")
+    ]
+    for pattern in (*patterns, *_keys(settings, "rank_pattern"), *_keys(settings, "alpha_pattern")):
+        if isinstance(pattern, str) and (why := pattern_problem(pattern)):
+            raise ModelError(
+                f"{folder / SETTINGS}: {pattern!r} is {why}: expected names of modules"
+            )
     rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
     if rank > most:
         raise ModelError(
             f"{folder / SETTINGS}: rank is {rank}, and no tensor in {WEIGHTS} is larger than {most}: copy or "
             "train the adapter again"
         )
+
+
+def _keys(settings: Mapping[str, Any], name: str) -> list[str]:
+    found = settings.get(name)
+    return list(found) if isinstance(found, dict) else []
 
 
 def _check_fit(

@@ -74,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), is_debug)
     except KeyboardInterrupt:
         return _say("interrupted; start the same command again to continue", EXIT_INTERRUPTED)
+    except MemoryError:
+        return _fail("out of memory: lower what was set so large, or free some", is_debug)
     except BrokenPipeError:
         _close_stdout()
         return EXIT_BROKEN_PIPE

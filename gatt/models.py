@@ -52,6 +52,8 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
         ModelError: the embedded model's package is missing, or a path that does
             not exist or holds no model.
     """
+    if not name:
+        raise ModelError("the model is '': expected a folder or a hub id")
     if name == EMBEDDED:
         return str(embedded_folder())
     looks_local = name.startswith((".", "/", "~")) or name.count("/") != 1

@@ -6,13 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gatt.errors import ConfigError
+from gatt.module_pattern import pattern_problem
 from gatt.template_variables import check_template_variables
 from gatt.track_config import TrackConfig
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
+_MOST_SEED: Final = 2**32 - 1
+"""What NumPy takes."""
+_MOST_ROWS: Final = 100_000
+"""Of one optimiser step: short data are padded to a whole one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,10 @@ class LoraSettings:
             problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
         if not self.target_modules:
             problems.append("target_modules is empty: expected names, or 'all-linear'")
+        if isinstance(self.target_modules, str) and (why := pattern_problem(self.target_modules)):
+            problems.append(
+                f"target_modules is {self.target_modules!r}, {why}: expected a list of names, or 'all-linear'"
+            )
         _raise(problems)
 
 
@@ -164,6 +173,14 @@ class TrainConfig:
         for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):
             if not getattr(self, name) >= 0:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
+        if self.seed > _MOST_SEED:
+            problems.append(f"seed is {self.seed}: expected at most {_MOST_SEED}")
+        num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
+        if num_rows > _MOST_ROWS:
+            problems.append(
+                f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
+                f"most {_MOST_ROWS}"
+            )
         if self.max_steps != -1 and self.max_steps < 1:
             problems.append(f"max_steps is {self.max_steps}: expected at least 1, or -1 for none")
         if self.history != "reference" and self.supervise != "last_turn":

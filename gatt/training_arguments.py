@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from transformers import Trainer
 from trl import SFTConfig
 
 from gatt.errors import ConfigError
@@ -91,6 +92,8 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             # TRL would have mixtures of experts return router logits for a loss that is not ours.
             router_aux_loss_coef=0.0,
         )
+        # The optimiser is made with the first step, and its package may not be installed.
+        Trainer.get_optimizer_cls_and_kwargs(args, torch.nn.Linear(1, 1))
     except (ValueError, ImportError) as error:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
