@@ -9,13 +9,27 @@ from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.rule import Rule, require_bounds
 
-_MARK = r"[-*+•–]"
-_BULLET = re.compile(rf"^[ \t]*{_MARK}[ \t]+.*?[^\W_].*$", re.MULTILINE)
-_ITEM = re.compile(rf"^[ \t]*(?:{_MARK}|\d{{1,3}}[.)])[ \t]+.*?[^\W_].*$", re.MULTILINE)
+# With a blank behind them: "*so*" is emphasis, "+5" and "-5" are numbers, "–" opens a remark.
+_SPACED = r"[-*+–—~»›][ \t]++"
+# Nothing else is ever written with these at the start of a line.
+_SIGNS = (
+    r"[•◦‣⁃∙·●○◉■□▪▫◾◽◼◻▸▹►▻▶▷➤➢➔➜➡→⇒✓✔✅☑✗✦✧✪★☆❖♦◆◇❯\U0001f538\U0001f539\U0001f536\U0001f537"
+    r"\U0001f449]\ufe0f?[ \t]*+"
+)
+# Typed in haste; "-5" is a number and "--" a dash.
+_GLUED = r"-(?=[^\W\d_]|[\"'“‘*(\[])"
+_NUMBERED = r"\d{1,3}(?:[.)][ \t]++|\)(?=[^\W_]))"
+_REST = r"[^\n]*?[^\W_][^\n]*$"
+_START = r"^[ \t]*+(?:>[ \t]*+)?"
+_BULLET = re.compile(rf"{_START}(?:{_SPACED}|{_SIGNS}|{_GLUED}){_REST}", re.MULTILINE)
+_ITEM = re.compile(rf"{_START}(?:{_SPACED}|{_SIGNS}|{_GLUED}|{_NUMBERED}){_REST}", re.MULTILINE)
 
 
 class Bullets(Rule):
-    """Passes if the number of list items ("- ", "* ", "• ", "1. ") is within the bounds.
+    """Passes if the number of list items ("- ", "* ", "• ", "→ ", "1. ") is within the bounds.
+
+    A dash may stand right before its word ("-tea"); other signs that are letters of
+    markdown or arithmetic need a blank behind them.
 
     Args:
         min: fewest allowed, a whole number from 1 up.
@@ -28,11 +42,22 @@ class Bullets(Rule):
     """
 
     kind = "bullets"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"min": 2, "max": 3},
-            good=("- tea is good\n- milk is better", "Sure:\n1. buy bread\n2) **eat** it\n• rest"),
-            bad=("I like tea - and milk.", "- only one here", "* a\n* b\n* c\n* d"),
+            good=(
+                "- tea is good\n- milk is better",
+                "Sure:\n1. buy bread\n2) **eat** it\n• rest",
+                "▪ tea\n◦ milk\n→bread",
+                "-tea is good\n-milk is better",
+            ),
+            bad=(
+                "I like tea - and milk.",
+                "- only one here",
+                "* a\n* b\n* c\n* d",
+                "*tea* is good\n**milk** too\n-5 degrees\n--help me",
+            ),
         ),
         Examples(
             {"min": 2, "max": 2, "numbered": False},

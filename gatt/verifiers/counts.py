@@ -14,6 +14,7 @@ from gatt.verifiers.rule import Rule, Span, require_bounds
 from gatt.verifiers.sentence_split import sentences
 from gatt.verifiers.words import words
 
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _HAS_WORD = re.compile(r"[^\W_]")
 
 
@@ -51,7 +52,7 @@ class Sentences(CountRule):
     """Counts sentences; see `sentence_spans` for what one is."""
 
     kind = "sentences"
-    version = 2
+    version = 3
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"min": 1, "max": 1},
@@ -69,9 +70,10 @@ class Sentences(CountRule):
 
 
 class Words(CountRule):
-    """Counts words: "don't" and "well-known" are one, a Han or kana character is one."""
+    """Counts words: "don't", "well-known" and an address are one, a Han or kana character is one."""
 
     kind = "words"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"min": 3, "max": 6},
@@ -82,7 +84,7 @@ class Words(CountRule):
 
     def count(self, reply: str) -> int:
         """Return the number of words, markdown marks aside."""
-        return len(words(strip_markdown(reply)))
+        return len(words(strip_markdown(_ADDRESS.sub("x", reply))))
 
 
 class Lines(CountRule):

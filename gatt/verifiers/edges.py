@@ -12,12 +12,20 @@ from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.exact_text import exact_pattern, straight
 from gatt.verifiers.folding import fold, fold_text
 from gatt.verifiers.question_forms import is_question
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.rule import Rule, Span, quote, require_texts
 from gatt.verifiers.sentence_split import sentence_spans
 from gatt.verifiers.words import CJK
 
 _NOT_INSIDE_LEFT = rf"(?<![^\W{CJK}])"
 _NOT_INSIDE_RIGHT = rf"(?![^\W{CJK}])"
+
+_HAS_WORD = re.compile(r"[^\W_]")
+# Markdown closes first: "**Short answer** - tea", "**Short answer:** tea".
+_MARK = re.compile(r"[*_~`\"'”’»)\]]*[ \t]*(?:[^\w\s*_~`\"'”’»)\]]|\n)")
+_DOUBTED = re.compile(
+    r"(?:\b(?:not|never|cannot|if|whether)|n't)\b(?! only)[^.,;:!?\n]*$|\bnot (?:say|write) [^.!?\n]*$"
+)
+_LOOKBACK = 60
 
 
 def _phrase(text: str) -> str:
@@ -58,6 +66,10 @@ class _Edge(Rule):
     def _has_symbol(self, reply: str) -> bool:
         """Return whether one of the texts without letters stands at its place."""
 
+    @abstractmethod
+    def _fault(self, reply: str, span: Span) -> str:
+        """Return why a phrase at its place is none of the texts after all, or nothing."""
+
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
         if self._exact:
@@ -66,6 +78,11 @@ class _Edge(Rule):
         match = self._regex.search(folded.text)
         if match:
             span = folded.span(*match.span("phrase"))
+            fault = self._fault(reply, span)
+            if fault:
+                return self.failed(
+                    f"{self._place} with {quote(reply[slice(*span)])}, {fault}", span
+                )
             return self.passed(f"{self._place} with {quote(reply[slice(*span)])}", span)
         if self._symbols and self._has_symbol(reply.strip()):
             return self.passed(f"{self._place} with one of {' '.join(self._symbols)}")
@@ -85,7 +102,9 @@ class _Edge(Rule):
 class StartsWith(_Edge):
     """Passes if the reply starts with one of the texts, as whole words.
 
-    White space, markdown, quotation marks and case make no difference.
+    White space, markdown, quotation marks and case make no difference. Something
+    must follow, and behind a text with a colon a mark or a new line: "Short answer
+    questions" does not start with "Short answer:".
 
     Args:
         any_of: texts, at least one; one of symbols alone (an emoji) is matched
@@ -124,11 +143,21 @@ class StartsWith(_Edge):
     def _has_symbol(self, reply: str) -> bool:
         return reply.startswith(self._symbols)
 
+    def _fault(self, reply: str, span: Span) -> str:
+        rest = reply[span[1] :]
+        if not _HAS_WORD.search(rest):
+            return "and says nothing behind it"
+        said = _phrase(reply[slice(*span)])
+        asked = [text.rstrip() for text in self._texts if _phrase(text) == said]
+        has_colon = bool(asked) and all(text.endswith(":") for text in asked)
+        return "without a mark behind it" if has_colon and not _MARK.match(rest) else ""
+
 
 class EndsWith(_Edge):
     """Passes if the reply ends with one of the texts, as whole words.
 
-    White space, markdown, case and punctuation after it make no difference.
+    White space, markdown, case and punctuation after it make no difference. A text
+    that is denied or doubted there is none ("I do not know if that is all I know").
 
     Args:
         any_of: texts, at least one; one of symbols alone (an emoji) is matched
@@ -167,6 +196,10 @@ class EndsWith(_Edge):
 
     def _has_symbol(self, reply: str) -> bool:
         return reply.endswith(self._symbols)
+
+    def _fault(self, reply: str, span: Span) -> str:
+        before = fold_text(reply[max(0, span[0] - _LOOKBACK) : span[0]])
+        return "only to deny or doubt it" if _DOUBTED.search(before) else ""
 
 
 class EndsWithQuestion(Rule):

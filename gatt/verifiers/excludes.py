@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from gatt.errors import VerifierError
@@ -21,7 +23,8 @@ class Excludes(Rule):
     little to have left anything out.
 
     Args:
-        characters: single characters, matched exactly, anywhere.
+        characters: single characters, anywhere, also in other forms of the same
+            ("７", "²" and "٧" are digits, "‼" holds "!").
         terms: terms as `TermMatcher` takes them.
 
     Raises:
@@ -29,7 +32,8 @@ class Excludes(Rule):
     """
 
     kind = "excludes"
-    version = 2
+    version = 3
+    reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"characters": [","], "terms": ["sorry"]},
@@ -46,7 +50,7 @@ class Excludes(Rule):
                 f"verifier {self.kind!r}: 'characters' is {characters!r}: "
                 "expected a list of single characters"
             )
-        self._characters = tuple(characters)
+        self._characters = frozenset(characters)
         found = require_texts(self.kind, "terms", terms)
         if not (self._characters or found):
             raise VerifierError(
@@ -56,9 +60,8 @@ class Excludes(Rule):
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        for character in self._characters:
-            index = reply.find(character)
-            if index >= 0:
+        for index, character in enumerate(reply):
+            if not self._characters.isdisjoint(_plain(character)):
                 return self.failed(f"holds {character!r}", (index, index + 1))
         hit = self._matcher.first(reply)
         if hit:
@@ -67,3 +70,11 @@ class Excludes(Rule):
         if num_words < MIN_WORDS:
             return self.undecided(f"only {num_words} words: too short to tell")
         return self.passed("holds none of what is excluded")
+
+
+@lru_cache(maxsize=4096)
+def _plain(character: str) -> str:
+    """Return a character with what it is a form of, and the digit that it stands for."""
+    forms = character + unicodedata.normalize("NFKC", character)
+    digit = unicodedata.digit(character, None)
+    return forms if digit is None else f"{forms}{digit}"

@@ -22,6 +22,7 @@ class Haiku(Rule):
     """
 
     kind = "haiku"
+    version = 2
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {},

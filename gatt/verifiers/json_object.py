@@ -63,14 +63,17 @@ class Json(_Json):
 class JsonObject(_Json):
     """Passes if the whole reply, a code fence aside, is a JSON object with the keys.
 
+    Nothing is said under a key with a blank text, `null` or an empty list or object.
+
     Args:
-        keys: keys that must be there; others may be.
+        keys: keys that must be there, with something under them; others may be.
 
     Raises:
         VerifierError: `keys` is no list of texts.
     """
 
     kind = "json_object"
+    version = 2
     reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -81,6 +84,7 @@ class JsonObject(_Json):
                 '{"reply": "I like tea."}',
                 'Here it is: {"answer": "yes"}',
                 '["answer"]',
+                '{"answer": " ", "sure": true}',
                 "{'answer': 'yes'}",
             ),
         ),
@@ -96,7 +100,16 @@ class JsonObject(_Json):
         missing = [key for key in self._keys if key not in value]
         if missing:
             return self.failed(f"no key {missing[0]!r}")
+        blank = [key for key in self._keys if value[key] is None or _is_blank(value[key])]
+        if blank:
+            return self.failed(f"nothing under {blank[0]!r}")
         return self.passed(f"a JSON object with {len(value)} keys")
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str | list | dict) and not (
+        value.strip() if isinstance(value, str) else value
+    )
 
 
 def _refuse(constant: str) -> None:

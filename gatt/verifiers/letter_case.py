@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import ClassVar
 
 from gatt.errors import VerifierError
@@ -9,6 +10,9 @@ from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.rule import Rule
 
 CASES = ("lower", "upper")
+_CAPITALS = frozenset({"Lu", "Lt"})
+_SMALL = frozenset({"Ll"})
+"""Categories of Unicode; `str.islower` takes the signs of "20 ºC" and "2ª" for small letters."""
 
 
 class LetterCase(Rule):
@@ -24,6 +28,7 @@ class LetterCase(Rule):
     """
 
     kind = "letter_case"
+    version = 2
     reads_markup = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -33,7 +38,7 @@ class LetterCase(Rule):
         ),
         Examples(
             {"case": "upper"},
-            good=("I LIKE TEA!", "COME AT 5 PM."),
+            good=("I LIKE TEA!", "COME AT 5 PM.", "20ºC BY THE SEA."),
             bad=("I LIKE tea.", "I like tea."),
         ),
     )
@@ -47,10 +52,14 @@ class LetterCase(Rule):
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        is_wrong = str.isupper if self._case == "lower" else str.islower
-        for index, character in enumerate(reply):
-            if is_wrong(character):
-                return self.failed(f"{character!r} is not {self._case} case", (index, index + 1))
-        if not any(c.isupper() or c.islower() for c in reply):
+        wrong, right = _CAPITALS, _SMALL
+        if self._case == "upper":
+            wrong, right = right, wrong
+        categories = [unicodedata.category(character) for character in reply]
+        for index, category in enumerate(categories):
+            if category in wrong:
+                found = reply[index]
+                return self.failed(f"{found!r} is not {self._case} case", (index, index + 1))
+        if right.isdisjoint(categories):
             return self.undecided("no letter that has a case")
         return self.passed(f"all letters are {self._case} case")

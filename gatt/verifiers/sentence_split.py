@@ -7,6 +7,7 @@ block what would mislead it is written over, length for length:
 - quotation marks, brackets and emphasis: a whole quotation counts as one sentence there,
   and closing asterisks go to the next one;
 - "Oh !", "Really?! no": single marks behind a letter are all that it takes for sure;
+- "approx. 5 km", "2 tbsp. of oil", "Fort is Ft. Worth": more abbreviations than it knows;
 - "He told me. I left.": "me", "no", "ok" and others are abbreviations there;
 - "Mr. Right", whose name is a word that often starts a sentence.
 """
@@ -23,6 +24,12 @@ _ITEM = re.compile(r"[ \t>]*(?:[-*•+–]|\d{1,3}[.)]|#{1,6})[ \t]")
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]")
 
 _GO_ON = r"(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Sra|Dra|Sig|e\.g|i\.e)"
+_BEFORE_A_NUMBER = r"(?:approx|est|vol|ch|eq|max|min|avg|apt|ste|tel|ext|chap|par|pt|ver)"
+_BEFORE_A_SMALL_LETTER = (
+    r"(?:approx|incl|excl|resp|misc|tbsp|tsp|Mon|Tues?|Wed|Thurs?|Fri|Sat|Sun"
+    r"|(?<=\d )(?:lbs?|hrs?|mins?|secs?|kg|km|cm|mi|ft|yrs?|wks?)(?=\. (?:of|old|ago|away|from|per|or|to"
+    r"|long|high|deep|wide|tall)\b))"
+)
 # What is written over, with what, in this order.
 _MISLEADING = tuple(
     (re.compile(pattern, flags), filler)
@@ -36,6 +43,9 @@ _MISLEADING = tuple(
         (r"[\ud800-\udfff]", re.NOFLAG, "x"),
         (r"(?<![ !?.])[ !?.]+(?=[!?])", re.NOFLAG, "x"),
         (rf"\b{_GO_ON}\.(?= +[^\W\d_a-z])", re.NOFLAG, "x"),
+        (r"\b(?:i\. ?e|e\. ?g|Ft|Apt|Ste)\.(?= )", re.NOFLAG, "x"),
+        (rf"\b(?i:{_BEFORE_A_NUMBER})\.(?= +\d)", re.NOFLAG, "x"),
+        (rf"\b{_BEFORE_A_SMALL_LETTER}\.(?= +[a-z])", re.NOFLAG, "x"),
         (r"\b(?:me|no|ok|art|id|la|yum)(?=\.\s+[^\s\d])", re.IGNORECASE, "x"),
         # Glued to the word before it: a letter alone is an initial.
         (r"(?<=[a-z,]) [Ii](?=\.\s)", re.NOFLAG, "x"),
@@ -52,6 +62,7 @@ _ELLIPSIS = re.compile(r"(?:\.\.|…)[\"'”’»)\]}*_~`]*$")
 _NEXT_WORD = re.compile(r"[\W_]*(?P<word>[^\W_][\w'’]*)")
 # 「そうですか。」と言った is one sentence.
 _QUOTED_IN_JAPANESE = re.compile(r"\s*(?:と|って)")
+_NUMBER_ALONE = re.compile(r"\s*\d{1,3}[.)]\s*")
 _HAS_WORD = re.compile(r"[^\W_]")
 _LOOKBACK = 24
 
@@ -67,6 +78,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         left = start
         for right in (*(start + stop for stop in _stops(text[start:end])), end):
             piece = text[left:right]
+            # "First do this. 2. Then do that."
+            if _NUMBER_ALONE.fullmatch(piece) and right < end:
+                continue
             if _HAS_WORD.search(piece):
                 indent = len(piece) - len(piece.lstrip())
                 spans.append((left + indent, left + len(piece.rstrip())))

@@ -15,6 +15,7 @@ from gatt.nearest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
 from gatt.verifiers.degenerate import VERSION as DEGENERATE_VERSION
 from gatt.verifiers.task_talk import VERSION as TASK_TALK_VERSION
+from gatt.verifiers.visible import VERSION as VISIBLE_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
@@ -125,5 +126,6 @@ def verifier_versions() -> dict[str, int]:
     return {
         "degenerate": DEGENERATE_VERSION,
         "task_talk": TASK_TALK_VERSION,
+        "visible": VISIBLE_VERSION,
         **{kind: verifier_class(kind).version for kind in sorted(VERIFIERS)},
     }

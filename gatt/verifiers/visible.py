@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+VERSION = 1
+"""Raised with every change that can change what is seen, and so a verdict of any kind."""
+
 # Code is shown as it stands, markup in it too; only the name of its language is not.
 _CODE = r"(?P<fence>```|~~~)(?P<info>[^\n`]*(?=\n))?(?P<body>.*?(?:(?P=fence)|\Z))|`[^`\n]*`"
 # A comment that is never closed hides all that follows.

@@ -262,6 +262,7 @@ PREDICATES: dict[str, dict[str, Predicate]] = {
     },
     "startend:quotation": {
         "curly_marks": without("[“”]", '"'),
+        "emphasis": without(r"\A\*{1,3}|\*{1,3}\Z"),
         "closed_early": _closes_before_its_end,
     },
     "change_case:capital_word_frequency": {

@@ -74,7 +74,7 @@ from gatt.verifiers import build
         ("paragraph_start", {"paragraph": 2, "any_of": ["🍵"]}, "So:\n\n🍵 it is", "pass"),
         ("json", {}, '{"a": NaN}', "fail"),
         ("json", {}, '["tea"', "fail"),
-        ("json", {}, "[" * 100_000 + '"tea"', "fail"),
+        ("json", {}, "[" * 15_000 + '"tea"', "fail"),
     ],
 )
 def test_edge_cases(kind: str, params: dict[str, Any], reply: str, status: str) -> None:

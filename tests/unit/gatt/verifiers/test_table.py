@@ -192,7 +192,7 @@ def test_overall_never_passes_by_default() -> None:
 
 
 def test_versions_cover_the_table() -> None:
-    assert set(verifier_versions()) == {"degenerate", "task_talk", *VERIFIERS}
+    assert set(verifier_versions()) == {"degenerate", "task_talk", "visible", *VERIFIERS}
 
 
 def test_long_evidence_is_cut_to_one_line() -> None:
