@@ -9,17 +9,17 @@ from itertools import tee
 from typing import Any
 
 from data_synth.config import SynthConfig
-from data_synth.plan import Plan, PlannedSample
+from data_synth.plan.plan import Plan, PlannedSample
 from data_synth.sampling import sample_batch
-from gatt.cluster.config import RayConfig
-from gatt.cluster.pool import work_on_cluster
-from gatt.cluster.same_model import (
+from gatt.generation.base import Engine
+from gatt.generation.cluster.config import RayConfig
+from gatt.generation.cluster.pool import work_on_cluster
+from gatt.generation.cluster.same_weights import (
     adapter_anywhere,
     known_anywhere,
     model_digests,
     refuse_other_model,
 )
-from gatt.generation.base import Engine
 
 Rows = list[dict[str, Any]]
 MadeRows = Generator[Rows, None, None]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from data_synth.config import SynthConfig
 from data_synth.filters import NO_ROOM, REASONS
-from data_synth.repeats import RepeatCounter
-from data_synth.row_counts import RowCounts, no_room
-from gatt.config import to_yaml
-from gatt.sample import GattSample, read_samples
+from data_synth.filters.repeats import RepeatCounter
+from data_synth.shards.row_counts import RowCounts, no_room
+from gatt.config.load import to_yaml
+from gatt.data.sample import GattSample, read_samples
+from gatt.runs.atomic_file import atomic_write_text
 from gatt.sources import SourceReport
-from gatt.whole_file import atomic_write_text
 
 CARD_FILE = "README.md"
 SYSTEM_REMOVED = "system message removed"

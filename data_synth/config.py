@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from data_synth.quality import QualityConfig
-from gatt.cluster.config import RayConfig
+from data_synth.filters.config import QualityConfig
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.data.catalog.switch_draw import SwitchConfig
+from gatt.data.hash_split import Part
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
+from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
-from gatt.instruction_config import InstructionConfig
-from gatt.partition import Part
-from gatt.source_config import SourceConfig
-from gatt.switch_config import SwitchConfig
+from gatt.sources.config import SourceConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,11 @@ from typing import Any
 from data_synth.batches import MadeRows, PlannedWork, rows_made_here, rows_made_on_cluster
 from data_synth.card import CARD_FILE, SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
-from data_synth.plan import Plan
-from data_synth.planning import plan_samples
-from data_synth.row_counts import count_rows, no_room
-from data_synth.run_mark import refuse_other_run, run_mark
-from data_synth.shards import (
+from data_synth.plan.make_plan import plan_samples
+from data_synth.plan.plan import Plan
+from data_synth.shards.fingerprint import refuse_other_run, run_mark
+from data_synth.shards.row_counts import count_rows, no_room
+from data_synth.shards.shard import (
     CONFIG_FILE,
     SAMPLES_FILE,
     WHOLE,
@@ -28,16 +28,16 @@ from data_synth.shards import (
     refuse_foreign,
     refuse_mixture,
 )
-from gatt.config import config_dict, save_config
-from gatt.dialogue import Dialogue
+from gatt.config.load import config_dict, save_config
+from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.generation.base import Engine, context_tokens
 from gatt.generation.config import make_engine
-from gatt.progress import progress_bar
-from gatt.provenance import provenance, versions
-from gatt.records import RecordStore
+from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.progress import progress_bar
+from gatt.runs.provenance import provenance, versions
+from gatt.runs.store import RecordStore
 from gatt.sources import SourceReport
-from gatt.whole_file import atomic_write_json
 
 log = logging.getLogger(__name__)
 

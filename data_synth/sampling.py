@@ -16,16 +16,16 @@ from data_synth.config import TeacherConfig
 from data_synth.filters import Draw, refuse
 from data_synth.filters.near_duplicates import SampleTargets, own_words
 from data_synth.filters.off_topic import off_topic
-from data_synth.plan import PlannedSample
-from gatt.dialogue import Dialogue, Message
+from data_synth.plan.plan import PlannedSample
+from gatt.data.catalog.switch_leakage import still_follows
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.instruction import Instruction
+from gatt.data.sample import GattSample, TargetKind, TurnTarget
+from gatt.data.switches import texts_in_force
+from gatt.data.views import JOINT, prompt_of_turn, view_by_turn
 from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
-from gatt.instruction import Instruction
-from gatt.leaks import still_follows
-from gatt.sample import GattSample, TargetKind, TurnTarget
-from gatt.schedule import texts_in_force
-from gatt.sentence_similarity import SentenceEncoder, embedded_encoder
 from gatt.verifiers import check_all, overall
-from gatt.views import JOINT, prompt_of_turn, view_by_turn
+from gatt.verifiers.topics.sentence_encoder import SentenceEncoder, embedded_encoder
 
 
 @dataclass

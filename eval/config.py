@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from eval.judge.config import JudgeConfig
-from eval.samples import History
-from eval.suite import suite_values
-from gatt.cluster.config import RayConfig
+from eval.records.samples import History
+from eval.records.suite import suite_values
+from eval.scoring.judge.config import JudgeConfig
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.data.catalog.switch_draw import SwitchConfig
+from gatt.data.hash_split import Part
+from gatt.data.instruction import Split
+from gatt.data.views import Placement
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
+from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
-from gatt.instruction import Split
-from gatt.instruction_config import InstructionChoice
-from gatt.partition import Part
-from gatt.source_config import SourceConfig
-from gatt.switch_config import SwitchConfig
-from gatt.views import Placement
+from gatt.sources.config import SourceConfig
 
 BASE = "base"
 REMINDER = "base+reminder"
@@ -85,9 +85,9 @@ class EvalConfig:
     """Turns at which the user jumps topics, quotes text with instructions in it and so on, in place of
     the dialogue's message; needs the history `own`."""
     event_kinds: tuple[str, ...] = ()
-    """What the user does then, see `eval/events.yaml`; empty takes all kinds there are."""
+    """What the user does then, see `eval/records/events.yaml`; empty takes all kinds there are."""
     event_file: Path | None = None
-    """A file of kinds of events in place of `eval/events.yaml`."""
+    """A file of kinds of events in place of `eval/records/events.yaml`."""
     switch: SwitchConfig | None = None
     """Changes of the instruction in mid-dialogue; null for none."""
     turns: tuple[int, ...] = (1, 2, 4, 8, 20)
@@ -123,7 +123,7 @@ class EvalConfig:
 
     @classmethod
     def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of the suite that a configuration names, see `gatt.config.HasPreset`.
+        """Return the values of the suite that a configuration names, see `gatt.config.load.HasPreset`.
 
         Raises:
             ConfigError: no such suite, or a key in it that is none of a suite.

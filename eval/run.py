@@ -7,26 +7,26 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final
 
-from eval.calls import add_call
+from eval.cases.build import Inputs, load_inputs
+from eval.cases.contamination import refuse_overlap
+from eval.cases.false_triggers import Triggers, find_triggers, own_replies
+from eval.cases.unmeasured import refuse_unmeasured
 from eval.config import EvalConfig
-from eval.inputs import Inputs, load_inputs
-from eval.judged_again import WORDS, EarlierReplies, rows_judged_again
-from eval.overlap import refuse_overlap
-from eval.results import Checked, EvalResult, close
-from eval.rollout import has_probe
-from eval.rollout_rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
-from eval.run_files import ROLLOUTS_FILE
-from eval.scores import scores_for
-from eval.triggers import Triggers, find_triggers, own_replies
-from eval.unmeasured import refuse_unmeasured
-from eval.work import Piece, rows_made_here, rows_made_on_cluster, used_adapters
-from gatt.catalog import Catalog
-from gatt.config import config_dict, fingerprint, save_config
+from eval.records.file_names import ROLLOUTS_FILE
+from eval.results.provenance import add_call
+from eval.results.write import Checked, EvalResult, close
+from eval.rollout.rejudge import WORDS, EarlierReplies, rows_judged_again
+from eval.rollout.roll_out import has_probe
+from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
+from eval.rollout.workers import Piece, rows_made_here, rows_made_on_cluster, used_adapters
+from eval.scoring.scores import scores_for
+from gatt.config.load import config_dict, fingerprint, save_config
+from gatt.data.catalog.read import Catalog
+from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
-from gatt.leaks import LEAKS_VERSION
-from gatt.progress import progress_bar
-from gatt.records import RecordStore
+from gatt.runs.progress import progress_bar
+from gatt.runs.store import RecordStore
 from gatt.verifiers import verifier_versions
 
 log = logging.getLogger(__name__)

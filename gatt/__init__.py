@@ -18,11 +18,11 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from gatt.collator import GattCollator
-    from gatt.dialogue import Dialogue, Message
-    from gatt.train_config import TrainConfig
-    from gatt.trainer import GattTrainer
-    from gatt.views import sampling_view, training_view
+    from gatt.comb.collator import GattCollator
+    from gatt.data.dialogue import Dialogue, Message
+    from gatt.data.views import sampling_view, training_view
+    from gatt.train.config import TrainConfig
+    from gatt.train.trainer import GattTrainer
 
 __all__ = [
     "Dialogue",
@@ -36,13 +36,13 @@ __all__ = [
 ]
 
 _PLACES: Final = {
-    "Dialogue": "gatt.dialogue",
-    "Message": "gatt.dialogue",
-    "sampling_view": "gatt.views",
-    "training_view": "gatt.views",
-    "GattCollator": "gatt.collator",
-    "GattTrainer": "gatt.trainer",
-    "TrainConfig": "gatt.train_config",
+    "Dialogue": "gatt.data.dialogue",
+    "Message": "gatt.data.dialogue",
+    "sampling_view": "gatt.data.views",
+    "training_view": "gatt.data.views",
+    "GattCollator": "gatt.comb.collator",
+    "GattTrainer": "gatt.train.trainer",
+    "TrainConfig": "gatt.train.config",
 }
 
 

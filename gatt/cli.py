@@ -23,10 +23,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
-from gatt.environment import prepare_environment
 from gatt.errors import ConfigError, GattError, ToldByMainError
-from gatt.nearest import did_you_mean
-from gatt.whole_file import NO_SPACE
+from gatt.runs.atomic_file import NO_SPACE
+from gatt.runs.environment import prepare_environment
+from gatt.runs.suggest import did_you_mean
 
 GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2

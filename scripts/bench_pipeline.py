@@ -26,12 +26,12 @@ from rich.table import Table
 
 from data_synth import pipeline, sampling
 from data_synth.config import SynthConfig, TeacherConfig
-from gatt.dialogue import Dialogue, Message, write_dialogues
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.data.dialogue import Dialogue, Message, write_dialogues
 from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
-from gatt.instruction_config import InstructionConfig
-from gatt.provenance import provenance
-from gatt.source_config import SourceConfig
+from gatt.runs.provenance import provenance
+from gatt.sources.config import SourceConfig
 from gatt.verifiers import Verdict
 
 TEXT = (

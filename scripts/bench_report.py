@@ -31,9 +31,9 @@ from playwright.sync_api import Error, Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from eval.metrics.wilson import wilson_interval
-from eval.report.selection import SCHEMA
-from gatt.provenance import provenance
+from eval.metrics.statistics.wilson import wilson_interval
+from eval.report.data.selection import SCHEMA
+from gatt.runs.provenance import provenance
 from gatt.sources.chitchat import dataset_path
 
 ARMS = ("base", "gatt", "base+reminder")

@@ -26,12 +26,8 @@ from typing import Any
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from rich.console import Console
-from rich.table import Table
-from transformers.utils.logging import set_verbosity_error
-
-from gatt.benchmark.contenders import RANDOM, random_llama
-from gatt.benchmark.sampling import (
+from benchmark.contenders import RANDOM, random_llama
+from benchmark.sampling import (
     SamplingSetting,
     all_turns,
     bound,
@@ -44,10 +40,14 @@ from gatt.benchmark.sampling import (
     roll_out_by_generate,
     seconds_of,
 )
+from rich.console import Console
+from rich.table import Table
+from transformers.utils.logging import set_verbosity_error
+
 from gatt.errors import GattError
-from gatt.generation.transformers import EngineCounters
-from gatt.models import EMBEDDED, LoadedModel, load_adapter, load_model, load_tokenizer
-from gatt.provenance import provenance
+from gatt.generation.local.engine import EngineCounters
+from gatt.models.load import EMBEDDED, LoadedModel, load_adapter, load_model, load_tokenizer
+from gatt.runs.provenance import provenance
 
 PARTS = ("turns", "rollout")
 ENGINE, GENERATE_BATCH, BOUND = "engine", "generate_batch", "bound"

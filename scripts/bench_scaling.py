@@ -19,8 +19,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from gatt.models import EMBEDDED
-from gatt.provenance import provenance
+from gatt.models.load import EMBEDDED
+from gatt.runs.provenance import provenance
 
 CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
 INK = {"comb": "#0b6e4f", "expanded": "#b3541e"}

@@ -27,17 +27,17 @@ from typing import Any
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import torch
+from benchmark.contenders import Contender, Setting, contenders
+from benchmark.flops import ModelShape, work_of
+from benchmark.measure import measure
 from datasets import disable_progress_bars
 from rich.console import Console
 from rich.table import Table
 from transformers.utils.logging import set_verbosity_error
 
-from gatt.benchmark.contenders import Contender, Setting, contenders
-from gatt.benchmark.measure import measure
 from gatt.errors import GattError
-from gatt.flops import ModelShape, work_of
-from gatt.models import EMBEDDED, load_tokenizer
-from gatt.provenance import provenance
+from gatt.models.load import EMBEDDED, load_tokenizer
+from gatt.runs.provenance import provenance
 
 WITHIN = 1.15
 """A batch size stays in the running while its step takes at most so many times the best one's."""

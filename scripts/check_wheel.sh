@@ -38,8 +38,8 @@ export PATH="$work/venv/bin:$PATH"
 say "pip check"
 "${pip[@]}" check
 
-say "gatt.views without torch"
-python -c "import gatt.views, sys; assert 'torch' not in sys.modules; print(gatt.views.__file__)"
+say "gatt.data.views without torch"
+python -c "import gatt.data.views, sys; assert 'torch' not in sys.modules; print(gatt.data.views.__file__)"
 
 say "gatt --help"
 python - <<'END'

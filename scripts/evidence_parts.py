@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from gatt.data.sample import GattSample, TurnTarget
 from gatt.errors import GattError
-from gatt.sample import GattSample, TurnTarget
-from gatt.train_samples import read_all_samples
-from gatt.whole_file import atomic_write_text
+from gatt.runs.atomic_file import atomic_write_text
+from gatt.train.data.samples import read_all_samples
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ import torch
 if not torch.cuda.is_available():
     sys.exit("gpu_check: torch sees no CUDA device")
 from gatt.errors import GattError
-from gatt.models import load_tokenizer
+from gatt.models.load import load_tokenizer
 
 try:
     load_tokenizer(sys.argv[1])

@@ -2,7 +2,7 @@
 
     python scripts/scaling_costs.py --write docs/scaling.md       # or without, to print them
 
-Tokens, bytes and processor time come from results/; operations are counted by `gatt.flops` on the
+Tokens, bytes and processor time come from results/; operations are counted by `benchmark.flops` on the
 geometry that was measured there. The GPU's peak and the shares of it that are reached are assumptions:
 options here, and named in the tables.
 """
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from benchmark.flops import ModelShape, work_of
 from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from gatt.comb import IGNORE, Branch, Comb, expand
-from gatt.config import config_dict
-from gatt.flops import ModelShape, work_of
-from gatt.train_config import LoraSettings
+from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from gatt.config.load import config_dict
+from gatt.train.config import LoraSettings
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 BEGIN = "<!-- tables: python scripts/scaling_costs.py --write docs/scaling.md -->\n"
@@ -46,7 +46,7 @@ MODELS = {
 }  # fmt: skip
 """SmolLM2-135M, and the shapes of Llama 2."""
 TOKEN_BYTES = 2 * 4
-"""A token of the tokenised rows: its id and its label, 32 bits each (`gatt.train_data`)."""
+"""A token of the tokenised rows: its id and its label, 32 bits each (`gatt.train.data.rows`)."""
 
 CHECKPOINT_BYTES = 3 * 4
 """Of a weight of the adapter in a checkpoint: itself and Adam's two means, 32 bits each."""

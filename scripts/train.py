@@ -1,9 +1,9 @@
-"""`accelerate launch scripts/train.py --config configs/train/default.yaml`: see `gatt.train`."""
+"""`accelerate launch scripts/train.py --config configs/train/default.yaml`: see `gatt.train.run`."""
 
 from __future__ import annotations
 
-from gatt.runtime import leave
-from gatt.train import main
+from gatt.train.run import main
+from gatt.train.runtime import leave
 
 if __name__ == "__main__":
     leave(main())

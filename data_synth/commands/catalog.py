@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatt.catalog import Catalog, default_catalog_path, load_catalog
+from gatt.config.path_argument import path_argument
+from gatt.data.catalog.read import Catalog, default_catalog_path, load_catalog
+from gatt.data.instruction import SPLITS
 from gatt.errors import CatalogError, StoreError
-from gatt.instruction import SPLITS
-from gatt.path_argument import path_argument
-from gatt.whole_file import atomic_write_text, refuse_unwritable
+from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
 
 # Tables and checks are imported where they are used: `gatt --help` imports this module.
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _list(folder: Path, family: str | None, split: str | None) -> int:
 
 
 def _check(folder: Path) -> int:
-    from data_synth.catalog_check import check_catalog
+    from data_synth.catalog.check import check_catalog
 
     report = check_catalog(folder)
     _print(_family_table(Catalog(report.entries)))
@@ -97,11 +97,11 @@ def _ask(args: argparse.Namespace) -> int:
         raise StoreError(f"{args.out}: exists already: give a new file to --out, or move it away")
     refuse_unwritable(args.out)
     # A torch import takes seconds: `list`, `check` and `--help` do without it.
-    from data_synth.ask import as_catalog_yaml, ask
+    from data_synth.catalog.ask import as_catalog_yaml, ask
     from data_synth.config import SynthConfig
-    from gatt.config import load_config
+    from gatt.config.load import load_config
+    from gatt.config.shipped_files import config_file
     from gatt.generation.config import EngineConfig, make_engine
-    from gatt.shipped import config_file
 
     config = EngineConfig()
     if args.config is not None:
@@ -126,7 +126,7 @@ def _family_table(catalog: Catalog) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from data_synth.catalog_check import count_by_split
+    from data_synth.catalog.check import count_by_split
 
     table = Table("family", *SPLITS, "total", "about")
     for column in table.columns[1:-1]:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from data_synth.config import SynthConfig
-from gatt.config_cli import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments, config_from_args
 
 if TYPE_CHECKING:
     from data_synth.pipeline import SynthResult
@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _divided(config: SynthConfig, num_workers: int | None, shard: str | None) -> str:
     if num_workers is not None:
-        from data_synth.workers import run_workers
+        from data_synth.parallel.workers import run_workers
 
         return _outcome(run_workers(config, num_workers))
     if shard is None:
         return execute(config)
     from data_synth.pipeline import run_synth
-    from data_synth.shards import Shard
+    from data_synth.shards.shard import Shard
 
     part = Shard.parse(shard)
     result = run_synth(config, shard=part)

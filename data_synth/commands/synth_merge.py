@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gatt.path_argument import path_argument
+from gatt.config.path_argument import path_argument
 
 HELP = "write samples.jsonl and its card from a run's shards, in the order of the plan"
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Join the shards; refused unless every one is complete."""
-    from data_synth.merge import merge_shards
+    from data_synth.parallel.merge import merge_shards
 
     result = merge_shards(args.folder)
     sys.stdout.write(

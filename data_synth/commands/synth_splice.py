@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from data_synth.splice_config import SpliceConfig
-from gatt.config_cli import add_config_arguments, config_from_args
+from data_synth.splice.config import SpliceConfig
+from gatt.config.arguments import add_config_arguments, config_from_args
 
 HELP = "make samples whose instruction changes of samples that there are, without any sampling"
 TAKES_OVERRIDES = True
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the samples; those that stand there already are left."""
-    from data_synth.splice import splice
+    from data_synth.splice.splice import splice
 
     result = splice(config_from_args(SpliceConfig, args))
     state = "new" if result.is_new else "all of them stood there already"

@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gatt.path_argument import path_argument
+from gatt.config.path_argument import path_argument
 
 if TYPE_CHECKING:
-    from data_synth.status import RunStatus, ShardStatus
+    from data_synth.parallel.status import RunStatus, ShardStatus
 
 HELP = "show how far a run is, from its files alone: samples, targets, who works on it, time left"
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one line on the run, and one on each of its files."""
-    from data_synth.status import run_status
+    from data_synth.parallel.status import run_status
 
     status = run_status(args.folder)
     sys.stdout.write("".join(f"{line}\n" for line in status_lines(status)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gatt.path_argument import path_argument
+from gatt.config.path_argument import path_argument
 
 HELP = "check every line of a run's files; a line for each problem, and status 1 if there is one"
 EXIT_PROBLEMS = 1
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the files and return the exit status; 1 where there is a problem."""
-    from data_synth.verify import VerifyCounts, verify_run
+    from data_synth.parallel.verify import VerifyCounts, verify_run
 
     counts = VerifyCounts()
     num_problems = 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gatt.data.instruction import Instruction
 from gatt.generation.base import FinishReason
-from gatt.instruction import Instruction
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from functools import lru_cache
 from data_synth.filters.draw import Draw
 from data_synth.filters.talk_patterns import is_about_instruction, is_about_subject
 from data_synth.filters.talk_subject import subject_words
-from gatt.instruction import Instruction
-from gatt.verifiers.folding import fold_text
-from gatt.verifiers.sentence_split import sentences
-from gatt.verifiers.words import words
+from gatt.data.instruction import Instruction
+from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.sentences import sentences
+from gatt.verifiers.text.words import words
 
 MIN_INNER_WORDS = 4
 """Words from which a sentence of the instruction counts inside a longer sentence too."""

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from data_synth.quality import QualityConfig
-from gatt.instruction import Instruction
-from gatt.verifiers.words import spaceless_characters, words
+from data_synth.filters.config import QualityConfig
+from gatt.data.instruction import Instruction
+from gatt.verifiers.text.words import spaceless_characters, words
 
 GRAM_CHARACTERS = 4
 """Characters of an n-gram: works in every script, and forgives an inflection."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from data_synth.filters.draw import Draw
-from gatt.sentence_similarity import SentenceEncoder
+from gatt.verifiers.topics.sentence_encoder import SentenceEncoder
 
 ENGLISH = "en"
 
@@ -52,7 +52,7 @@ def _is_known(draw: Draw) -> bool:
 @lru_cache(maxsize=4096)
 def _is_english(text: str) -> bool:
     # Loading the language models takes a while: only who asks for similarity pays it.
-    from gatt.verifiers.language import detector
+    from gatt.verifiers.language.rule import detector
 
     found = detector().detect_language_of(text)
     return found is not None and found.iso_code_639_1.name.lower() == ENGLISH

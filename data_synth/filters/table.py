@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from data_synth.filters.clipped import is_clipped
+from data_synth.filters.config import QualityConfig
 from data_synth.filters.draw import Draw
 from data_synth.filters.instruction_talk import mentions_instruction
 from data_synth.filters.prompt_echo import repeats_prompt
-from data_synth.quality import QualityConfig
-from gatt.verifiers.degenerate import degenerate
-from gatt.verifiers.repetition import repeated_share
+from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.repetition import repeated_share
 
 FILTERS_VERSION = 2
 """Raised by one with every change that can change what is refused."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence, Set
 
 from data_synth.filters.talk_languages import LATIN_LANGUAGES, OTHER_SCRIPTS
-from gatt.verifiers.words import words
+from gatt.verifiers.text.words import words
 
 _LANGUAGE = (
     r"(?:english|french|spanish|german|italian|portuguese|dutch|swedish|danish|norwegian|finnish"

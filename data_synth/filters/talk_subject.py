@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gatt.instruction import Instruction
-from gatt.verifiers.folding import fold_text
-from gatt.verifiers.words import words
+from gatt.data.instruction import Instruction
+from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.words import words
 
 MIN_LETTERS = 3
 _TERMS = ("any_of", "topics")

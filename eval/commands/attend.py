@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from eval.attention.config import AttendConfig
-from gatt.config_cli import add_config_arguments, config_from_args
+from eval.studies.attention.config import AttendConfig
+from gatt.config.arguments import add_config_arguments, config_from_args
 
 HELP = "look how much attention reaches the instruction, turn by turn, base model against adapter"
 TAKES_OVERRIDES = True
@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Look, print the table and the places of the files."""
     from rich.console import Console
 
-    from eval.attention.run import attend
-    from eval.report.attention_table import attention_table
+    from eval.report.page.attention_table import attention_table
+    from eval.studies.attention.run import attend
 
     done = attend(config_from_args(AttendConfig, args))
     Console().print(attention_table(done.results))

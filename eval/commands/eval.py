@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from eval.config import EvalConfig
-from gatt.config_cli import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments, config_from_args
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
@@ -30,7 +30,7 @@ def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and return one line on what is there."""
     from rich.console import Console
 
-    from eval.report.tables import terminal_table
+    from eval.report.tables.rates import terminal_table
     from eval.run import evaluate
 
     result = evaluate(config)

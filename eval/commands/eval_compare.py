@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatt.config.path_argument import path_argument
 from gatt.errors import ConfigError
-from gatt.path_argument import path_argument
 
 if TYPE_CHECKING:
-    from eval.compare import Comparison, Pair, Tally
+    from eval.results.compare import Comparison, Pair, Tally
 
 HELP = "how far the replies and verdicts of two evaluations agree, and where they do not"
 EXIT_DISAGREES = 1
@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(
             f"--at-least is {args.at_least}: expected a share from 0 to 1, such as 0.98"
         )
-    from eval.compare import compare
-    from eval.report.runs import refuse_own_files
-    from gatt.whole_file import atomic_write_json
+    from eval.report.data.runs import refuse_own_files
+    from eval.results.compare import compare
+    from gatt.runs.atomic_file import atomic_write_json
 
     refuse_own_files((args.output,), (args.left, args.right))
     found = compare(args.left, args.right, _pairs(args.arm))
@@ -133,7 +133,7 @@ def _where(pair: Pair) -> str:
 
 
 def _what(pair: Pair) -> str:
-    from eval.compare import SINCE_EARLIER
+    from eval.results.compare import SINCE_EARLIER
 
     one, other = pair.left, pair.right
     if pair.has_same_reply:

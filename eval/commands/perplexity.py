@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from eval.perplexity import PerplexityConfig
-from gatt.config_cli import add_config_arguments, config_from_args
+from eval.studies.perplexity import PerplexityConfig
+from gatt.config.arguments import add_config_arguments, config_from_args
 
 HELP = "measure the perplexity of people's own replies without any instruction, before and after"
 TAKES_OVERRIDES = True
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.perplexity import as_rows, measure_perplexity
+    from eval.studies.perplexity import as_rows, measure_perplexity
 
     config = config_from_args(PerplexityConfig, args)
     table = Table("arm", "perplexity", "ratio to base [95 %]", "tokens")

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gatt.path_argument import path_argument
+from gatt.config.path_argument import path_argument
 
 HELP = "render the report of a run anew, or put several runs side by side"
 
@@ -59,9 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, and the tables where they are asked for."""
-    from eval.report.markdown import markdown_tables
-    from eval.report.render import render_report
-    from eval.report.runs import (
+    from eval.records.file_names import REPORT_FILE
+    from eval.report.data.runs import (
         differences_between,
         differences_from,
         joined,
@@ -69,10 +68,11 @@ def run(args: argparse.Namespace) -> int:
         refuse_own_files,
         samples_of,
     )
-    from eval.report.sections import save_main_chart
-    from eval.run_files import REPORT_FILE
+    from eval.report.markdown import markdown_tables
+    from eval.report.page.render import render_report
+    from eval.report.page.sections import save_main_chart
     from gatt.errors import ConfigError
-    from gatt.whole_file import atomic_write_text
+    from gatt.runs.atomic_file import atomic_write_text
 
     if args.baseline is not None and args.no_transcripts:
         raise ConfigError(

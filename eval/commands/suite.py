@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.importers.table import IMPORTERS, Request, import_cases
-from eval.suite import read_suite, shipped_suites, suite_path
-from gatt.config_source import dump_yaml
+from eval.cases.importers.table import IMPORTERS, Request, import_cases
+from eval.records.suite import read_suite, shipped_suites, suite_path
+from gatt.config.path_argument import path_argument
+from gatt.config.yaml_source import dump_yaml
 from gatt.errors import StoreError
-from gatt.path_argument import path_argument
 
 HELP = "list and show the suites of the evaluation, or make cases of what others made"
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from eval.importers.imported import write_cases
+    from eval.cases.importers.imported import write_cases
 
     if args.output.exists():
         raise StoreError(

@@ -12,8 +12,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.clustered import MIN_INSTRUCTIONS, Codes, Floats, crossed_interval, num_groups
 from eval.metrics.outcomes import Rows
+from eval.metrics.statistics.clustered import (
+    MIN_INSTRUCTIONS,
+    Codes,
+    Floats,
+    crossed_interval,
+    num_groups,
+)
 
 
 def area(rows: Rows) -> tuple[float, float, float] | None:

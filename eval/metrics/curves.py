@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from eval.metrics.adherence import adherence
-from eval.metrics.adherence_loose import adherence_loose
-from eval.metrics.false_trigger import false_trigger
 from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import Outcome, Rows, rate_of
-from eval.metrics.probe_recall import probe_recall
-from eval.metrics.repetition import repetition
-from eval.metrics.score import probe_score, score
-from eval.metrics.since_switch import adherence_since_switch, leakage, probe_leakage
-from eval.metrics.survival import survival
-from eval.metrics.task_completion import task_completion
-from eval.samples import Sample
+from eval.metrics.per_reply.adherence import adherence
+from eval.metrics.per_reply.adherence_loose import adherence_loose
+from eval.metrics.per_reply.false_trigger import false_trigger
+from eval.metrics.per_reply.probe_recall import probe_recall
+from eval.metrics.per_reply.repetition import repetition
+from eval.metrics.per_reply.score import probe_score, score
+from eval.metrics.per_reply.since_switch import adherence_since_switch, leakage, probe_leakage
+from eval.metrics.per_reply.survival import survival
+from eval.metrics.per_reply.task_completion import task_completion
+from eval.records.samples import Sample
 from gatt.errors import DataError
 
 Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.events import TOPIC_JUMP
 from eval.metrics.curves import by_arm
 from eval.metrics.outcomes import ALL, Outcome, Rows, rate_of
-from eval.samples import Sample
-from gatt.schedule import SWITCH_KINDS
+from eval.records.events import TOPIC_JUMP
+from eval.records.samples import Sample
+from gatt.data.switches import SWITCH_KINDS
 
 TURNS_SINCE = (0, 1, 2, 4, 8)
 """Where the ranges of turns since the event begin: 0, 1, 2 and 3, 4 to 7, 8 and more."""

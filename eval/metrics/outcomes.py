@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.clustered import Codes, Ways, crossed_interval, graded_interval, num_groups
-from eval.samples import Sample
+from eval.metrics.statistics.clustered import (
+    Codes,
+    Ways,
+    crossed_interval,
+    graded_interval,
+    num_groups,
+)
+from eval.records.samples import Sample
 from gatt.verifiers.base import Status
 
 ALL = "all"
@@ -147,7 +153,7 @@ class Rate:
 
 
 def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
-    """Return the rate of outcomes with its interval, see `eval.metrics.clustered`.
+    """Return the rate of outcomes with its interval, see `eval.metrics.statistics.clustered`.
 
     Args:
         rows: at least one.

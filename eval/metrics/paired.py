@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from eval.metrics.clustered import num_groups
 from eval.metrics.curves import METRICS
-from eval.metrics.holm import holm
 from eval.metrics.outcomes import ALL, Outcome, Rows
-from eval.metrics.paired_interval import paired_interval
-from eval.metrics.sign_flip import sign_flip_p_value
-from eval.samples import Sample
+from eval.metrics.statistics.clustered import num_groups
+from eval.metrics.statistics.holm import holm
+from eval.metrics.statistics.paired_interval import paired_interval
+from eval.metrics.statistics.sign_flip import sign_flip_p_value
+from eval.records.samples import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

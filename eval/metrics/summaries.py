@@ -12,7 +12,7 @@ from eval.metrics.curves import METRICS, PASS_IS_BAD, CurvePoint, by_arm
 from eval.metrics.half_life import half_life, half_life_interval
 from eval.metrics.outcomes import Rows, rate_of
 from eval.metrics.recovery import recovery
-from eval.samples import Sample
+from eval.records.samples import Sample
 
 WITH_RECOVERY = ("adherence", "adherence_loose")
 """Metrics in which a case can miss at one turn and pass at the next."""

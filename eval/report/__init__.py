@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eval.report.markdown import markdown_tables
-from eval.report.render import render_report
-from eval.report.tables import terminal_table
+from eval.report.page.render import render_report
+from eval.report.tables.rates import terminal_table
 
 __all__ = ["markdown_tables", "render_report", "terminal_table"]

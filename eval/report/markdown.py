@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eval.metrics.curves import ALL
-from eval.report.comparisons import (
+from eval.report.data.headline import NO_BREAK, headline, percent, rate_with_interval
+from eval.report.data.lists import Record, records
+from eval.report.data.selection import Curves, arm_name, metric_name, turn_name
+from eval.report.page.sections import event_name, heat_maps
+from eval.report.tables.comparisons import (
     SUMMARY_NAMES,
     agreement_rows,
     coverage_totals,
     difference_tables,
     summary_rows,
 )
-from eval.report.headline import NO_BREAK, headline, percent, rate_with_interval
-from eval.report.lists import Record, records
-from eval.report.probes import SOURCE, probe_table
-from eval.report.sections import event_name, heat_maps
-from eval.report.selection import Curves, arm_name, metric_name, turn_name
-from eval.report.tables import caption, headline_tables, legend, texts
+from eval.report.tables.probes import SOURCE, probe_table
+from eval.report.tables.rates import caption, headline_tables, legend, texts
 
 Lines = Iterator[str]
 

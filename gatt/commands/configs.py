@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gatt.shipped import shipped_config, shipped_configs
+from gatt.config.shipped_files import shipped_config, shipped_configs
 
 HELP = "list the configurations that come with the package, or print one to start from"
 

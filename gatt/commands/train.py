@@ -9,8 +9,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 
-from gatt.config_cli import add_config_arguments, config_from_args
-from gatt.train_config import TrainConfig
+from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.train.config import TrainConfig
 
 HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
 TAKES_OVERRIDES = True
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(config: TrainConfig) -> str:
     """Train, or find it done, and return one line on what is there."""
-    from gatt.runtime import is_launched_main
-    from gatt.train import train
+    from gatt.train.run import train
+    from gatt.train.runtime import is_launched_main
 
     with _shown_log(is_launched_main()):
         result = train(config)
@@ -45,7 +45,7 @@ def execute(config: TrainConfig) -> str:
 def run(args: argparse.Namespace) -> int:
     """Train and say where the adapter is."""
     summary = execute(config_from_args(TrainConfig, args))
-    from gatt.runtime import is_launched_main
+    from gatt.train.runtime import is_launched_main
 
     if is_launched_main():
         sys.stdout.write(f"{summary}\n")

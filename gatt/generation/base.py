@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gatt.dialogue import Message
+from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 
 FinishReason = Literal["stop", "length", "context_limit", "content_filter", "unanswered"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine
 from gatt.generation.servers.config import ServerConfig
-from gatt.template_variables import (
+from gatt.models.template_variables import (
     check_template_variables,
     read_variables,
     set_template_variables,
@@ -20,7 +20,7 @@ from gatt.template_variables import (
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from gatt.generation.transformers import TransformersEngine
+    from gatt.generation.local.engine import TransformersEngine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class EngineConfig:
         Raises:
             ModelError: no such model, or one without weights.
         """
-        from gatt.weights import model_digest
+        from gatt.models.digest import model_digest
 
         return "" if self.server else model_digest(self.model)
 
@@ -91,7 +91,7 @@ class EngineConfig:
         Raises:
             ModelError: no adapter there, or one that cannot be read.
         """
-        from gatt.weights import adapter_digest
+        from gatt.models.digest import adapter_digest
 
         return "" if self.server else adapter_digest(Path(adapter))
 
@@ -109,7 +109,7 @@ def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None 
     """
     if config.server is None:
         return local_engine(config, adapters)
-    from gatt.generation.openai import OpenAIEngine
+    from gatt.generation.servers.engine import OpenAIEngine
 
     served = {name: str(adapter) for name, adapter in (adapters or {}).items()}
     return OpenAIEngine(config.model, config.server, adapters=served)
@@ -127,10 +127,10 @@ def local_engine(
     """
     import torch
 
-    from gatt.adapter import base_model_of
-    from gatt.generation.memory import cache_limits
-    from gatt.generation.transformers import TransformersEngine
-    from gatt.models import load_adapter, load_model
+    from gatt.generation.local.engine import TransformersEngine
+    from gatt.generation.local.memory import cache_limits
+    from gatt.models.adapter import base_model_of
+    from gatt.models.load import load_adapter, load_model
 
     device = config.device
     if device == "auto":

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gatt.chat_template import Tokenizer, render
-from gatt.dialogue import Message
+from gatt.data.dialogue import Message
+from gatt.models.chat_template import Tokenizer, render
 
 _OPEN: Final = "<think>"
 _CLOSE: Final = "</think>"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gatt.dialogue import Dialogue, Message
+from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError
 from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams
 from gatt.sources.base import SourceReport

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gatt.dialogue import Dialogue, Message
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.hash_split import Part, partition
 from gatt.errors import ConfigError, DataError
-from gatt.partition import Part, partition
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gatt.dialogue import Dialogue, Message, Role
+from gatt.data.dialogue import Dialogue, Message, Role
+from gatt.data.hash_split import Part
 from gatt.errors import ConfigError, DataError
-from gatt.partition import Part
 from gatt.sources.base import SourceReport, SourceRequest
 from gatt.sources.screening import Screen
 

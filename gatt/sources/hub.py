@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gatt.dialogue import Dialogue
+from gatt.data.dialogue import Dialogue
+from gatt.data.hash_split import Part
 from gatt.errors import ConfigError, DataError
-from gatt.partition import Part
 from gatt.sources.base import SourceReport, SourceRequest
 from gatt.sources.rows import COLUMNS, parse_row
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatt.dialogue import Dialogue, read_dialogues
-from gatt.partition import Part
+from gatt.data.dialogue import Dialogue, read_dialogues
+from gatt.data.hash_split import Part
 from gatt.sources.base import SourceReport, SourceRequest
 from gatt.sources.rows import parse_row
 
@@ -23,7 +23,7 @@ def read(
     The file is the user's own, so a broken line is an error and not a count.
 
     Raises:
-        DataError: with file and line; see `gatt.dialogue.read_dialogues`.
+        DataError: with file and line; see `gatt.data.dialogue.read_dialogues`.
     """
     for dialogue in read_dialogues(Path(path), parse=parse_row):
         report.num_read += 1

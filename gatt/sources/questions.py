@@ -11,10 +11,10 @@ from itertools import count
 
 import yaml
 
-from gatt.dialogue import Dialogue
+from gatt.data.dialogue import Dialogue
+from gatt.data.hash_split import PARTS, Part, partition
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine, SamplingParams
-from gatt.partition import PARTS, Part, partition
 from gatt.sources.answering import Script, answer_scripts
 from gatt.sources.base import SourceReport, SourceRequest
 
@@ -70,7 +70,7 @@ def make_scripts(
 ) -> list[Script]:
     """Return `num` scripts of at most `max_turns` user messages.
 
-    A script's id decides its part (`gatt.partition`), and its topics are drawn
+    A script's id decides its part (`gatt.data.hash_split`), and its topics are drawn
     from those of the same part: a question of the training is then never one
     of the evaluation.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gatt.dialogue import Dialogue, parse_dialogue
+from gatt.data.dialogue import Dialogue, parse_dialogue
 from gatt.errors import DataError
 
 SPEAKERS = {
@@ -29,7 +29,7 @@ def parse_row(raw: object, default_id: str | None = None) -> Dialogue:
     Items of `conversations` may be `{"from", "value"}` or `{"role", "content"}`.
 
     Raises:
-        DataError: neither form, an unknown speaker, or see `gatt.dialogue.Dialogue`.
+        DataError: neither form, an unknown speaker, or see `gatt.data.dialogue.Dialogue`.
     """
     if not isinstance(raw, Mapping) or "messages" in raw or "conversations" not in raw:
         return parse_dialogue(raw, default_id)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from gatt.dialogue import Dialogue
+from gatt.data.dialogue import Dialogue
+from gatt.data.hash_split import Part
 from gatt.errors import ConfigError
-from gatt.nearest import did_you_mean
-from gatt.partition import Part
+from gatt.runs.suggest import did_you_mean
 from gatt.sources.base import SourceReport, SourceRequest, select
 
 Reader = Callable[..., Iterator[Dialogue]]

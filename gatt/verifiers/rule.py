@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Status, Verdict
-from gatt.verifiers.degenerate import degenerate
-from gatt.verifiers.task_talk import without_task_talk
-from gatt.verifiers.visible import visible
-from gatt.verifiers.words import is_letter
+from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.task_talk import without_task_talk
+from gatt.verifiers.text.visible import visible
+from gatt.verifiers.text.words import is_letter
 
 Span = tuple[int, int]
 EVIDENCE_CHARACTERS = 60

@@ -9,53 +9,53 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
-from gatt.instruction import VerifierSpec
-from gatt.nearest import did_you_mean
+from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
-from gatt.verifiers.degenerate import VERSION as DEGENERATE_VERSION
-from gatt.verifiers.task_talk import VERSION as TASK_TALK_VERSION
-from gatt.verifiers.visible import VERSION as VISIBLE_VERSION
+from gatt.verifiers.text.degenerate import VERSION as DEGENERATE_VERSION
+from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
+from gatt.verifiers.text.visible import VERSION as VISIBLE_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
-    "bullets": "gatt.verifiers.bullets:Bullets",
-    "capital_words": "gatt.verifiers.letters:CapitalWords",
-    "characters": "gatt.verifiers.letters:Characters",
-    "emoji": "gatt.verifiers.tokens:Emoji",
-    "ends_with": "gatt.verifiers.edges:EndsWith",
-    "ends_with_question": "gatt.verifiers.edges:EndsWithQuestion",
-    "excludes": "gatt.verifiers.excludes:Excludes",
-    "haiku": "gatt.verifiers.haiku:Haiku",
-    "highlights": "gatt.verifiers.marked:Highlights",
-    "in_character": "gatt.verifiers.in_character:InCharacter",
-    "json": "gatt.verifiers.json_object:Json",
-    "json_object": "gatt.verifiers.json_object:JsonObject",
-    "judge": "gatt.verifiers.judge:Judge",
-    "language": "gatt.verifiers.language:Language",
-    "letter_case": "gatt.verifiers.letter_case:LetterCase",
-    "likes": "gatt.verifiers.likes:Likes",
-    "lines": "gatt.verifiers.counts:Lines",
+    "bullets": "gatt.verifiers.forms.bullets:Bullets",
+    "capital_words": "gatt.verifiers.forms.letters:CapitalWords",
+    "characters": "gatt.verifiers.forms.letters:Characters",
+    "emoji": "gatt.verifiers.structure.emoji_and_number:Emoji",
+    "ends_with": "gatt.verifiers.forms.openings:EndsWith",
+    "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",
+    "excludes": "gatt.verifiers.topics.excludes:Excludes",
+    "haiku": "gatt.verifiers.forms.haiku:Haiku",
+    "highlights": "gatt.verifiers.forms.marked:Highlights",
+    "in_character": "gatt.verifiers.persona.in_character:InCharacter",
+    "json": "gatt.verifiers.forms.json_object:Json",
+    "json_object": "gatt.verifiers.forms.json_object:JsonObject",
+    "judge": "gatt.verifiers.graded.judge:Judge",
+    "language": "gatt.verifiers.language.rule:Language",
+    "letter_case": "gatt.verifiers.forms.letter_case:LetterCase",
+    "likes": "gatt.verifiers.topics.likes:Likes",
+    "lines": "gatt.verifiers.forms.counts:Lines",
     "not": "gatt.verifiers.logic:Not",
-    "number": "gatt.verifiers.tokens:Number",
-    "one_of": "gatt.verifiers.one_of:OneOf",
-    "paragraph_start": "gatt.verifiers.paragraph_start:ParagraphStart",
-    "paragraphs": "gatt.verifiers.counts:Paragraphs",
-    "placeholders": "gatt.verifiers.marked:Placeholders",
-    "postscript": "gatt.verifiers.postscript:Postscript",
-    "price": "gatt.verifiers.price:Price",
-    "question_about": "gatt.verifiers.question_about:QuestionAbout",
-    "repeats": "gatt.verifiers.repeats:Repeats",
-    "responses": "gatt.verifiers.responses:Responses",
-    "says": "gatt.verifiers.says:Says",
-    "score": "gatt.verifiers.score:Score",
-    "sections": "gatt.verifiers.sections:Sections",
-    "sentences": "gatt.verifiers.counts:Sentences",
-    "starts_with": "gatt.verifiers.edges:StartsWith",
-    "terms": "gatt.verifiers.terms:Terms",
-    "title": "gatt.verifiers.marked:Title",
-    "words": "gatt.verifiers.counts:Words",
-    "wrapped": "gatt.verifiers.wrapped:Wrapped",
+    "number": "gatt.verifiers.structure.emoji_and_number:Number",
+    "one_of": "gatt.verifiers.topics.one_of:OneOf",
+    "paragraph_start": "gatt.verifiers.structure.paragraph_start:ParagraphStart",
+    "paragraphs": "gatt.verifiers.forms.counts:Paragraphs",
+    "placeholders": "gatt.verifiers.forms.marked:Placeholders",
+    "postscript": "gatt.verifiers.structure.postscript:Postscript",
+    "price": "gatt.verifiers.topics.price:Price",
+    "question_about": "gatt.verifiers.topics.question_about:QuestionAbout",
+    "repeats": "gatt.verifiers.structure.repeats_prompt:Repeats",
+    "responses": "gatt.verifiers.structure.responses:Responses",
+    "says": "gatt.verifiers.topics.says:Says",
+    "score": "gatt.verifiers.graded.score:Score",
+    "sections": "gatt.verifiers.structure.sections:Sections",
+    "sentences": "gatt.verifiers.forms.counts:Sentences",
+    "starts_with": "gatt.verifiers.forms.openings:StartsWith",
+    "terms": "gatt.verifiers.topics.terms:Terms",
+    "title": "gatt.verifiers.forms.marked:Title",
+    "words": "gatt.verifiers.forms.counts:Words",
+    "wrapped": "gatt.verifiers.structure.wrapped:Wrapped",
 }
 """Kind -> `module:Class`. A new kind is one file, one line here, one test."""
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.killed_answers import answer
+from tests.support.runs.killed_answers import answer
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_process(path: Path, last_event: int) -> int:
-    words = [sys.executable, "-m", "tests.support.killed_answers", str(path), str(last_event)]
+    words = [sys.executable, "-m", "tests.support.runs.killed_answers", str(path), str(last_event)]
     return subprocess.run(words, cwd=ROOT, check=False).returncode
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from peft import PeftModel
 
-from tests.support.tiny import save_tiny_model
-from tests.support.trained import save_trained
+from tests.support.models.tiny import save_tiny_model
+from tests.support.models.trained import save_trained
 
 pytestmark = pytest.mark.integration
 

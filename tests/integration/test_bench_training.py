@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tiny import save_tiny_model
+from tests.support.models.tiny import save_tiny_model
 
 pytestmark = pytest.mark.integration
 

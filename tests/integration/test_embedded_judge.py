@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from eval.judge.config import JudgeConfig
-from eval.judge.fence import REMOVED_MARKER
-from eval.judge.question import questions
-from eval.judge.rubric import RUBRIC_VERSION, judge_prompt
-from eval.judge.run import judge_samples
-from gatt.chat_template import encode
-from gatt.control_tokens import control_tokens
-from gatt.dialogue import Message
-from gatt.generation.transformers import TransformersEngine
-from gatt.models import EMBEDDED, LoadedModel, load_model
-from tests.support.coaxing_replies import COAXING
-from tests.support.judged import sample
+from eval.scoring.judge.config import JudgeConfig
+from eval.scoring.judge.fence import REMOVED_MARKER
+from eval.scoring.judge.question import questions
+from eval.scoring.judge.rubric import RUBRIC_VERSION, judge_prompt
+from eval.scoring.judge.run import judge_samples
+from gatt.data.dialogue import Message
+from gatt.generation.local.engine import TransformersEngine
+from gatt.models.chat_template import encode
+from gatt.models.control_tokens import control_tokens
+from gatt.models.load import EMBEDDED, LoadedModel, load_model
+from tests.support.runs.judged import sample
+from tests.support.texts.coaxing_replies import COAXING
 
 pytestmark = pytest.mark.integration
 

@@ -9,18 +9,18 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 
-from gatt.attention.backend import enable_comb_attention
-from gatt.collator import GattCollator, combs_to_features
-from gatt.comb import expand
-from gatt.dialogue import Dialogue, Message
-from gatt.generation.transformers import TransformersEngine
-from gatt.instruction import Instruction
-from gatt.loss import summed_loss, supervised_logits
-from gatt.models import EMBEDDED, LoadedModel, load_model
-from gatt.sample import GattSample, TurnTarget
-from gatt.supervision import build_combs
-from gatt.template_facts import inspect_template
-from tests.support.greedy import agreement, random_requests
+from gatt.comb.attention.backend import enable_comb_attention
+from gatt.comb.collator import GattCollator, combs_to_features
+from gatt.comb.comb import expand
+from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.instruction import Instruction
+from gatt.data.sample import GattSample, TurnTarget
+from gatt.generation.local.engine import TransformersEngine
+from gatt.models.load import EMBEDDED, LoadedModel, load_model
+from gatt.models.template_facts import inspect_template
+from gatt.train.data.labels import build_combs
+from tests.support.models.greedy import agreement, random_requests
 
 pytestmark = pytest.mark.integration
 

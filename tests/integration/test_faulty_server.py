@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.dialogue import Message
+from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest, SamplingParams
-from gatt.generation.openai import OpenAIEngine
 from gatt.generation.servers.config import ServerConfig
-from tests.support.faulty_server import MODEL, FaultyServer, right_reply, seeded_script
+from gatt.generation.servers.engine import OpenAIEngine
+from tests.support.servers.faulty_server import MODEL, FaultyServer, right_reply, seeded_script
 
 pytestmark = pytest.mark.integration
 

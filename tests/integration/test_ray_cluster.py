@@ -10,15 +10,15 @@ import pytest
 from data_synth import pipeline
 from data_synth.pipeline import run_synth
 from eval.config import EvalConfig
+from eval.records.file_names import ROLLOUTS_FILE
 from eval.run import evaluate
-from eval.run_files import ROLLOUTS_FILE
-from gatt.cluster.config import RayConfig
+from gatt.data.catalog.choice import InstructionChoice
 from gatt.errors import GenerationError
-from gatt.instruction_config import InstructionChoice
-from gatt.source_config import SourceConfig
-from tests.support.ray_runs import lucky, told_again, two_workers, unlucky
-from tests.support.stages import write_dialogues
-from tests.support.synth_runs import synth_config, varied_reply
+from gatt.generation.cluster.config import RayConfig
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import write_dialogues
+from tests.support.runs.synth_runs import synth_config, varied_reply
+from tests.support.servers.ray_runs import lucky, told_again, two_workers, unlucky
 
 pytest.importorskip("ray", reason="an extra: `pip install 'ghost-attention[ray]'`")
 pytestmark = pytest.mark.processes

@@ -19,23 +19,23 @@ from peft import LoraConfig, get_peft_model
 
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.pipeline import run_synth
-from eval.compare import compare
 from eval.config import EvalConfig
+from eval.records.samples import read_samples as read_replies
+from eval.results.compare import compare
 from eval.run import evaluate
-from eval.samples import read_samples as read_replies
-from gatt.chat_template import encode
-from gatt.dialogue import Message
+from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.write import export
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.data.dialogue import Message
+from gatt.data.sample import read_samples
 from gatt.errors import GenerationError
-from gatt.export.config import ExportConfig
-from gatt.export.write import export
 from gatt.generation.base import GenerationRequest, SamplingConfig, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.servers.config import ServerConfig
-from gatt.instruction_config import InstructionConfig
-from gatt.models import EMBEDDED, load_model
-from gatt.sample import read_samples
-from gatt.source_config import SourceConfig
-from tests.support.stages import write_dialogues
+from gatt.models.chat_template import encode
+from gatt.models.load import EMBEDDED, load_model
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import write_dialogues
 
 pytestmark = pytest.mark.integration
 

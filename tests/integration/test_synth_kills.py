@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.killed_runs import killed_runs
+from tests.support.runs.killed_runs import killed_runs
 
 
 @pytest.mark.processes

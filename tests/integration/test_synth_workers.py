@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from data_synth import pipeline, workers
+from data_synth import pipeline
 from data_synth.config import SynthConfig
+from data_synth.filters.config import QualityConfig
+from data_synth.parallel import workers
+from data_synth.parallel.workers import run_workers, worker_command
 from data_synth.pipeline import SynthResult
-from data_synth.quality import QualityConfig
-from data_synth.shards import WHOLE, Shard, found_shards
-from data_synth.workers import run_workers, worker_command
+from data_synth.shards.shard import WHOLE, Shard, found_shards
 from gatt.errors import GenerationError
-from gatt.file_lock import free_lock, take_lock
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
-from tests.support.stages import RecordingEngine
-from tests.support.synth_runs import synth_config, varied_reply, without_commit
-from tests.support.tiny import save_tiny_model
+from gatt.runs.lock import free_lock, take_lock
+from tests.support.models.tiny import save_tiny_model
+from tests.support.runs.stages import RecordingEngine
+from tests.support.runs.synth_runs import synth_config, varied_reply, without_commit
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
 
 def scripted(config: Path, shard: Shard) -> Sequence[str]:
     python, dash_m, _, *rest = worker_command(config, shard)
-    return [python, dash_m, "tests.support.scripted_worker", *rest]
+    return [python, dash_m, "tests.support.servers.scripted_worker", *rest]
 
 
 def alone(config: SynthConfig) -> bytes:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gatt.config import save_config
-from gatt.train_config import TrainConfig
-from gatt.train_store import TrainStore
-from tests.support.tiny import sample, save_tiny_model, write_samples
+from gatt.config.load import save_config
+from gatt.train.config import TrainConfig
+from gatt.train.run_folder import TrainStore
+from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from gatt.attention.backend import enable_comb_attention
-from gatt.attention.packable import packing_problem
-from gatt.collator import GattCollator, combs_to_features
-from gatt.comb import IGNORE, Branch, Comb, expand
-from gatt.loss import summed_loss, supervised_logits
-from tests.support.random_combs import VOCABULARY, combs
+from gatt.comb.attention.backend import enable_comb_attention
+from gatt.comb.collator import GattCollator, combs_to_features
+from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.comb.model_support import packing_problem
+from tests.support.models.random_combs import VOCABULARY, combs
 
 TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}
 SIZES: dict[str, Any] = {

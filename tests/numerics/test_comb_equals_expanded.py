@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
-from gatt.attention.backend import enable_comb_attention
-from gatt.collator import GattCollator, combs_to_features
-from gatt.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
-from gatt.loss import summed_loss, supervised_logits
-from gatt.sample import with_sampled_history
-from gatt.supervision import build_combs, build_expanded
-from tests.support.random_combs import VOCABULARY, combs
-from tests.support.switched import cancel, switched, to
-from tests.support.tiny import tiny_llama, tiny_tokenizer
+from gatt.comb.attention.backend import enable_comb_attention
+from gatt.comb.collator import GattCollator, combs_to_features
+from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
+from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.data.sample import with_sampled_history
+from gatt.train.data.labels import build_combs, build_expanded
+from tests.support.models.random_combs import VOCABULARY, combs
+from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+from tests.support.runs.switched import cancel, switched, to
 
 SLOW = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.attention.backend import Backend, enable_comb_attention
-from gatt.collator import GattCollator, combs_to_features
-from gatt.comb import IGNORE, Branch, Comb, expand
-from gatt.loss import summed_kl, summed_loss, supervised_logits
+from gatt.comb.attention.backend import Backend, enable_comb_attention
+from gatt.comb.collator import GattCollator, combs_to_features
+from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from gatt.comb.loss import summed_kl, summed_loss, supervised_logits
 from tests.numerics.test_architectures import ARCHITECTURES, VOCABULARY, lora_model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

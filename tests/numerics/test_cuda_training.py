@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.attention.packable import MOST_ERROR, MOST_ERROR_BF16
-from gatt.config import save_config
-from gatt.generation.shareable import sharing_error
-from gatt.train_config import TrainConfig
+from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16
+from gatt.config.load import save_config
+from gatt.generation.local.model_support import sharing_error
+from gatt.train.config import TrainConfig
 from tests.numerics.test_sampling_architectures import SHARING, make_engine, tiny_model
-from tests.support.greedy import agreement, random_requests
-from tests.support.ready_trainer import ready
-from tests.support.tiny import sample, save_tiny_model, tiny_tokenizer, write_samples
+from tests.support.models.greedy import agreement, random_requests
+from tests.support.models.ready_trainer import ready
+from tests.support.models.tiny import sample, save_tiny_model, tiny_tokenizer, write_samples
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ROOT = Path(__file__).parents[2]

@@ -13,13 +13,13 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM, BloomConfig, MambaConfig
 
-from gatt.chat_template import encode
 from gatt.generation.base import SamplingParams
-from gatt.generation.shareable import sharing_error, sharing_problem
-from gatt.generation.transformers import TransformersEngine
-from gatt.models import LoadedModel
-from tests.support.greedy import agreement, random_requests
-from tests.support.tiny import tiny_tokenizer
+from gatt.generation.local.engine import TransformersEngine
+from gatt.generation.local.model_support import sharing_error, sharing_problem
+from gatt.models.chat_template import encode
+from gatt.models.load import LoadedModel
+from tests.support.models.greedy import agreement, random_requests
+from tests.support.models.tiny import tiny_tokenizer
 
 NUM_PROMPTS = 200
 SIZES: dict[str, Any] = {

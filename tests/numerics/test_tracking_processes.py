@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gatt.config import save_config
-from tests.support.tiny import save_tiny_model
-from tests.support.tracked import SHORT, tracked_config, write_suite
+from gatt.config.load import save_config
+from tests.support.models.tiny import save_tiny_model
+from tests.support.models.tracked import SHORT, tracked_config, write_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 ACCELERATE = (

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.collator import GattCollator, combs_to_features, features_to_combs
-from gatt.comb import IGNORE, expand
-from gatt.loss import summed_kl, supervised_logits
-from gatt.train import open_store, prepare, train
-from gatt.train_config import LoraSettings, TrainConfig
-from gatt.trainer import GattTrainer
-from gatt.training_arguments import training_arguments
-from tests.support.first_step import randomise_lora_b, record_steps
-from tests.support.tiny import sample, save_tiny_model, write_samples
+from gatt.comb.collator import GattCollator, combs_to_features, features_to_combs
+from gatt.comb.comb import IGNORE, expand
+from gatt.comb.loss import summed_kl, supervised_logits
+from gatt.train.arguments import training_arguments
+from gatt.train.config import LoraSettings, TrainConfig
+from gatt.train.run import open_store, prepare, train
+from gatt.train.trainer import GattTrainer
+from tests.support.models.first_step import randomise_lora_b, record_steps
+from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
 TOLERANCE = 1e-5
 

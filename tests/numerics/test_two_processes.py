@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.config import save_config
-from gatt.train_config import TrainConfig
-from tests.support.tiny import sample, save_tiny_model, write_samples
+from gatt.config.load import save_config
+from gatt.train.config import TrainConfig
+from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
 ROOT = Path(__file__).resolve().parents[2]
 TOLERANCE = 1e-5
@@ -30,7 +30,7 @@ def first_steps(folder: Path, name: str, command: list[str], config: TrainConfig
         "HF_HUB_OFFLINE": "1",
     }
     done = subprocess.run(
-        [*command, "-m", "tests.support.first_step", str(path), str(output)],
+        [*command, "-m", "tests.support.models.first_step", str(path), str(output)],
         env=env, cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]

@@ -11,14 +11,14 @@ import pytest
 from accelerate.commands.config.config_args import load_config_from_file
 
 from data_synth.config import SynthConfig
-from data_synth.splice_config import SpliceConfig
-from eval.attention.config import AttendConfig
+from data_synth.splice.config import SpliceConfig
 from eval.config import EvalConfig
-from eval.perplexity import PerplexityConfig
-from gatt.config import config_dict, load_config
+from eval.studies.attention.config import AttendConfig
+from eval.studies.perplexity import PerplexityConfig
+from gatt.commands.run.pipeline import load_run
+from gatt.config.load import config_dict, load_config
 from gatt.errors import ConfigError
-from gatt.run import load_run
-from gatt.train_config import TrainConfig
+from gatt.train.config import TrainConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 CLASSES = {

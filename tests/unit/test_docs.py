@@ -16,14 +16,14 @@ import pytest
 import yaml
 from accelerate.commands.launch import launch_command_parser
 
-from data_synth.catalog_check import check_entry
+from data_synth.catalog.check import check_entry
 from eval.config import EvalConfig
-from gatt.catalog import load_catalog
 from gatt.cli import GROUP, main
-from gatt.config import load_config
-from gatt.config_cli import config_from_args
-from gatt.train_config import TrainConfig
-from tests.support.doc_pages import DOCS, ROOT, blocks
+from gatt.config.arguments import config_from_args
+from gatt.config.load import load_config
+from gatt.data.catalog.read import load_catalog
+from gatt.train.config import TrainConfig
+from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))
 GUIDES = ("dental_clinic", "own_data", "cluster")

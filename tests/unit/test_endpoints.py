@@ -11,15 +11,15 @@ from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
 from eval.config import EvalConfig
+from eval.records.file_names import ROLLOUTS_FILE
 from eval.run import evaluate
-from eval.run_files import ROLLOUTS_FILE
+from gatt.data.catalog.choice import InstructionChoice
 from gatt.generation.config import EngineConfig
-from gatt.instruction_config import InstructionChoice
-from gatt.source_config import SourceConfig
-from tests.support.faulty_server import MODEL, Asked, FaultyServer
-from tests.support.served import settings
-from tests.support.stages import write_dialogues
-from tests.support.synth_runs import synth_config
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import write_dialogues
+from tests.support.runs.synth_runs import synth_config
+from tests.support.servers.faulty_server import MODEL, Asked, FaultyServer
+from tests.support.servers.served import settings
 
 
 class BreaksLater:

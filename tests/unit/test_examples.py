@@ -11,7 +11,7 @@ import pytest
 
 import gatt
 
-MODULES = ("gatt", "gatt.views", "gatt.collator", "gatt.trainer", "eval.run")
+MODULES = ("gatt", "gatt.data.views", "gatt.comb.collator", "gatt.train.trainer", "eval.run")
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -34,8 +34,8 @@ def test_every_short_name_is_there(package: str) -> None:
 
 
 def test_short_names_are_the_things_themselves() -> None:
-    from gatt.trainer import GattTrainer
-    from gatt.views import training_view
+    from gatt.data.views import training_view
+    from gatt.train.trainer import GattTrainer
 
     assert gatt.GattTrainer is GattTrainer
     assert gatt.training_view is training_view
@@ -44,7 +44,7 @@ def test_short_names_are_the_things_themselves() -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "import gatt.views",
+        "import gatt.data.views",
         "from gatt import Dialogue, Message, TrainConfig, sampling_view, training_view",
         "from eval import EvalConfig",
     ],

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.doc_pages import ROOT
+from tests.support.texts.doc_pages import ROOT
 
 PACKED = sorted((ROOT / "results").glob("**/samples.jsonl.xz"))
 

@@ -13,14 +13,14 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from gatt.attention.packable import why_not_packable
-from gatt.config import load_config
-from gatt.encoded_view import encode_reply, encode_view
-from gatt.template_facts import inspect_template, usable_placement
-from gatt.train_config import TrainConfig
-from gatt.views import PLACEMENTS, training_view
-from tests.support.golden_templates import INSTRUCTION, TARGETS, WORDS, dialogue
-from tests.support.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
+from gatt.comb.model_support import why_not_packable
+from gatt.config.load import load_config
+from gatt.data.views import PLACEMENTS, training_view
+from gatt.models.encoded_view import encode_reply, encode_view
+from gatt.models.template_facts import inspect_template, usable_placement
+from gatt.train.config import TrainConfig
+from tests.support.models.golden_templates import INSTRUCTION, TARGETS, WORDS, dialogue
+from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
 
 RECIPES = Path(__file__).resolve().parents[2] / "configs" / "recipes"
 FILES = sorted(RECIPES.glob("*.yaml"))

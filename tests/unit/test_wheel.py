@@ -52,12 +52,14 @@ def test_every_file_of_the_packages_is_in_it_and_nothing_else(wheel: zipfile.Zip
     configs = {f"gatt/{name}" for name in files_of("configs")}
     assert found == expected | configs
     assert {"gatt/py.typed", "data_synth/py.typed", "eval/py.typed"} <= found
-    assert {"gatt/configs/demo.yaml", "eval/suites/behaviour.yaml"} <= found
+    assert {"gatt/config/shipped/demo.yaml", "eval/suites/behaviour.yaml"} <= found
 
 
 def test_configurations_are_the_files_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     # A link that git wrote out as a text would be one line long.
-    assert wheel.read("gatt/configs/demo.yaml") == (ROOT / "configs" / "demo.yaml").read_bytes()
+    assert (
+        wheel.read("gatt/config/shipped/demo.yaml") == (ROOT / "configs" / "demo.yaml").read_bytes()
+    )
     assert (ROOT / "gatt" / "configs").resolve() == ROOT / "configs"
 
 

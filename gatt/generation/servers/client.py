@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import openai
 
+from gatt.generation.servers.api_keys import public
 from gatt.generation.servers.bounded import TooLargeError, bound_answer
 from gatt.generation.servers.faults import Fault, Refused, outcome_of_status
-from gatt.generation.servers.secrets import public
 
 _CONNECT_SECONDS: Final = 10.0
 _LIST_SECONDS: Final = 10.0

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from gatt.errors import ConfigError
-from gatt.generation.servers.secrets import DEFAULT_KEY_NAME, is_key_name, key_in
+from gatt.generation.servers.api_keys import DEFAULT_KEY_NAME, is_key_name, key_in
 
 MAX_CONCURRENCY: Final = 1000
 """More requests in flight than the client keeps connections for."""

@@ -13,9 +13,9 @@ from typing import Final
 from gatt.generation.base import Generation
 from gatt.generation.servers.config import ServerConfig
 from gatt.generation.servers.endpoint import Endpoint, Ticket
+from gatt.generation.servers.error_messages import given_up, gone, progress
 from gatt.generation.servers.faults import Fault
-from gatt.generation.servers.last_words import given_up, gone, progress
-from gatt.generation.servers.line import Homes, Job, Line
+from gatt.generation.servers.queue import Homes, Job, Line
 
 WRONG_BEFORE_CANARY: Final = 2
 """Wrong answers to a prompt before the server is asked for something that it has answered."""

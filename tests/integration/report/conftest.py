@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from eval.report import transcripts
-from eval.report.render import render_report
-from eval.samples import Sample
+from eval.records.samples import Sample
+from eval.report.page import transcripts
+from eval.report.page.render import render_report
 from gatt.verifiers.base import Verdict
-from tests.support.browser import running_browser
-from tests.support.fake_lists import fake_lists, with_extras
-from tests.support.fake_samples import HOSTILE, fake_results, fake_samples
+from tests.support.runs.fake_samples import HOSTILE, fake_results, fake_samples
+from tests.support.texts.browser import running_browser
+from tests.support.texts.fake_lists import fake_lists, with_extras
 
 EVIDENCE = "🙂 <b>Bonjour</b> tout le monde"
 SIZES = {"desktop": (1280, 900), "phone": (390, 844), "small phone": (360, 780)}

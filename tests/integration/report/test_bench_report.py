@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import running_browser
+from tests.support.texts.browser import running_browser
 
 pytestmark = pytest.mark.integration
 

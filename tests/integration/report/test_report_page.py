@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from eval.report.sections import HEAT_INK_FROM
-from tests.support.browser import opened_card
+from eval.report.page.sections import HEAT_INK_FROM
+from tests.support.texts.browser import opened_card
 
 pytestmark = pytest.mark.integration
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from eval.samples import Sample
-from tests.support.browser import choose, focused, opened_card, shown
-from tests.support.fake_samples import HOSTILE
+from eval.records.samples import Sample
+from tests.support.runs.fake_samples import HOSTILE
+from tests.support.texts.browser import choose, focused, opened_card, shown
 
 pytestmark = pytest.mark.integration
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from data_synth.card import write_card
 from data_synth.config import SynthConfig
-from gatt.sample import GattSample, TurnTarget
+from gatt.data.sample import GattSample, TurnTarget
 from gatt.sources import SourceReport
-from tests.support.stages import dialogue
+from tests.support.runs.stages import dialogue
 
 
 def sample(name: str, *targets: TurnTarget) -> GattSample:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from data_synth import pipeline, shards
+from data_synth import pipeline
 from data_synth.config import SynthConfig
-from data_synth.merge import merge_shards
-from data_synth.shards import WHOLE, Shard, beginning
-from gatt.config import save_config
+from data_synth.parallel.merge import merge_shards
+from data_synth.shards import shard as shards
+from data_synth.shards.shard import WHOLE, Shard, beginning
+from gatt.config.load import save_config
 from gatt.errors import StoreError
-from gatt.file_lock import free_lock, take_lock
 from gatt.generation.base import SamplingConfig
-from tests.support.synth_runs import make, synth_config
+from gatt.runs.lock import free_lock, take_lock
+from tests.support.runs.synth_runs import make, synth_config
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from eval.samples import Sample
-from tests.support.fake_samples import fake_results, fake_samples
+from eval.records.samples import Sample
+from tests.support.runs.fake_samples import fake_results, fake_samples
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.doc_pages import DOCS, blocks
-from tests.support.fake_samples import sample, write_samples
+from tests.support.runs.fake_samples import sample, write_samples
+from tests.support.texts.doc_pages import DOCS, blocks
 
 
 def test_the_program_counts_replies_and_meets_those_of_another_run(

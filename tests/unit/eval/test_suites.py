@@ -6,14 +6,14 @@ from functools import cache
 
 import pytest
 
+from eval.cases.build import load_inputs
 from eval.config import EvalConfig
-from eval.inputs import load_inputs
-from eval.suite import read_suite, shipped_suites
-from gatt.config import load_config
+from eval.records.suite import read_suite, shipped_suites
+from gatt.commands.run.pipeline import load_run
+from gatt.config.load import load_config
+from gatt.data.hash_split import Part
 from gatt.errors import ConfigError
-from gatt.partition import Part
-from gatt.run import load_run
-from gatt.source_config import SourceConfig
+from gatt.sources.config import SourceConfig
 
 _LOAD = SourceConfig.load
 OUT = ("output_dir=out", "arms=[base]")

@@ -15,10 +15,10 @@ from types import SimpleNamespace
 import pytest
 
 from gatt.cli import CommandParser, main, split_overrides
-from gatt.config_cli import add_config_arguments, config_from_args
-from gatt.environment import prepare_environment
+from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.errors import ConfigError, DataError, ToldByMainError
-from tests.support.fake_commands import Commands, Run, stderr_line
+from gatt.runs.environment import prepare_environment
+from tests.support.runs.fake_commands import Commands, Run, stderr_line
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import pytest
 
 from gatt.cli import main
 from gatt.errors import DataError
-from tests.support.fake_commands import Commands, stderr_line
+from tests.support.runs.fake_commands import Commands, stderr_line
 
 
 @pytest.fixture

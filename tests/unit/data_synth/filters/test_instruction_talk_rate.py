@@ -12,9 +12,9 @@ import pytest
 
 from data_synth.filters import Draw
 from data_synth.filters.instruction_talk import mentions_instruction
-from gatt.catalog import load_catalog
+from gatt.data.catalog.read import load_catalog
+from gatt.data.instruction import Instruction, compose
 from gatt.errors import ConfigError
-from gatt.instruction import Instruction, compose
 from gatt.sources import chitchat
 from gatt.sources.questions import question_bank
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from data_synth.filters.config import QualityConfig
 from data_synth.filters.near_duplicates import SampleTargets, character_grams, is_near
-from data_synth.quality import QualityConfig
 
 FIONA = "I'm Fiona, 51, a skilled bagpipe maker from Edinburgh."
 

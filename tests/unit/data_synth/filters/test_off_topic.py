@@ -9,8 +9,8 @@ import numpy as np
 
 from data_synth.filters import Draw
 from data_synth.filters.off_topic import off_topic
-from gatt.instruction import Instruction, VerifierSpec
-from gatt.sentence_similarity import Vectors
+from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.verifiers.topics.sentence_encoder import Vectors
 
 QUESTION = "What is the weather like in your town today?"
 PLAIN = "There is a football match on the square this evening."

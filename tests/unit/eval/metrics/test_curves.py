@@ -8,9 +8,9 @@ import pytest
 from eval.config import TAKEN
 from eval.metrics.curves import OWN_REPLIES, CurvePoint, curves
 from eval.metrics.outcomes import ALL
-from eval.metrics.wilson import wilson_interval
+from eval.metrics.statistics.wilson import wilson_interval
 from gatt.errors import DataError
-from tests.support.fake_samples import instruction, sample
+from tests.support.runs.fake_samples import instruction, sample
 
 FIGURE = {
     "instruction": instruction("figure", "Napoleon", "heldout_value"),

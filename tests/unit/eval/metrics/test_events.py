@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 from eval.metrics.events import EventPoint, events
-from eval.samples import Sample
-from tests.support.fake_samples import instruction, sample
+from eval.records.samples import Sample
+from tests.support.runs.fake_samples import instruction, sample
 
 
 def case(letters: str, *, dialogue: str = "d1", **changes: Any) -> list[Sample]:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.metrics.clustered import Ways
-from eval.metrics.holm import holm
 from eval.metrics.paired import Difference, differences
-from eval.metrics.paired_interval import detectable, paired_interval
-from eval.metrics.sign_flip import sign_flip_p_value
-from eval.samples import Sample
-from tests.support.fake_samples import instruction, sample
+from eval.metrics.statistics.clustered import Ways
+from eval.metrics.statistics.holm import holm
+from eval.metrics.statistics.paired_interval import detectable, paired_interval
+from eval.metrics.statistics.sign_flip import sign_flip_p_value
+from eval.records.samples import Sample
+from tests.support.runs.fake_samples import instruction, sample
 
 
 def paired(num: int, passes: int, turn: int = 1) -> list[Sample]:

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.metrics.adherence import adherence
 from eval.metrics.area import area, turn_weights
 from eval.metrics.curves import CurvePoint, curves
 from eval.metrics.half_life import half_life, half_life_interval
 from eval.metrics.outcomes import Rows
+from eval.metrics.per_reply.adherence import adherence
 from eval.metrics.recovery import recovery
+from eval.metrics.statistics.wilson import wilson_interval
 from eval.metrics.summaries import Summary, summaries
-from eval.metrics.wilson import wilson_interval
-from eval.samples import Sample
-from tests.support.fake_samples import fake_samples, instruction, sample
+from eval.records.samples import Sample
+from tests.support.runs.fake_samples import fake_samples, instruction, sample
 
 LETTERS: dict[str, Any] = {"p": "pass", "f": "fail", "u": "undecided"}
 

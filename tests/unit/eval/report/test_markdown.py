@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 from eval.report import markdown_tables
-from tests.support.fake_lists import fake_lists
-from tests.support.fake_samples import fake_results, sample
+from tests.support.runs.fake_samples import fake_results, sample
+from tests.support.texts.fake_lists import fake_lists
 
 
 def tiny() -> dict[str, Any]:

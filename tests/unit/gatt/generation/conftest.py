@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.served import KEY
+from tests.support.servers.served import KEY
 
 
 @pytest.fixture(autouse=True)

@@ -6,14 +6,14 @@ import shutil
 
 import pytest
 
-from gatt.dialogue import Message
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, local_engine, make_engine
 from gatt.generation.scripted import ScriptedEngine
-from gatt.instruction_config import InstructionConfig
-from tests.support.tiny import save_tiny_model
-from tests.support.trained import save_trained
+from tests.support.models.tiny import save_tiny_model
+from tests.support.models.trained import save_trained
 
 
 def test_a_scripted_reply_is_cut_by_words_and_counted() -> None:

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from gatt.dialogue import Dialogue
+from gatt.data.dialogue import Dialogue
+from gatt.data.hash_split import partition
 from gatt.errors import ConfigError, DataError, GenerationError, StoreError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
-from gatt.partition import partition
-from gatt.records import RecordStore, read_records
+from gatt.runs.store import RecordStore, read_records
 from gatt.sources import SourceReport, SourceRequest
 from gatt.sources import answered as module
 from gatt.sources.answered import answered_questions
 from gatt.sources.questions import make_scripts
-from tests.support.killed_answers import answer
+from tests.support.runs.killed_answers import answer
 
 REQUEST = SourceRequest(2, 2, 6, 3)
 PARAMS = SamplingParams(max_new_tokens=8)

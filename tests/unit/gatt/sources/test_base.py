@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.dialogue import Dialogue, Message
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.hash_split import PARTS, partition
 from gatt.errors import ConfigError, DataError
-from gatt.partition import PARTS, partition
 from gatt.sources.base import SourceReport, SourceRequest, select
 
 

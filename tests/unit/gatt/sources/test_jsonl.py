@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gatt.dialogue import Dialogue, read_dialogues
+from gatt.data.dialogue import Dialogue, read_dialogues
 from gatt.errors import ConfigError, DataError
 from gatt.sources import SourceReport, SourceRequest, load_dialogues
 from gatt.sources.rows import parse_row

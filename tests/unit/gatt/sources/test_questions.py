@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from gatt.data.hash_split import PARTS, partition
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
-from gatt.partition import PARTS, partition
 from gatt.sources import SourceReport, SourceRequest, load_dialogues
 from gatt.sources.answering import Script, answer_scripts, last_sentence_cut, usable_reply
 from gatt.sources.questions import make_scripts, question_bank
-from tests.support.stages import RecordingEngine
+from tests.support.runs.stages import RecordingEngine
 
 PROBES = (
     "Who are you?",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gatt.train_config import TrainConfig
-from tests.support.tiny import sample, save_tiny_model, write_samples
+from gatt.train.config import TrainConfig
+from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
 
 @pytest.fixture(scope="module")

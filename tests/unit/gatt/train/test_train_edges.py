@@ -24,13 +24,13 @@ from transformers import (
     OPTForCausalLM,
 )
 
-from gatt.adapter import outside_text
 from gatt.errors import ConfigError
-from gatt.train import train
-from gatt.train_config import LoraSettings
-from gatt.trainer import GattTrainer
-from gatt.training_arguments import training_arguments
-from tests.support.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
+from gatt.models.adapter import outside_text
+from gatt.train.arguments import training_arguments
+from gatt.train.config import LoraSettings
+from gatt.train.run import train
+from gatt.train.trainer import GattTrainer
+from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
 
 WEIGHTS = "adapter_model.safetensors"
 DATED = "{{ 'Today: ' + strftime_now('%d %b %Y') }}" + CHATML
@@ -148,7 +148,7 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = [date(2026, 1, 30)]
-    monkeypatch.setattr("gatt.train._today", lambda: days[-1])
+    monkeypatch.setattr("gatt.train.run._today", lambda: days[-1])
     model = str(save_tiny_model(tmp_path / "dated", DATED))
     samples = (write_samples(tmp_path / "s.jsonl", [sample(n, 2) for n in range(6)]),)
     more = {"model": model, "samples": samples, "max_steps": 4, "save_steps": 1}

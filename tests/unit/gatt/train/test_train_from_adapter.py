@@ -10,16 +10,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ModelError
-from gatt.train import train
-from gatt.trained_on import TrainedOn, read_marks, write_marks
-from tests.support.ready_trainer import ready
-from tests.support.switched import switched, to
-from tests.support.tiny import (
+from gatt.train.run import train
+from tests.support.models.ready_trainer import ready
+from tests.support.models.tiny import (
     sample,
     save_tiny_model,
     write_samples,
 )
+from tests.support.runs.switched import switched, to
 
 
 def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:

@@ -19,22 +19,22 @@ from transformers import (
     MambaForCausalLM,
 )
 
-from gatt.chat_template import render
-from gatt.dialogue import Message
+from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.write import export
+from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, StoreError, TemplateError, TrainingError
-from gatt.export.config import ExportConfig
-from gatt.export.write import export
 from gatt.generation.config import EngineConfig, local_engine
-from gatt.models import LoadedModel, load_model, load_tokenizer
-from gatt.template_variables import read_variables
-from gatt.train import open_store, prepare, train
-from gatt.train_config import LoraSettings, TrainConfig
-from gatt.train_data import build_rows
-from gatt.train_samples import read_all_samples
-from gatt.trainer import GattTrainer
-from gatt.training_arguments import training_arguments
-from tests.support.ready_trainer import ready
-from tests.support.tiny import (
+from gatt.models.chat_template import render
+from gatt.models.load import LoadedModel, load_model, load_tokenizer
+from gatt.models.template_variables import read_variables
+from gatt.train.arguments import training_arguments
+from gatt.train.config import LoraSettings, TrainConfig
+from gatt.train.data.rows import build_rows
+from gatt.train.data.samples import read_all_samples
+from gatt.train.run import open_store, prepare, train
+from gatt.train.trainer import GattTrainer
+from tests.support.models.ready_trainer import ready
+from tests.support.models.tiny import (
     CHATML,
     REWRITING,
     sample,
@@ -68,7 +68,7 @@ def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
         return load_model(name, **{**settings, "attn_implementation": "eager"})
 
     # Else SDPA is what a Llama has anyway.
-    monkeypatch.setattr("gatt.train.load_model", load_eager)
+    monkeypatch.setattr("gatt.train.run.load_model", load_eager)
     # As on CUDA: FlexAttention is not refused.
     for module in ("train", "trainer"):
         monkeypatch.setattr(f"gatt.{module}.choose_backend", lambda *_: "split")
@@ -97,7 +97,7 @@ def test_an_attention_that_the_model_of_plain_rows_does_not_have(
     make: Any, tmp_path: Path, monkeypatch: Any, architecture: Any, settings: Any, wanted: str
 ) -> None:
     # As on CUDA: FlexAttention is not refused.
-    monkeypatch.setattr("gatt.train.choose_backend", lambda *_: "split")
+    monkeypatch.setattr("gatt.train.run.choose_backend", lambda *_: "split")
     tokenizer = tiny_tokenizer()
     settings.vocab_size = len(tokenizer)
     tokenizer.save_pretrained(tmp_path / "model")
@@ -115,7 +115,7 @@ def test_flex_attention_on_cpu_is_told_before_a_model_is_loaded(
     make: Any, monkeypatch: pytest.MonkeyPatch, layout: str
 ) -> None:
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    monkeypatch.setattr("gatt.train.load_model", None)
+    monkeypatch.setattr("gatt.train.run.load_model", None)
     with pytest.raises(
         ConfigError, match=r"^attn_implementation is 'flex_attention': it trains on CUDA only: use"
     ):
@@ -132,7 +132,7 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
     args = training_arguments(config)
     # What transformers finds with two visible GPUs and no launcher.
     args._n_gpu = 2
-    monkeypatch.setattr("gatt.train.load_model", load)
+    monkeypatch.setattr("gatt.train.run.load_model", load)
     with pytest.raises(
         ConfigError,
         match=r"^one process sees 2 GPUs, expected one a process: start it with `accelerate launch "
@@ -168,7 +168,7 @@ def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A prompt that opens reasoning, with what to set; and more than half of the targets lost."""
-    monkeypatch.setattr("gatt.train.load_model", _refuse_to_load)
+    monkeypatch.setattr("gatt.train.run.load_model", _refuse_to_load)
     folder = save_tiny_model(tmp_path / "thinks", REASONING)
     with pytest.raises(TemplateError) as refused:
         train(make(model=str(folder)))
@@ -244,7 +244,9 @@ def test_a_loss_that_is_no_number_stops_before_the_step(
 ) -> None:
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
-    monkeypatch.setattr("gatt.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan)
+    monkeypatch.setattr(
+        "gatt.train.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan
+    )
     with pytest.raises(
         TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
     ):
@@ -263,7 +265,7 @@ def test_an_infinite_gradient_under_a_finite_loss_stops_too(
         # sqrt is 0 at 0 and its slope infinite.
         return (logits - logits.detach()).square().sum().sqrt()
 
-    monkeypatch.setattr("gatt.trainer.summed_loss", loss)
+    monkeypatch.setattr("gatt.train.trainer.summed_loss", loss)
     with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
         trainer.train()
 

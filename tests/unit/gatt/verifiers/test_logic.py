@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
-from gatt.instruction import VerifierSpec
 from gatt.verifiers import build
-from gatt.verifiers.junk import JUNK
+from gatt.verifiers.negative_controls import JUNK
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
 LOWER = {"kind": "letter_case", "case": "lower"}

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gatt.verifiers
+from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
-from gatt.instruction import VerifierSpec
 from gatt.verifiers import VERIFIERS, Verifier, build, check_all, overall, verifier_versions
 from gatt.verifiers.base import Examples
-from gatt.verifiers.junk import JUNK
+from gatt.verifiers.graded.score import DECIDED_LATER
+from gatt.verifiers.negative_controls import JUNK
 from gatt.verifiers.rule import Rule, quote
-from gatt.verifiers.score import DECIDED_LATER
 from gatt.verifiers.table import verifier_class
 
 CASES = [

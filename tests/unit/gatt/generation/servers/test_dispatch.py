@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.faulty_server import FaultyServer
-from tests.support.served import PARAMS, engine_for, request, right
+from tests.support.servers.faulty_server import FaultyServer
+from tests.support.servers.served import PARAMS, engine_for, request, right
 
 
 def test_a_group_stays_with_one_endpoint_shortest_prompt_first() -> None:

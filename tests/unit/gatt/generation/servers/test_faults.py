@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from gatt.errors import ConfigError
+from gatt.generation.servers.api_keys import is_key_name, key_in, public, read_key
 from gatt.generation.servers.faults import Fault, Refused, outcome_of_status, retry_after
-from gatt.generation.servers.secrets import is_key_name, key_in, public, read_key
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 

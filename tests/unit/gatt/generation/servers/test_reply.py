@@ -9,7 +9,7 @@ import pytest
 
 from gatt.generation.base import Generation
 from gatt.generation.servers.faults import Fault, Refused
-from gatt.generation.servers.names import is_same_model, not_served
+from gatt.generation.servers.model_names import is_same_model, not_served
 from gatt.generation.servers.reply import context_tokens_in, generation_of, read_reply
 
 NESTED = b"[" * 100_000 + b"]" * 100_000

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gatt.config import load_config, to_yaml
+from gatt.config.load import load_config, to_yaml
 from gatt.errors import ConfigError, ModelError
 from gatt.generation.config import EngineConfig, make_engine
-from gatt.generation.openai import OpenAIEngine
 from gatt.generation.servers.config import ServerConfig
-from tests.support.stages import write_model
+from gatt.generation.servers.engine import OpenAIEngine
+from tests.support.runs.stages import write_model
 
 URL = "http://host:8000/v1"
 

@@ -8,8 +8,8 @@ import pytest
 
 from gatt.errors import GenerationError
 from gatt.generation.base import Generation
-from tests.support.faulty_server import Asked, FaultyServer
-from tests.support.served import PARAMS, always, engine_for, request, right
+from tests.support.servers.faulty_server import Asked, FaultyServer
+from tests.support.servers.served import PARAMS, always, engine_for, request, right
 
 NOTHING = Generation("", "unanswered", 0)
 

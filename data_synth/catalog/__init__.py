@@ -1,0 +1,1 @@
+"""Checking the catalogue, and asking a model for new entries."""

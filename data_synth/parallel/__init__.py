@@ -1,0 +1,1 @@
+"""Synthesis in several processes."""

@@ -1,0 +1,1 @@
+"""Which dialogue gets which instruction."""

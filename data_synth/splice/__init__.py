@@ -1,0 +1,1 @@
+"""Samples with a change of the instruction, made without sampling."""

@@ -1,0 +1,88 @@
+"""Configuration of `gatt synth splice`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gatt.data.catalog.switch_draw import SwitchConfig
+from gatt.data.switches import SWITCH_KINDS
+from gatt.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpliceSwitch:
+    """Which changes are made, in proportion, and where. Every sample has one.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    replace: float = 1.0
+    """Weight of samples where another instruction takes its place. Needs samples of one dialogue under
+    instructions that have no entry in common."""
+    add: float = 0.0
+    """Weight of samples where a further entry is added. Needs samples under an instruction and under the
+    same with one entry more, behind its own."""
+    cancel: float = 0.0
+    """Weight of samples where it is taken back and nothing comes in its place. Needs samples under an
+    instruction and without any: `gatt synth --plain_fraction=1` makes those."""
+    min_turn: int = 2
+    """First turn at which it may change, from 2."""
+    max_turn: int | None = None
+    """Last turn at which it may change, each as likely; null: the last of the dialogue."""
+    system: float = 0.0
+    """Share of changes told in a later system message; the others stand in front of what the user says.
+    With a chat template that takes no later system message all stand there."""
+
+    def __post_init__(self) -> None:
+        weights = [getattr(self, kind) for kind in SWITCH_KINDS]
+        if not min(weights) >= 0 or not 0 < sum(weights) < math.inf:
+            told = ", ".join(f"{k} {getattr(self, k):g}" for k in SWITCH_KINDS)
+            raise ConfigError(f"{told}: expected weights from 0, one of them above 0")
+        _ = self._checked
+
+    @property
+    def _checked(self) -> SwitchConfig:
+        return SwitchConfig(
+            replace=1.0, min_turn=self.min_turn, max_turn=self.max_turn, system=self.system
+        )
+
+    def refuse_past(self, longest: int) -> None:
+        """Refuse turns that no dialogue has, see `gatt.data.catalog.switch_draw.SwitchConfig.refuse_past`."""
+        self._checked.refuse_past(longest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpliceConfig:
+    """Samples with changes, made of samples without.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    samples: tuple[Path, ...]
+    """Files of samples, as `gatt synth` writes them; those with changes of their own are passed over."""
+    output_dir: Path
+    """Folder of `samples.jsonl`, its card and its resolved configuration."""
+    num_samples: int = 200
+    """Samples to make: every pair comes once before any comes again, at another turn."""
+    seed: int = 0
+    """Fixes the pairs, the turns of change and the words that announce them."""
+    switch: SpliceSwitch = field(default_factory=SpliceSwitch)
+    """The changes."""
+    catalog: tuple[str, ...] = ()
+    """Folders of the catalogue that the samples were made with; empty takes the one that is shipped."""
+    terse_probability: float = 0.5
+    """Chance of the shortened wording, of what is added or taken back."""
+
+    def __post_init__(self) -> None:
+        if not self.samples:
+            raise ConfigError("samples is empty: expected files that `gatt synth` wrote")
+        if self.num_samples < 1:
+            raise ConfigError(f"num_samples is {self.num_samples}: expected at least 1")
+        if not 0 <= self.terse_probability <= 1:
+            raise ConfigError(
+                f"terse_probability is {self.terse_probability}: expected a share from 0 to 1"
+            )

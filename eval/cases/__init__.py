@@ -1,0 +1,1 @@
+"""Drawing the cases of an evaluation from dialogues and instructions."""

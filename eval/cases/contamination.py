@@ -1,0 +1,59 @@
+"""What adapters were trained on: no dialogue of an evaluation, and which of its instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gatt.data.dialogue import Dialogue
+from gatt.data.training_marks import read_marks
+from gatt.errors import ConfigError, DataError
+
+
+def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
+    """Refuse dialogues that an adapter was trained on.
+
+    Args:
+        adapters: arm to folder.
+        dialogues: of the cases; of joined ones each that they consist of.
+
+    Returns:
+        The arms whose folder does not say what they were trained on.
+
+    Raises:
+        DataError: a dialogue in both; says how many.
+    """
+    named = {dialogue.id: dialogue for dialogue in dialogues}
+    unknown = []
+    for arm, folder in adapters.items():
+        marks = read_marks(folder)
+        if marks is None:
+            unknown.append(arm)
+            continue
+        shared = [name for name, d in named.items() if d in marks]
+        if shared:
+            raise DataError(
+                f"arm {arm!r}: {len(shared)} of {len(named)} dialogues of the evaluation are among "
+                f"those that {folder} was trained on, the first is {shared[0]!r}: expected none, choose "
+                "part: eval or another source"
+            )
+    return tuple(unknown)
+
+
+def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
+    """Return the ids of the catalogue entries that every adapter was trained on.
+
+    Raises:
+        ConfigError: no adapter, or one whose folder does not say.
+    """
+    found = {arm: read_marks(folder) for arm, folder in adapters.items()}
+    silent = [arm for arm, marks in found.items() if marks is None or marks.entries is None]
+    if silent or not found:
+        raise ConfigError(
+            f"only_trained: {f'the adapter of {silent[0]!r}' if silent else 'an evaluation without adapter'} "
+            "does not say which catalogue entries it was trained on: expected 'entries' in its "
+            "trained_on.json, which `gatt train` writes unless it went on from an adapter without; or set "
+            "only_trained: false"
+        )
+    known = [marks.entries for marks in found.values() if marks and marks.entries is not None]
+    return frozenset.intersection(*known)

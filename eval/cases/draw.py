@@ -1,0 +1,179 @@
+"""Cases drawn from a catalogue and a source of dialogues, the same for every arm."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from eval.cases.long_dialogues import LongDialogue
+from eval.config import EvalConfig
+from eval.records.case import Case, Event
+from eval.records.events import EVENT_FILE, TOPIC_JUMP, EventKind, read_event_kinds, with_events
+from gatt.data.catalog.read import Catalog
+from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import Entry, compose
+from gatt.errors import CatalogError, ConfigError, DataError
+from gatt.runs.suggest import did_you_mean
+
+
+def make_cases(
+    config: EvalConfig,
+    catalog: Catalog,
+    dialogues: Sequence[Dialogue],
+    trained: Collection[str] | None = None,
+) -> list[Case]:
+    """Return the cases of a configuration: per split, then the plain ones.
+
+    Families take turns, so that each has its share of every split; within a
+    family entries are drawn without repetition until all were used. A split in
+    which the chosen families and values have no entry is an error unless no
+    value was chosen by name. Dialogues are taken in turn, and none gets the
+    same instruction twice: the metrics could not tell such cases apart.
+
+    Args:
+        config: of the evaluation.
+        catalog: the instructions.
+        dialogues: of its source.
+        trained: ids of the only entries of the split `train` that may be drawn; None for all.
+
+    Raises:
+        CatalogError: unknown family or value, or no entry in any split.
+        DataError: no dialogue, or too few of them.
+    """
+    if not dialogues:
+        raise DataError("no dialogue to evaluate on: see the source's min_turns")
+    cases: list[Case] = []
+    empty: list[str] = []
+    used: set[tuple[str, str]] = set()
+    for split in config.splits:
+        try:
+            pool = config.instructions.select(catalog, (split,))
+        except CatalogError:
+            config.instructions.select(catalog, ())
+            empty.append(split)
+            continue
+        pool = only_trained(pool, trained)
+        rng = random.Random(f"{config.seed}/{split}")
+        for index, entries in enumerate(_draws(config, catalog, pool, rng)):
+            instruction = compose(entries, rng, config.instructions.terse_probability)
+            probes = instruction.probes
+            probe = rng.choice(probes) if probes else None
+            if probe and config.probe_choice == "first":
+                probe = probes[0]
+            turn = [*dialogues[index % len(dialogues) :], *dialogues[: index % len(dialogues)]]
+            dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
+            if dialogue is None:
+                raise DataError(
+                    f"split {split!r}: {config.num_dialogues} cases from {len(dialogues)} dialogues and "
+                    f"{len(pool)} catalogue entries repeat {instruction.id!r} on a dialogue: lower "
+                    "num_dialogues, or allow more of either"
+                )
+            used.add((dialogue.id, instruction.id))
+            cases.append(Case(f"{split}-{index:04d}", dialogue, instruction, probe))
+    if not cases and config.num_dialogues:
+        raise CatalogError(
+            f"no catalogue entry in splits {', '.join(empty)} with the chosen families and values: "
+            "choose others"
+        )
+    if config.num_plain > len(dialogues):
+        raise DataError(
+            f"num_plain is {config.num_plain}, but the source gives {len(dialogues)} dialogues: lower it"
+        )
+    cases += [
+        Case(f"plain-{n:04d}", d, None, None) for n, d in enumerate(dialogues[: config.num_plain])
+    ]
+    return cases
+
+
+def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tuple[Entry, ...]:
+    """Return the entries that may be drawn: of the split `train` those that were trained on.
+
+    Args:
+        pool: of one split.
+        trained: ids of the only entries of the split `train` that may be drawn; None for all.
+
+    Raises:
+        CatalogError: none is left.
+    """
+    left = tuple(e for e in pool if trained is None or e.split != "train" or e.id in trained)
+    if not left:
+        raise CatalogError(
+            "only_trained: the adapters were trained on no entry of split 'train' with the chosen "
+            "families and values: choose others"
+        )
+    return left
+
+
+def add_events(
+    config: EvalConfig, cases: Sequence[Case], joined: Mapping[str, LongDialogue]
+) -> list[Case]:
+    """Return the cases with their events: a topic jump at each seam, then those of the configuration.
+
+    Raises:
+        ConfigError: a kind that the file of events does not hold.
+    """
+    found = [
+        replace(case, events=dict.fromkeys(joined[case.dialogue.id].seams, Event(TOPIC_JUMP)))
+        if case.instruction and case.dialogue.id in joined
+        else case
+        for case in cases
+    ]
+    if not config.event_turns:
+        return found
+    rng = random.Random(f"{config.seed}/events")
+    return with_events(found, _event_kinds(config), config.event_turns, rng)
+
+
+def _event_kinds(config: EvalConfig) -> list[EventKind]:
+    path = config.event_file or EVENT_FILE
+    known = read_event_kinds(path)
+    for name in config.event_kinds:
+        if name not in known:
+            raise ConfigError(
+                f"event_kinds: {name!r} does not stand in {path}{did_you_mean(name, known)} "
+                f"(known: {', '.join(known)})"
+            )
+    return [known[name] for name in config.event_kinds or known]
+
+
+def _draws(
+    config: EvalConfig, catalog: Catalog, pool: Sequence[Entry], rng: random.Random
+) -> list[tuple[Entry, ...]]:
+    weights = config.instructions.num_entries
+    families = sorted({e.family for e in pool})
+    decks: dict[str, list[Entry]] = {}
+    drawn: list[tuple[Entry, ...]] = []
+    for index in range(config.num_dialogues):
+        size = rng.choices(range(1, len(weights) + 1), weights=weights)[0]
+        for family in families:
+            if not decks.get(family):
+                decks[family] = [e for e in pool if e.family == family]
+                rng.shuffle(decks[family])
+        first = index % len(families)
+        turns = [families[(first + n) % len(families)] for n in range(len(families))]
+        # One whose entry excludes all others gives way to the next family.
+        found = (
+            _together(catalog, [*turns[n:], *turns[:n]], decks, size) for n in range(len(turns))
+        )
+        chosen = max(found, key=len) if size > 1 else next(found)
+        for entry in chosen:
+            decks[entry.family].remove(entry)
+        drawn.append(tuple(chosen))
+    return drawn
+
+
+def _together(
+    catalog: Catalog, families: Sequence[str], decks: Mapping[str, Sequence[Entry]], size: int
+) -> list[Entry]:
+    """Return up to `size` entries that go together, the first of the decks of families in turn."""
+    chosen: list[Entry] = []
+    for family in families:
+        if len(chosen) == size:
+            break
+        fitting = (
+            e for e in decks[family] if not any(catalog.conflicts.between(e, c) for c in chosen)
+        )
+        chosen += list(islice(fitting, 1))
+    return chosen

@@ -1,0 +1,89 @@
+"""Which instructions of the catalogue a reply can follow unasked and mean something by it.
+
+"Use no digits" is followed by nearly every reply, so a reply that follows it
+shows nothing. An entry counts for false triggers only if ordinary replies do
+not satisfy its verifiers: none of `ORDINARY`, and at most `MOST_SHARE` of the
+dialogues' own replies, which nobody wrote under an instruction. Those own
+replies are not the ones that stand at the judged turns of plain dialogues: the
+rate that is reported for these, beside that of the arms, is an honest test.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.records.case import Case
+from gatt.data.catalog.ordinary_replies import ORDINARY, is_ordinary
+from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import Entry
+from gatt.verifiers import check_all, overall
+from gatt.verifiers.graded.score import DECIDED_LATER
+
+MOST_SHARE = 0.01
+"""Own replies that may satisfy an entry that counts: people do speak of hiking now and then."""
+MOST_REPLIES = 200
+"""Own replies that are asked: each is checked against the whole catalogue."""
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """The entries that count for false triggers."""
+
+    entries: tuple[Entry, ...]
+    left_out: tuple[str, ...]
+    """Ids of the entries that ordinary replies satisfy."""
+    num_ordinary: int
+    """Ordinary replies that were asked, those of `ORDINARY` included."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what `results.json` says of them."""
+        return {
+            "num_entries": len(self.entries),
+            "num_left_out": len(self.left_out),
+            "left_out": list(self.left_out),
+            "num_ordinary_replies": self.num_ordinary,
+        }
+
+
+def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
+    """Return the entries of the pool that ordinary replies do not satisfy.
+
+    Args:
+        pool: the candidates.
+        replies: own replies of dialogues; may be empty.
+    """
+    left_out = tuple(e.id for e in pool if _is_ordinary(e, replies))
+    entries = tuple(e for e in pool if e.id not in left_out)
+    return Triggers(entries, left_out, len(ORDINARY) + len(replies))
+
+
+def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
+    if any(v.kind in DECIDED_LATER for v in entry.verifiers):
+        # No rule can tell; a judge asked whether each reply follows each entry would cost too much.
+        return True
+    if is_ordinary(entry.verifiers):
+        return True
+    return sum(_follows(entry, reply) for reply in replies) > MOST_SHARE * len(replies)
+
+
+def _follows(entry: Entry, reply: str) -> bool:
+    return overall(check_all(entry.verifiers, reply)) == "pass"
+
+
+def own_replies(
+    dialogues: Sequence[Dialogue], cases: Sequence[Case], turns: Collection[int]
+) -> list[str]:
+    """Return up to `MOST_REPLIES` own replies, each once, none judged as one of a plain case."""
+    plain = {case.dialogue.id for case in cases if case.instruction is None}
+    found = [
+        reply
+        for dialogue in dialogues
+        for turn, reply in enumerate(dialogue.replies, start=1)
+        if dialogue.id not in plain or turn not in turns
+    ]
+    unique = list(dict.fromkeys(found))
+    random.Random("ordinary replies").shuffle(unique)
+    return unique[:MOST_REPLIES]

@@ -1,0 +1,264 @@
+"""The suites under Inspect (https://inspect.aisi.org.uk), with our verifiers as its scorer.
+
+::
+
+    inspect eval gatt/behaviour --model openai/gpt-4.1-mini
+    inspect eval gatt/behaviour --model openai/gpt-4.1-mini -T arm=reminder -T num_dialogues=8
+    inspect eval gatt/suite --model openai/gpt-4.1-mini -T suite=mine.yaml -T turns=1,2,4
+
+A reply has 32 tokens unless the suite says otherwise. A model that thinks first needs more, or
+nothing is left to judge: `-T sampling.max_new_tokens=2048`.
+
+Inspect asks the model and keeps the log; cases, roll-outs in own history, verdicts and
+intervals are those of `gatt eval`. Needs the extra `inspect`: no other module imports this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from eval.inspect.suite import (
+    Prepared,
+    as_metadata,
+    case_values,
+    from_metadata,
+    judged,
+    prepared,
+    rates_of,
+)
+from eval.records.case import BLANK, Case
+from eval.records.suite import shipped_suites
+from eval.rollout.roll_out import has_probe, last_turn
+from gatt.data.dialogue import Message
+from gatt.errors import GattError
+from gatt.generation.base import FinishReason, Generation
+from gatt.verifiers import verifier_versions
+
+try:
+    from inspect_ai import Task, task
+    from inspect_ai import dataset as inspect_dataset
+    from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai.model import (
+        ChatMessage,
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        GenerateConfig,
+        ModelOutput,
+        get_model,
+    )
+    from inspect_ai.scorer import (
+        Metric,
+        SampleScore,
+        Score,
+        Scorer,
+        Target,
+        Value,
+        metric,
+        scorer,
+    )
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+    from inspect_ai.util import span
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "inspect_ai":
+        raise
+    raise ImportError(
+        "eval.inspect.task needs Inspect, found none: pip install 'ghost-attention[inspect]'"
+    ) from None
+
+PACKAGE: Final = "gatt"
+"""What Inspect's names begin with; the entry point in pyproject.toml is called so as well."""
+SAID: Final = "gatt_replies"
+"""Key of the sample's store: what the model replied, to turns and to probes."""
+
+_FINISH: Final[Mapping[str, FinishReason]] = {
+    "max_tokens": "length",
+    "model_length": "context_limit",
+    "content_filter": "content_filter",
+}
+_WITHHELD: Final = ("context_limit", "content_filter")
+
+
+def _make_task(
+    suite: str, arm: str, num_dialogues: int | None, seed: int, overrides: Mapping[str, Any]
+) -> Task:
+    settings: dict[str, Any] = {"suite": suite, "arm": arm, "seed": seed, **overrides}
+    if num_dialogues is not None:
+        settings["num_dialogues"] = num_dialogues
+    try:
+        run = prepared(settings, is_new=True)
+    except GattError as error:
+        # The one type that Inspect shows as a line; it reads square brackets as markup.
+        raise PrerequisiteError(str(error).replace("[", r"\[")) from error
+    sampling = run.config.sampling
+    return Task(
+        dataset=inspect_dataset.MemoryDataset([_sample(run, c) for c in run.cases.values()], suite),
+        solver=own_history(settings),
+        scorer=verifiers(settings),
+        config=GenerateConfig(
+            max_tokens=sampling.max_new_tokens,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p if sampling.temperature else None,
+        ),
+        metadata={"source": dict(run.source), "verifiers": verifier_versions()},
+    )
+
+
+def _sample(run: Prepared, case: Case) -> inspect_dataset.Sample:
+    return inspect_dataset.Sample(
+        id=case.id,
+        input=_chat(run, case, (), case.user_turn(1)),
+        target=case.instruction.text if case.instruction else "",
+        metadata={"dialogue": case.dialogue.id, "family": case.family, "split": case.split},
+    )
+
+
+@task
+def gatt_suite(
+    suite: str = "behaviour",
+    arm: str = "once",
+    num_dialogues: int | None = None,
+    seed: int = 0,
+    **overrides: Any,
+) -> Task:
+    """Return a suite as a task of Inspect, asked in own history.
+
+    Args:
+        suite: name of one that is shipped, or the YAML file of one.
+        arm: `once` puts the instruction where the suite's `placement` says; `reminder` on
+            every user message.
+        num_dialogues: cases per split; None takes the suite's number.
+        seed: fixes the cases.
+        **overrides: any other key of `gatt eval` that a suite may set, dotted or nested.
+
+    Raises:
+        PrerequisiteError: a suite or key that cannot be used, in one line.
+    """
+    return _make_task(suite, arm, num_dialogues, seed, overrides)
+
+
+def _register(name: str, shipped: str) -> None:
+    """Make a task known as `gatt/<name>`, wherever it is installed."""
+
+    def suite_task(
+        suite: str = shipped,
+        arm: str = "once",
+        num_dialogues: int | None = None,
+        seed: int = 0,
+        **overrides: Any,
+    ) -> Task:
+        return _make_task(suite, arm, num_dialogues, seed, overrides)
+
+    # Inspect puts the import package in front of the names of installed code (`eval/gatt/…`) but not of
+    # a checkout's; of a function without a module it takes the name as it stands.
+    suite_task.__module__ = ""
+    task(name=f"{PACKAGE}/{name}")(suite_task)
+
+
+for _suite in shipped_suites():
+    _register(_suite, _suite)
+_register("suite", "behaviour")
+
+
+@solver
+def own_history(settings: dict[str, Any]) -> Solver:
+    """Return the roll-out: turn after turn, the model reading its own replies; probes off the record.
+
+    Args:
+        settings: of the task.
+    """
+    run = prepared(settings)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        case = run.cases[str(state.sample_id)]
+        history: list[Message] = []
+        said: list[dict[str, Any]] = []
+
+        def hear(turn: int, kind: str, user: str, output: ModelOutput) -> Generation:
+            reply = _generation(output)
+            said.append({"turn": turn, "kind": kind, "user": user, "text": reply.text})
+            said[-1] |= {"finish": reply.finish, "num_tokens": reply.num_tokens}
+            # Kept at once: a limit of Inspect ends a sample anywhere.
+            state.store.set(SAID, list(said))
+            return reply
+
+        for turn in range(1, last_turn(case, run.config) + 1):
+            probe = case.probe_at(turn)
+            if probe is not None and has_probe(case, turn, run.config):
+                question = probe.question
+                async with span(f"probe at turn {turn}"):
+                    output = await get_model().generate(_chat(run, case, history, question))
+                hear(turn, "probe", question, output)
+            user = case.user_turn(turn)
+            new = _chat(run, case, history, user)[len(state.messages) :]
+            state.messages = [*state.messages, *new]
+            state = await generate(state)
+            reply = hear(turn, "turn", user, state.output)
+            if reply.finish == "context_limit":
+                break
+            text = reply.text.strip() or BLANK
+            if text == BLANK:
+                state.messages = [*state.messages[:-1], ChatMessageAssistant(content=BLANK)]
+            history += [Message("user", user), Message("assistant", text)]
+        return state
+
+    return solve
+
+
+def _chat(run: Prepared, case: Case, history: Sequence[Message], user: str) -> list[ChatMessage]:
+    return [_chat_message(m) for m in run.prompt(case, history, user)]
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    if message.role == "system":
+        return ChatMessageSystem(content=message.content)
+    if message.role == "user":
+        return ChatMessageUser(content=message.content)
+    return ChatMessageAssistant(content=message.content)
+
+
+def _generation(output: ModelOutput) -> Generation:
+    finish = _FINISH.get(output.stop_reason, "stop")
+    if not output.completion.strip() and (output.error or output.stop_reason == "unknown"):
+        # Nobody said that the model had nothing to say.
+        finish = "content_filter"
+    # What stands there is the provider's notice, not the model's words.
+    text = "" if finish in _WITHHELD else output.completion
+    return Generation(text, finish, output.usage.output_tokens if output.usage else 0)
+
+
+@metric(scores="unreduced")
+def rates() -> Metric:
+    """Return every rate of a run with its interval, see `eval.inspect.suite.rates_of`."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return rates_of([from_metadata(score.score.metadata or {}) for score in scores])
+
+    return compute
+
+
+@scorer(metrics=[rates()])
+def verifiers(settings: dict[str, Any]) -> Scorer:
+    """Return the scorer: every judged turn and every probe, as `gatt eval` judges them.
+
+    Args:
+        settings: of the task.
+    """
+    run = prepared(settings)
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - part of the protocol
+        samples = judged(run, run.cases[str(state.sample_id)], state.store.get(SAID, []))
+        lines = [
+            f"{'probe at ' * (s.kind == 'probe')}turn {s.turn}: {s.status} - "
+            + "; ".join(v.evidence for v in s.verdicts)
+            for s in samples
+        ]
+        return Score(
+            value=case_values(run, samples),
+            answer=samples[-1].reply if samples else "",
+            explanation="\n".join(lines),
+            metadata=as_metadata(samples),
+        )
+
+    return score

@@ -1,0 +1,140 @@
+"""How far the judge agrees with the rule verifiers, where both were asked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from eval.metrics.statistics.kappa import Table, cohen_kappa, kappa_interval
+from eval.records.samples import Sample
+from eval.scoring.judge.question import JudgeKey
+from eval.scoring.judge.status import expected_status, is_ruled
+from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.graded.judge import JUDGE
+
+ALL = "all"
+"""The value of `arm` for all arms together, where there are several."""
+
+Metric = Literal["adherence", "probe_recall", "task_completion"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Judge against rules: of an arm, a history and a metric."""
+
+    arm: str
+    history: str
+    metric: Metric
+    num_both: int
+    """Replies that both decided: what all rates rest on."""
+    num_missing: int
+    """Replies that the rules decided and the judge was asked about without giving a verdict."""
+    agreement: float | None
+    """Share on which both say the same. All rates are None where nothing was decided by both."""
+    kappa: float | None
+    """Cohen's kappa; None also where both have one verdict for all."""
+    kappa_low: float | None
+    kappa_high: float | None
+    base_rate_rules: float | None
+    base_rate_judge: float | None
+    both_pass: int
+    both_fail: int
+    only_rules: int
+    """Passed by the rules alone."""
+    only_judge: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the flat record of `results.json`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    dialogue: str
+    rules: Status
+    judge: Status
+
+
+def agreement(
+    samples: Iterable[Sample],
+    verdicts: Mapping[JudgeKey, Verdict],
+    *,
+    seed: int = 0,
+    num_resamples: int = 10_000,
+) -> list[Agreement]:
+    """Return the agreement of each arm, history and metric, and of all arms together.
+
+    Replies that the rules left to the judge, or could not decide, are in no record:
+    the one would agree with itself, the other has nothing to agree with.
+
+    Args:
+        samples: of a run. For completion, as they were before `attach`.
+        verdicts: by task and `Sample.key`, see `judge_samples`.
+        seed: of the bootstrap over dialogues.
+        num_resamples: how many.
+    """
+    groups: dict[tuple[str, str, Metric], list[_Pair]] = defaultdict(list)
+    arms: set[str] = set()
+    for sample in samples:
+        for metric, rules, judge in _both(sample, verdicts):
+            pair = _Pair(sample.dialogue, rules, judge)
+            arms.add(sample.arm)
+            for arm in (sample.arm, ALL):
+                groups[arm, sample.history, metric].append(pair)
+    return [
+        _record(key, pairs, seed, num_resamples)
+        for key, pairs in groups.items()
+        if key[0] != ALL or len(arms) > 1
+    ]
+
+
+def _both(
+    sample: Sample, verdicts: Mapping[JudgeKey, Verdict]
+) -> Iterable[tuple[Metric, Status, Status]]:
+    """Yield metric, status by the rules and by the judge, where the rules decided and both were asked."""
+    adherence = verdicts.get(("adherence", sample.key))
+    if adherence and is_ruled(sample) and sample.status != "undecided":
+        metric: Metric = "probe_recall" if sample.kind == "probe" else "adherence"
+        yield metric, sample.status, expected_status(adherence.status, sample.expected)
+    completion, measured = verdicts.get(("completion", sample.key)), sample.completion
+    if (
+        completion
+        and measured
+        and measured.verifier != JUDGE
+        and measured.status != "undecided"
+    ):  # fmt: skip
+        yield "task_completion", measured.status, completion.status
+
+
+def _record(
+    key: tuple[str, str, Metric], pairs: Iterable[_Pair], seed: int, num_resamples: int
+) -> Agreement:
+    counts: dict[str, Counter[tuple[Status, Status]]] = defaultdict(Counter)
+    for pair in pairs:
+        counts[pair.dialogue][pair.rules, pair.judge] += 1
+    tables = [_table(count) for count in counts.values()]
+    total = _table(sum(counts.values(), Counter()))
+    interval = kappa_interval(tables, seed=seed, num_resamples=num_resamples)
+    base_rates = total.base_rates
+    return Agreement(
+        arm=key[0],
+        history=key[1],
+        metric=key[2],
+        num_both=total.total,
+        num_missing=sum(n for c in counts.values() for (_, j), n in c.items() if j == "undecided"),
+        agreement=total.agreement,
+        kappa=cohen_kappa(total),
+        kappa_low=interval[0] if interval else None,
+        kappa_high=interval[1] if interval else None,
+        base_rate_rules=base_rates[0],
+        base_rate_judge=base_rates[1],
+        **asdict(total),
+    )
+
+
+def _table(count: Counter[tuple[Status, Status]]) -> Table:
+    return Table(
+        count["pass", "pass"], count["fail", "fail"], count["pass", "fail"], count["fail", "pass"]
+    )

@@ -1,0 +1,1 @@
+"""Metrics, one file each: which replies count, and what counts as kept."""

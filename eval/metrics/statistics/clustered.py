@@ -1,0 +1,185 @@
+"""How many independent replies the replies of a run are worth, and what follows for a rate.
+
+Replies of one dialogue resemble each other, and so do replies under one
+instruction: a model that cannot speak Polish fails in every dialogue that asks
+for it. The two cross, since an instruction stands over several dialogues and a
+dialogue may stand under several instructions. The interval of a rate is Wilson's
+with an effective number of replies, after Korn and Graubard (1998, Survey
+Methodology 24:193-201) and Dean and Pagano (2015, J. Surv. Stat. Methodol.
+3:484-503, the modified Wilson interval):
+
+1. For each way of grouping (dialogue, instruction, and case, which is both), the
+   variance of the rate if groups were independent, over that of as many
+   independent replies: D, I and C.
+2. Inflation = D + I - C, the two-way variance of Cameron, Gelbach and Miller
+   (2011, J. Bus. Econ. Stat. 29:238-249), and at least each of D, I and 1.
+3. Degrees of freedom after Satterthwaite: D - C rests on the number of dialogues,
+   I - C on that of instructions, the rest on that of replies.
+4. Effective number = n / inflation * (t[n - 1] / t[degrees])**2, the last factor
+   paying for a variance that few groups estimate.
+
+Deviation: each variance is estimated with two pseudo-groups of mean size and
+weight `PSEUDO`, one that passes throughout and one that fails throughout (the idea
+of Agresti and Coull, 1998). At rates near 0 and 1 the plain estimate is noise or
+0/0; there the pseudo-groups give the cautious answer, that a group is worth one
+reply. The rate itself stays as counted.
+
+Fewer than `MIN_INSTRUCTIONS` instructions are no sample of instructions: they
+are taken as given, the interval is about them alone and only dialogues count as
+drawn. `scripts/checks/intervals.py` holds all this against simulated runs.
+
+With one reply a dialogue and instruction the inflation is 1: plain Wilson.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eval.metrics.statistics.student_t import t_quantile
+from eval.metrics.statistics.wilson import wilson_from_rate
+
+MIN_INSTRUCTIONS = 10
+"""From so many on, a rate speaks of instructions like these and not of these alone."""
+PSEUDO = 0.1
+"""Weight of the two pseudo-groups: see `scripts/checks/intervals.py` for how it was chosen."""
+
+Codes = npt.NDArray[np.int64]
+"""A number from 0 for each reply; equal numbers are one group."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What groups the replies of a run: three codes a reply."""
+
+    dialogue: Codes
+    instruction: Codes
+    """Replies of a plain dialogue are a group of their own."""
+    case: Codes
+    """Dialogue and instruction together."""
+
+    def where(self, chosen: npt.NDArray[Any] | slice) -> Ways:
+        """Return the ways of the chosen replies (a mask, indices or a slice)."""
+        return Ways(self.dialogue[chosen], self.instruction[chosen], self.case[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was counted in each reply: the mean of values is the rate."""
+
+    values: Floats
+    """0 or 1, or a score between; for differences from -1 to 1."""
+    extremes: tuple[float, float] = (0.0, 1.0)
+    """Least and largest possible value."""
+
+    @property
+    def mean(self) -> float:
+        """The rate, or the difference."""
+        return float(self.values.mean())
+
+
+def clustered_interval(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """Return the interval of all successes over all replies, dialogues as the only groups.
+
+    Args:
+        clusters: (successes, total) of each dialogue; empty ones are passed over.
+
+    Returns:
+        Low and high bound, (0, 1) where there is no reply at all.
+
+    Raises:
+        ValueError: a cluster without 0 <= successes <= total.
+    """
+    for successes, total in clusters:
+        if not 0 <= successes <= total:
+            raise ValueError(f"{successes} successes of {total}: expected 0 <= successes <= total")
+    passed = [value for s, n in clusters for value in (1.0,) * s + (0.0,) * (n - s)]
+    codes = np.repeat(np.arange(len(clusters)), [n for _, n in clusters])
+    return crossed_interval(np.array(passed), Ways(codes, np.zeros_like(codes), codes))
+
+
+def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
+    """Return the interval of a rate over dialogues and, if they are enough, over instructions.
+
+    Args:
+        passed: 1.0 or 0.0 a reply; empty leaves everything possible, (0, 1).
+        ways: the same replies.
+    """
+    if not len(passed):
+        return 0.0, 1.0
+    measured = Measured(passed)
+    return wilson_from_rate(measured.mean, effective_size(measured, ways))
+
+
+def graded_interval(scores: Floats, ways: Ways) -> tuple[float, float]:
+    """Return the interval of a mean score, as `crossed_interval` does of a rate.
+
+    Scores lie closer together than passes and fails of the same mean. The effective number of replies
+    grows by as much as their variance is smaller; one of the effective replies keeps the variance of passes
+    and fails, so that few replies which agree by chance do not look certain.
+
+    Args:
+        scores: from 0 to 1 a reply, at least one.
+        ways: the same replies.
+    """
+    measured = Measured(scores)
+    mean, size = measured.mean, effective_size(measured, ways)
+    binary = mean * (1 - mean)
+    if not binary:
+        return wilson_from_rate(mean, size)
+    pooled = ((size - 1) * float(scores.var()) + binary) / size
+    return wilson_from_rate(mean, size * binary / pooled)
+
+
+def effective_size(measured: Measured, ways: Ways) -> float:
+    """Return how many independent replies the replies are worth, from 1 to their number.
+
+    Args:
+        measured: at least one reply.
+        ways: the same replies.
+    """
+    num = len(measured.values)
+    by_dialogue, num_dialogues = inflation(measured, ways.dialogue)
+    if num == 1 or num_dialogues == 1:
+        return 1.0
+    by_case, _ = inflation(measured, ways.case)
+    by_instruction, num_instructions = inflation(measured, ways.instruction)
+    if num_instructions < MIN_INSTRUCTIONS:
+        # Cases of one dialogue are then alike through the dialogue alone.
+        by_case, by_instruction, num_instructions = 1.0, 1.0, num_dialogues
+    total = max(1.0, by_dialogue, by_instruction, by_dialogue + by_instruction - by_case)
+    spread = (
+        1 / (num - 1)
+        + max(0.0, by_dialogue - by_case) ** 2 / (num_dialogues - 1)
+        + max(0.0, by_instruction - by_case) ** 2 / (num_instructions - 1)
+    )
+    degrees = max(min(num_dialogues, num_instructions) - 1, int(total**2 / spread))
+    price = t_quantile(0.95, num - 1) / t_quantile(0.95, min(degrees, num - 1))
+    return max(1.0, num / total * price**2)
+
+
+def num_groups(codes: Codes) -> int:
+    """Return how many different codes there are."""
+    return int(np.count_nonzero(np.bincount(codes))) if len(codes) else 0
+
+
+def inflation(measured: Measured, groups: Codes) -> tuple[float, int]:
+    """Return by how much grouping inflates the variance of the mean, and the number of groups."""
+    count, num = num_groups(groups), len(groups)
+    # With two pseudo-groups of mean size, one at each extreme.
+    share = PSEUDO / count
+    weight = 1 + 2 * share
+    low, high = measured.extremes
+    mean = (measured.mean + share * (low + high)) / weight
+    square = (float(np.mean(measured.values**2)) + share * (low**2 + high**2)) / weight
+    residuals = np.bincount(groups, measured.values - mean) / num
+    pseudo = PSEUDO / count**2 * ((low - mean) ** 2 + (high - mean) ** 2)
+    all_groups = count + 2 * PSEUDO
+    grouped = all_groups / (all_groups - 1) * (residuals @ residuals + pseudo) / weight**2
+    independent = (square - mean**2) / (num * weight - 1)
+    return float(grouped / independent), count

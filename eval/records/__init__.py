@@ -1,0 +1,1 @@
+"""What an evaluation reads and writes: cases, suites, replies."""

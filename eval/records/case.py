@@ -1,0 +1,215 @@
+"""A case: a dialogue, an instruction, a probe, and what the user does besides talking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from eval.records.samples import Expected
+from gatt.data.catalog.switch_leakage import Rules, ended_rules
+from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.switches import Switch, check_switches, ended, in_force, last_end, last_switch
+from gatt.verifiers.graded.judge import JUDGE
+
+BLANK: Final = "…"
+"""Stands where there is no reply: messages must not be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What the user does at a turn besides talking, and what should happen."""
+
+    kind: str
+    """Such as `topic_jump`; see `eval/records/events.yaml`."""
+    text: str | None = None
+    """What the user says in place of the dialogue's message; None leaves the message."""
+    expect: Expected | None = None
+    """From this turn on; None leaves what was expected before."""
+    verifiers: tuple[VerifierSpec, ...] = ()
+    """What holds at this turn alone, on top of the instruction."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the event as JSON takes it."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "expect": self.expect,
+            "verifiers": [v.as_dict() for v in self.verifiers],
+        }
+
+
+@dataclass(frozen=True)
+class Case:
+    """One dialogue under one instruction (None: plain, for false triggers), which may change.
+
+    Raises:
+        DataError: a change that cannot be, see `check_switches`.
+    """
+
+    id: str
+    dialogue: Dialogue
+    instruction: Instruction | None
+    probe: Probe | None
+    events: Mapping[int, Event] = field(default_factory=dict)
+    """By turn, counted from 1."""
+    has_replies: bool = True
+    """Whether the dialogue's replies are somebody's; else they fill the places between its turns."""
+    twin: str = ""
+    """The id where an earlier case has the same dialogue and instruction, but other events or probes."""
+    switches: tuple[Switch, ...] = ()
+    """Changes of the instruction, by turn. The first probe of what comes is the one that is asked."""
+
+    def __post_init__(self) -> None:
+        check_switches(f"case {self.id!r}", self.instruction, self.switches, self.num_turns)
+
+    @property
+    def split(self) -> str:
+        """The instruction's split; `none` without one."""
+        return self.instruction.split if self.instruction else "none"
+
+    @property
+    def family(self) -> str:
+        """The instruction's family; `plain` without one."""
+        return self.instruction.family if self.instruction else "plain"
+
+    @property
+    def num_turns(self) -> int:
+        """Number of user messages."""
+        return self.dialogue.num_turns
+
+    @property
+    def needs_own_history(self) -> bool:
+        """Whether the dialogue's replies do not answer what the user says here."""
+        return not self.has_replies or any(e.text is not None for e in self.events.values())
+
+    def user_turn(self, turn: int) -> str:
+        """Return what the user says at a turn, counted from 1."""
+        event = self.events.get(turn)
+        said = event.text if event else None
+        return self.dialogue.user_turns[turn - 1] if said is None else said
+
+    def reference(self, turn: int) -> str | None:
+        """Return the dialogue's own reply to a turn, None where nobody replied to this."""
+        event = self.events.get(turn)
+        if not self.has_replies or (event is not None and event.text is not None):
+            return None
+        own = self.dialogue.replies
+        return own[turn - 1] if turn <= len(own) else None
+
+    def expected(self, turn: int) -> Expected:
+        """Return whether what `instruction_at` says holds, or the user has released the model."""
+        event = self.events.get(turn)
+        if event is not None and event.verifiers:
+            return "kept"
+        return self.told(turn)
+
+    def told(self, turn: int) -> Expected:
+        """Return whether the instruction itself still holds at a turn."""
+        switch = last_switch(self.switches, turn)
+        since = switch.turn if switch else 1
+        # What the user said of an instruction before it changed does not count for the next one.
+        told = [
+            e.expect for at, e in sorted(self.events.items()) if since <= at <= turn and e.expect
+        ]
+        if told:
+            return told[-1]
+        return "released" if switch and switch.instruction is None else "kept"
+
+    def held_at(self, turn: int) -> Instruction | None:
+        """Return the instruction in force at a turn, None where nothing holds."""
+        held = in_force(self.instruction, self.switches, turn)
+        return held if self.told(turn) == "kept" else None
+
+    def ended_at(self, turn: int) -> Instruction | None:
+        """Return what the last change up to a turn has replaced or taken back."""
+        return ended(self.instruction, self.switches, turn)
+
+    def ended_rules(self, turn: int) -> Rules:
+        """Return the rules of that which a reply can still follow, see `gatt.data.catalog.switch_leakage.ended_rules`."""
+        return ended_rules(self.instruction, self.switches, turn)
+
+    def since_end(self, turn: int) -> int | None:
+        """Return how many turns ago the last `replace` or `cancel` was, None without one."""
+        end = last_end(self.switches, turn)
+        return turn - end.turn if end else None
+
+    def switch_at(self, turn: int) -> Switch | None:
+        """Return the last change up to a turn."""
+        return last_switch(self.switches, turn)
+
+    def probe_at(self, turn: int) -> Probe | None:
+        """Return the probe of the instruction at a turn; where it was taken back, of what was."""
+        for switch in reversed(self.switches):
+            if switch.turn <= turn and switch.instruction is not None:
+                return next(iter(switch.instruction.probes), None)
+        return self.probe
+
+    def probed_at(self, turn: int) -> Instruction | None:
+        """Return what a probe at a turn asks for: what is in force, or what a change has taken back.
+
+        None where an event has released the model: what a probe should find there is open.
+        """
+        switch = last_switch(self.switches, turn)
+        if switch is not None and switch.instruction is None and self.told(turn) == "released":
+            return self.ended_at(turn)
+        return self.held_at(turn)
+
+    @property
+    def release_turn(self) -> int | None:
+        """The first turn from which on the instruction does not hold, None if there is none."""
+        turns = sorted({*self.events, *(s.turn for s in self.switches)})
+        return next((t for t in turns if self.told(t) == "released"), None)
+
+    def instruction_at(self, turn: int) -> Instruction | None:
+        """Return the instruction with all that holds at a turn as its verifiers.
+
+        It is the one in force, or where that was taken back the one that was.
+        Where the event of the turn releases from the instruction and brings
+        verifiers of its own, as in a rule that replaces another, the old ones must
+        not pass any more and the new ones must.
+        """
+        event = self.events.get(turn)
+        instruction = in_force(self.instruction, self.switches, turn) or self.ended_at(turn)
+        if instruction is None or event is None or not event.verifiers:
+            return instruction
+        held = instruction.verifiers
+        if not held and all(v.kind != JUDGE for v in event.verifiers):
+            # What only the judge can tell stays with the judge: a rule of this turn is not all of it.
+            held = (VerifierSpec(JUDGE, {"rubric": instruction.text}),)
+        if self.told(turn) == "released" and held:
+            rules = [{"kind": v.kind, **v.params} for v in held]
+            held = (VerifierSpec("not", {"of": {"kind": "all", "of": rules}}),)
+        return replace(instruction, verifiers=(*held, *event.verifiers))
+
+    def words(self) -> dict[str, Any]:
+        """Return, as JSON takes it, what a model can be told of the case: all but the rules."""
+
+        def told(instruction: Instruction | None) -> list[str]:
+            probes = instruction.probes[:1] if instruction else ()
+            return [instruction.text, *(p.question for p in probes)] if instruction else []
+
+        return {
+            "id": self.id,
+            "dialogue": self.dialogue.as_dict(),
+            "instruction": self.instruction.text if self.instruction else None,
+            "probe": self.probe.question if self.probe else None,
+            "events": {str(t): [e.kind, e.text, e.expect] for t, e in sorted(self.events.items())},
+            "switches": [
+                [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
+            ],
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the case as JSON takes it: what a fingerprint is made of."""
+        # Runs of before there were changes go on.
+        changes = {"switches": [s.as_dict() for s in self.switches]} if self.switches else {}
+        return {
+            "id": self.id,
+            "dialogue": self.dialogue.as_dict(),
+            "instruction": self.instruction.as_dict() if self.instruction else None,
+            "probe": self.probe.as_dict() if self.probe else None,
+            "events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())},
+            **changes,
+        }

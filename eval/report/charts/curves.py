@@ -1,0 +1,301 @@
+"""Curves as inline SVG that follows the page's colours, light, dark and printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from matplotlib.figure import Figure
+
+from eval.metrics.curves import CurvePoint
+from eval.report.charts.drawing import (
+    LIGHT,
+    NUM_STYLES,
+    STAND_INS,
+    Palette,
+    Shape,
+    glyph_of,
+    has_bands,
+    inline,
+    page_settings,
+    picture,
+    write_picture,
+)
+from eval.report.data.headline import rate_with_interval
+from eval.report.data.selection import arm_name
+
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
+DASHES = ("-", "-", (0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 2, 1, 2)), "-", (0, (3, 1)))
+
+
+# One point is one pixel on the page where the chart stands at its own width.
+HERO = Shape(15.4, 5.1, 13, has_labels=True)
+HERO_NARROW = Shape(4.7, 3.6, 12, has_labels=False)
+PANEL = Shape(4.9, 3.2, 12, has_labels=False)
+PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
+MANY_POINTS = 12
+"""From here on a curve has small markers, or they would hide it."""
+
+
+LETTER: Final = 0.64
+"""Width of a letter of a label, in font sizes."""
+MOST_ROOM: Final = 0.35
+"""Share of a figure's width that labels may take."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the horizontal axis counts."""
+
+    title: str = "turn, log scale"
+    shift: int = 0
+    """Added before the logarithm; 1 where the axis begins at 0."""
+    tip: str = "turn {}"
+
+    def position(self, turn: int) -> float:
+        """Return where a turn stands: equal steps for doublings, as most is lost early on."""
+        return math.log2(turn + self.shift)
+
+
+TURNS = Axis()
+SINCE_EVENT = Axis("turns since then, log scale", 1, "{} turns later")
+SINCE_CHANGE = Axis("turns since the change, log scale", 1, "{} turns later")
+
+
+def chart(
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    arms: Sequence[str],
+    shape: Shape,
+    name: str,
+    title: str,
+    *,
+    axis: Axis = TURNS,
+    published: Mapping[str, Mapping[int, float]] | None = None,
+) -> str:
+    """Return the curves of some arms as one SVG element.
+
+    Args:
+        by_arm: arm -> its points at rising turns; undecided ones leave a gap.
+        arms: all arms of the run in order, so that an arm looks the same everywhere.
+        shape: size and furniture.
+        name: unique on the page; prefixes every id in the SVG.
+        title: what a screen reader says.
+        axis: what `turn` of the points counts.
+        published: rates of others by turn, drawn as dotted lines in grey.
+    """
+    with page_settings(shape, name):
+        figure, tips = _figure(by_arm, arms, shape, axis, published or {}, STAND_INS)
+        return inline(figure, name, title, tips)
+
+
+def save_chart(
+    path: Path,
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    arms: Sequence[str],
+    title: str,
+    *,
+    axis: Axis = TURNS,
+) -> None:
+    """Write curves as a picture that stands alone, for a README or a model card.
+
+    Args:
+        path: ends in .png, .svg or .pdf.
+        by_arm: arm -> its points at rising turns, at least one.
+        arms: all arms of the run in order.
+        title: above the curves.
+        axis: what `turn` of the points counts.
+
+    Raises:
+        ConfigError: another ending.
+        StoreError: the file cannot be written.
+    """
+    with picture(path, PICTURE):
+        figure, _ = _figure(by_arm, arms, PICTURE, axis, {}, LIGHT)
+        (axes,) = figure.axes
+        axes.patch.set_visible(False)
+        axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
+        write_picture(path, figure)
+
+
+def _figure(
+    by_arm: Mapping[str, Sequence[CurvePoint]],
+    arms: Sequence[str],
+    shape: Shape,
+    axis: Axis,
+    published: Mapping[str, Mapping[int, float]],
+    paint: Palette,
+) -> tuple[Figure, dict[str, list[str]]]:
+    """Return the drawing, and the tips of the markers by the id of their group."""
+    figure = Figure(figsize=(shape.width, shape.height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    turns = {p.turn for points in by_arm.values() for p in points}
+    turns.update(turn for row in published.values() for turn in row)
+    _furnish(axes, sorted(turns), shape, axis, [_short(arm_name(a), shape) for a in by_arm], paint)
+    for row in published.values():
+        _draw_published(axes, row, axis, paint)
+    tips: dict[str, list[str]] = {}
+    ends: list[tuple[float, str]] = []
+    for arm, points in by_arm.items():
+        measured = [p for p in points if p.rate is not None]
+        if not measured:
+            continue
+        style = list(arms).index(arm)
+        group = f"tips-{len(tips)}"
+        _draw(axes, measured, style, axis, group, paint, has_band=has_bands(len(by_arm)))
+        tips[group] = [_tip(p, axis) for p in measured]
+        ends.append((measured[-1].rate or 0.0, arm))
+    if shape.has_labels:
+        _label(axes, ends, arms, axis.position(max(turns)), shape, paint)
+    return figure, tips
+
+
+def _furnish(
+    axes: Any,
+    turns: Sequence[int],
+    shape: Shape,
+    axis: Axis,
+    labels: Sequence[str],
+    paint: Palette,
+) -> None:
+    """Place the axes in the figure and draw grid, ticks and axis titles."""
+    points = shape.font_points / 72
+    left, bottom = 3.4 * points / shape.width, 3.3 * points / shape.height
+    top = 1 - 0.9 * points / shape.height
+    longest = max(map(len, labels), default=0)
+    room = (LETTER * longest + 1.8) * points if shape.has_labels else 0.9 * points
+    axes.set_position((left, bottom, 1 - left - room / shape.width, top - bottom))
+    axes.set_ylim(-0.03, 1.03)
+    first, last = axis.position(turns[0]), axis.position(turns[-1])
+    margin = 0.03 * (last - first) if last > first else 0.5
+    axes.set_xlim(first - margin, last + margin)
+    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
+    labelled = readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
+    axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
+    axes.set_xlabel(axis.title, color=paint.muted, labelpad=2)
+    axes.tick_params(length=0, colors=paint.muted, pad=6)
+    axes.grid(axis="y", color=paint.grid, linewidth=1)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_axisbelow(True)
+
+
+def readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
+    """Return the turns whose tick labels do not collide; the last one always stays."""
+    kept = [turns[-1]]
+    for turn in reversed(turns[:-1]):
+        if axis.position(kept[-1]) - axis.position(turn) >= gap:
+            kept.append(turn)
+    return kept[::-1]
+
+
+def _draw(
+    axes: Any,
+    points: Sequence[CurvePoint],
+    style: int,
+    axis: Axis,
+    group: str,
+    paint: Palette,
+    *,
+    has_band: bool,
+) -> None:
+    """Draw one curve: band, line, and its markers as one group of that id."""
+    is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
+    colour = paint.arms[style]
+    xs = [axis.position(p.turn) for p in points]
+    rates = [p.rate for p in points]
+    lows, highs = [p.low or 0.0 for p in points], [p.high or 0.0 for p in points]
+    if len(points) > 1 and has_band:
+        axes.fill_between(xs, lows, highs, color=colour, alpha=0.13, linewidth=0, zorder=2)
+    elif has_band:
+        axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
+    axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
+    few = len(points) <= MANY_POINTS
+    (markers,) = axes.plot(
+        xs,
+        rates,
+        color=colour,
+        linestyle="none",
+        marker=MARKERS[style],
+        markersize=8.5 if few else 5,
+        markerfacecolor=paint.page if is_hollow else colour,
+        markeredgecolor=paint.page if few and not is_hollow else colour,
+        markeredgewidth=1.5 if few or is_hollow else 0,
+        zorder=4,
+        clip_on=False,
+    )
+    markers.set_gid(group)
+
+
+def _draw_published(axes: Any, row: Mapping[int, float], axis: Axis, paint: Palette) -> None:
+    turns = sorted(row)
+    axes.plot(
+        [axis.position(t) for t in turns],
+        [row[t] for t in turns],
+        color=paint.muted,
+        linewidth=1.3,
+        linestyle=(0, (1, 2)),
+        marker="o",
+        markersize=5.5,
+        markerfacecolor=paint.page,
+        markeredgecolor=paint.muted,
+        zorder=2.5,
+        clip_on=False,
+    )
+
+
+def _tip(point: CurvePoint, axis: Axis) -> str:
+    plural = "" if point.num_dialogues == 1 else "s"
+    undecided = f", {point.num_undecided} undecided" if point.num_undecided else ""
+    return (
+        f"{arm_name(point.arm)}, {axis.tip.format(point.turn)}: {rate_with_interval(point)}, "
+        f"{point.num_dialogues} dialogue{plural}{undecided}"
+    )
+
+
+def _label(
+    axes: Any,
+    ends: list[tuple[float, str]],
+    arms: Sequence[str],
+    end: float,
+    shape: Shape,
+    paint: Palette,
+) -> None:
+    """Write the arms at the right end of their curves, moved apart where they collide."""
+    height = shape.height * axes.get_position().height
+    gap = 1.35 * shape.font_points / 72 / height * 1.06
+    ordered = sorted(ends, key=lambda end: (end[0], -list(arms).index(end[1])))
+    heights = spread([rate for rate, _ in ordered], gap)
+    for y, (_, arm) in zip(heights, ordered, strict=True):
+        index = list(arms).index(arm)
+        glyph = "" if has_bands(len(ends)) else f"{glyph_of(index)} "
+        axes.annotate(
+            glyph + _short(arm_name(arm), shape),
+            (end, y),
+            xytext=(14, 0),
+            textcoords="offset points",
+            va="center",
+            color=paint.arms[index % NUM_STYLES],
+            weight="bold",
+            annotation_clip=False,
+        )
+
+
+def _short(name: str, shape: Shape) -> str:
+    """Return a name that leaves most of the figure to the curves."""
+    most = int(MOST_ROOM * shape.width * 72 / shape.font_points / LETTER)
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Return rising heights moved apart to at least `gap`, kept within 0 to 1 if they fit."""
+    placed: list[float] = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + gap) if placed else height)
+    ceiling = 1.0
+    for index in range(len(placed) - 1, -1, -1):
+        placed[index] = min(placed[index], ceiling)
+        ceiling = placed[index] - gap
+    return placed

@@ -1,0 +1,174 @@
+"""What all drawings share: colours, sizes, and the way from a figure to the page or to a file."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from gatt.errors import ConfigError
+from gatt.runs.atomic_file import atomic_stream
+
+NUM_STYLES = 8
+"""Arms that a chart can tell apart by colour; those behind them have the same, and hollow markers."""
+GLYPHS = ("●", "■", "◆", "▲", "▼", "✚", "✖", "⬢", "○", "□", "◇", "△", "▽", "✢", "✕", "⬡")
+"""The markers of `charts.MARKERS`, full and hollow, for legends in text."""
+
+
+def glyph_of(index: int) -> str:
+    """Return the marker of the arm at a place, from 0."""
+    return GLYPHS[index % len(GLYPHS)]
+
+
+def has_bands(num_arms: int) -> bool:
+    """Whether so many curves are drawn with their intervals: more than colours would hide each other."""
+    return num_arms <= NUM_STYLES
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours of a chart."""
+
+    ink: str
+    muted: str
+    grid: str
+    page: str
+    arms: tuple[str, ...]
+    """One for each style."""
+
+
+STAND_INS = Palette(
+    "#010101",
+    "#020202",
+    "#030303",
+    "#040404",
+    tuple(f"#0000{n + 16:02x}" for n in range(NUM_STYLES)),
+)
+"""Colours that matplotlib can draw with; the page's CSS variables replace them."""
+LIGHT = Palette(
+    "#17191d", "#5c626b", "#e6e6e0", "#fdfdfb",
+    ("#c4480c", "#0067a8", "#0a7a5f", "#a8467f", "#8d6200", "#137aa8", "#5b5f66", "#7448bd"),
+)  # fmt: skip
+"""The page's own colours by day, for a picture that stands alone."""
+CSS_COLOURS = {
+    STAND_INS.ink: "var(--ink)", STAND_INS.muted: "var(--muted)", STAND_INS.grid: "var(--grid)",
+    STAND_INS.page: "var(--page)",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Size and furniture of a chart."""
+
+    width: float
+    height: float
+    """Both in inches of 72 points."""
+    font_points: float
+    has_labels: bool
+    """Names the curves at their right end; else the page's legend does."""
+
+
+PICTURES: Mapping[str, dict[str, None]] = {
+    ".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
+}  # fmt: skip
+"""Endings of pictures that stand alone, and what keeps the time out of them."""
+
+
+def page_settings(shape: Shape, name: str) -> AbstractContextManager[Any]:
+    """Return the settings under which a chart of the page is drawn and made an element of it."""
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name}
+    found: AbstractContextManager[Any] = rc_context(settings | settings_of(shape, STAND_INS))
+    return found
+
+
+@contextmanager
+def picture(path: Path, shape: Shape) -> Iterator[None]:
+    """Draw a picture that stands alone in here.
+
+    Raises:
+        ConfigError: a path with another ending than those of `PICTURES`.
+    """
+    if path.suffix not in PICTURES:
+        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+    with rc_context(settings_of(shape, LIGHT) | {"svg.hashsalt": path.stem}):
+        yield
+
+
+def write_picture(path: Path, figure: Figure) -> None:
+    """Write a figure under `picture`, cut to what is drawn.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    stream = io.BytesIO()
+    figure.savefig(
+        stream,
+        format=path.suffix[1:],
+        dpi=144,
+        facecolor=LIGHT.page,
+        metadata=PICTURES[path.suffix],
+        bbox_inches="tight",
+        pad_inches=0.15,
+    )
+    with atomic_stream(path) as file:
+        file.write(stream.getvalue())
+
+
+def settings_of(shape: Shape, paint: Palette) -> dict[str, Any]:
+    """Return matplotlib's settings for a chart in these colours."""
+    return {
+        "font.size": shape.font_points,
+        "font.family": "sans-serif",
+        "text.color": paint.ink,
+        "text.parse_math": False,
+        "path.simplify": False,
+    }
+
+
+def inline(
+    figure: Figure, name: str, title: str, tips: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Return a figure drawn under `page_settings` as an SVG element of the page.
+
+    Args:
+        figure: in the colours of `STAND_INS`.
+        name: unique on the page; prefixes every id in the SVG.
+        title: what a screen reader says.
+        tips: those of the markers by the id of their group.
+    """
+    FigureCanvasSVG(figure)
+    stream = io.StringIO()
+    figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    svg = stream.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'(url\(|xlink:href=")#', rf"\1#{name}-", svg)
+    svg = re.sub(r"(font(?:-family)?: [^'\";]*?)'[^;\"]*sans-serif", r"\1var(--sans)", svg)
+    for stand_in, css in CSS_COLOURS.items():
+        svg = svg.replace(stand_in, css)
+    svg = re.sub(r"#0000([0-9a-f]{2})\b", lambda m: f"var(--arm-{int(m[1], 16) - 16})", svg)
+    for group, texts in (tips or {}).items():
+        svg = _with_tips(svg, f'<g id="{name}-{group}">', texts)
+    label = html.escape(title, quote=True)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+
+def _with_tips(svg: str, group: str, tips: Sequence[str]) -> str:
+    """Return the SVG with a tip in each marker of a group; there are as many as tips."""
+    start = svg.index(group)
+    pieces = re.split(r"(<use [^>]*)/>", svg[start:], maxsplit=len(tips))
+    parts = [svg[:start], pieces[0]]
+    for tip, use, rest in zip(tips, pieces[1::2], pieces[2::2], strict=True):
+        parts.append(f"{use}><title>{html.escape(tip)}</title></use>{rest}")
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""What the report reads from run folders."""

@@ -1,0 +1,182 @@
+"""The curves of a `results.json`, and the choices that every table and chart share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from eval.config import RUN_MARK
+from eval.metrics.curves import ALL, OWN_REPLIES, VACUOUS, CurvePoint
+from eval.metrics.per_reply.since_switch import SINCE_SWITCH
+from gatt.data.instruction import SPLITS
+from gatt.errors import DataError
+
+SCHEMA = 3
+"""The version of `results.json` that this package writes and reads."""
+HEADLINE_TURN_LIMIT = 20
+"""The headline speaks of the last common turn up to here: the paper's horizon."""
+
+"""Stands between run and arm where several runs share a report."""
+ARM_ORDER = ("base", "gatt", "base+reminder")
+ARM_NAMES: Mapping[str, str] = {
+    "base": "base model",
+    "base+reminder": "base + reminder",
+    "gatt": "GAtt",
+    ALL: "all arms",
+}
+SPLIT_NAMES: Mapping[str, str] = {
+    ALL: "all instructions",
+    "train": "seen",
+    "heldout_value": "unseen value",
+    "heldout_family": "unseen family",
+    "none": "no instruction",
+}
+HISTORY_NAMES: Mapping[str, str] = {"reference": "reference history", "own": "own history"}
+METRIC_NAMES: Mapping[str, str] = {
+    "adherence": "Adherence",
+    "survival": "Survival",
+    "probe_recall": "Probe recall",
+    "task_completion": "Task completion",
+    "repetition": "Repetition",
+    "false_trigger": "False triggers",
+    "score": "Mean score",
+    "probe_score": "Mean score of answers to a probe",
+    "adherence_loose": "Adherence, lenient reading",
+    "adherence_since_switch": "Adherence since the change",
+    "leakage": "Leakage of the old instruction",
+    "probe_leakage": "Leakage of the old instruction, when asked",
+}
+"""In the order in which a report shows them."""
+OWN_REPLIES_NAME = "the dialogue itself"
+"""What readers call the dialogue's own replies, the reference of the vacuous metrics."""
+
+
+def split_arm(arm: str) -> tuple[str, str]:
+    """Return the run and the arm's own name; the run is empty where there is one alone."""
+    run, _, name = arm.rpartition(RUN_MARK)
+    return run, name
+
+
+def arm_name(arm: str) -> str:
+    """Return what readers call the arm; an unknown one keeps its name."""
+    run, name = split_arm(arm)
+    known = {**ARM_NAMES, OWN_REPLIES: OWN_REPLIES_NAME}.get(name, name)
+    return f"{run}{RUN_MARK}{known}" if run else known
+
+
+def turn_name(metric: str, turn: int) -> str:
+    """Return the head of a column: of some metrics turns are counted from a change on."""
+    if metric not in SINCE_SWITCH:
+        return f"turn {turn}"
+    return f"{turn} later" if turn else "at it"
+
+
+def metric_name(metric: str) -> str:
+    """Return the heading of a metric; one without a name gets its own, spelled out."""
+    return METRIC_NAMES.get(metric, metric.replace("_", " ").capitalize())
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All curve points of a run, with the look-ups that a report needs."""
+
+    points: tuple[CurvePoint, ...]
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any]) -> Curves:
+        """Return the curves of a `results.json`.
+
+        Raises:
+            DataError: another schema, no `curves`, or a broken record.
+        """
+        if results.get("schema") != SCHEMA:
+            raise DataError(
+                f"results: schema is {results.get('schema')!r}: expected {SCHEMA}, "
+                "evaluate again with this version"
+            )
+        if not isinstance(results.get("curves"), list):
+            raise DataError("results: no list 'curves': expected the records of `curves()`")
+        points = []
+        for index, raw in enumerate(results["curves"], start=1):
+            try:
+                points.append(CurvePoint.from_dict(raw))
+            except DataError as error:
+                raise DataError(f"results, curve {index}: {error}") from None
+        return cls(tuple(points))
+
+    def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
+        """Return the points whose fields have the wanted values, by turn."""
+        points = self._by_metric.get(wanted["metric"], ()) if "metric" in wanted else self.points
+        found = [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
+        return tuple(sorted(found, key=lambda p: p.turn))
+
+    @cached_property
+    def _by_metric(self) -> Mapping[object, list[CurvePoint]]:
+        # A run over 50 turns holds tens of thousands of points, and each table asks for many curves.
+        found: dict[object, list[CurvePoint]] = defaultdict(list)
+        for point in self.points:
+            found[point.metric].append(point)
+        return found
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs, none where there is one alone."""
+        return tuple(dict.fromkeys(run for a in self.arms if (run := split_arm(a)[0])))
+
+    @cached_property
+    def arms(self) -> tuple[str, ...]:
+        """Run by run: base, gatt, the reminder, then the others as they come; no own replies."""
+        found = dict.fromkeys(p.arm for p in self.points if p.metric not in VACUOUS.values())
+        runs = list(dict.fromkeys(split_arm(a)[0] for a in found))
+        names = _ordered((split_arm(a)[1] for a in found), ARM_ORDER)
+        return tuple(
+            sorted(found, key=lambda a: (runs.index(split_arm(a)[0]), names.index(split_arm(a)[1])))
+        )
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the arms that were measured."""
+        found = (p.metric for p in self.points if p.metric not in VACUOUS.values())
+        return _ordered(found, tuple(METRIC_NAMES))
+
+    @property
+    def histories(self) -> tuple[str, ...]:
+        """The histories, reference first: its replies are the same for all arms."""
+        return _ordered((p.history for p in self.points), ("reference", "own"))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits without the total, seen first."""
+        found = _ordered((p.split for p in self.points), (*SPLITS, "none"))
+        return tuple(s for s in found if s != ALL)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families without the total."""
+        return tuple(sorted({p.family for p in self.points} - {ALL}))
+
+    @property
+    def main_split(self) -> str:
+        """The split of the headline: seen instructions, or all if there are none."""
+        return "train" if self.find(split="train", metric="adherence") else ALL
+
+    @property
+    def main_history(self) -> str:
+        """The history of the headline."""
+        return self.histories[0] if self.histories else "reference"
+
+
+def _ordered(values: Iterable[str], first: tuple[str, ...]) -> tuple[str, ...]:
+    found = list(dict.fromkeys(values))
+    return (*(v for v in first if v in found), *(v for v in found if v not in first))
+
+
+def few_turns(turns: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of rising turns, evenly spread; the first and the last stay."""
+    if len(turns) <= most:
+        return list(turns)
+    step = (len(turns) - 1) / (most - 1)
+    return [turns[round(number * step)] for number in range(most)]

@@ -1,0 +1,1 @@
+"""results.json: curves, comparisons, notes, provenance."""

@@ -1,0 +1,185 @@
+"""What a reader of the rates must know: sentences of `results.json`, shown under the first chart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from eval.cases.false_triggers import Triggers
+from eval.config import REMINDER, EvalConfig
+from eval.metrics.curves import ALL, CurvePoint
+from eval.records.case import Case
+from eval.records.samples import Sample
+from eval.rollout.roll_out import judged_turns
+from eval.rollout.workers import used_adapters
+from gatt.data.training_marks import read_marks
+
+MUCH_REPEATED: Final = 0.5
+"""The share of repeated replies from which on a note says so."""
+MUCH_CUT: Final = 0.1
+"""The share of replies cut by their limit in some arm, from which on a note tells those of all."""
+
+
+def notes(
+    config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None, unknown: Sequence[str]
+) -> list[str]:
+    """Return what the configuration, its cases and its adapters limit.
+
+    Args:
+        config: of the evaluation.
+        cases: its cases.
+        triggers: what counts as a false trigger, None in a run without plain dialogues.
+        unknown: arms that do not say what they were trained on.
+    """
+    found = []
+    num_dialogues = len({c.dialogue.id for c in cases})
+    if num_dialogues < len(cases):
+        given = (i for c in cases for i in (c.instruction, *(s.instruction for s in c.switches)))
+        told = {instruction.id for instruction in given if instruction}
+        found.append(
+            f"{len(cases)} cases share {num_dialogues} dialogues and {len(told)} instructions."
+        )
+    if REMINDER in config.arms:
+        found.append(
+            "base+reminder repeats the instruction on every turn; it is meant as an upper bound."
+        )
+    if triggers:
+        total = len(triggers.entries) + len(triggers.left_out)
+        found.append(
+            f"A false trigger follows one of {len(triggers.entries)} of the {total} catalogue entries; "
+            f"the other {len(triggers.left_out)} are left out, because ordinary replies satisfy them."
+        )
+    releases = [case.release_turn for case in cases if case.release_turn is not None]
+    if releases:
+        found.append(
+            f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
+            f"{min(releases)} or later: from there on such a case counts for events and leakage, and the other "
+            "curves rest on fewer cases."
+        )
+    changed = [case for case in cases if case.switches]
+    if changed:
+        kinds = Counter(s.kind for case in changed for s in case.switches)
+        turns = [s.turn for case in changed for s in case.switches]
+        at = f"turn {min(turns)}" if len(set(turns)) == 1 else f"turns {min(turns)} to {max(turns)}"
+        counted = ", ".join(f"{num} {kind}" for kind, num in sorted(kinds.items()))
+        found.append(
+            f"In {len(changed)} of {len(cases)} cases the instruction changes at {at} ({counted}): "
+            "adherence is to the one in force. Leakage counts replies that satisfy the rules of the one "
+            "that was replaced or cancelled, by chance or not: read it against the dialogue's own replies."
+        )
+    unasked = [case for case in cases if not judged_turns(case, config)]
+    if unasked:
+        found.append(
+            f"{len(unasked)} of {len(cases)} cases have none of the turns {list(config.turns)}, as the case "
+            f"{unasked[0].id!r} with {unasked[0].num_turns}: they count nowhere."
+        )
+    asked = [min(c.num_turns, max(config.turns)) for c in cases if judged_turns(c, config)]
+    if len(set(asked)) > 1:
+        found.append(
+            f"Cases have {min(asked)} to {max(asked)} turns: later turns rest on fewer of them."
+        )
+    if unknown:
+        found.append(
+            f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
+            "them are evaluated here was not checked."
+        )
+    found += _half_seen(config, cases)
+    if config.cases:
+        return found
+    if config.part == "validation":
+        found.append(
+            "Dialogues are of the validation part: the recipe may have been chosen by them."
+        )
+    elif config.part != "eval":
+        found.append(
+            "Dialogues were not limited to the evaluation part: training may have seen them."
+        )
+    return found
+
+
+def _half_seen(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
+    """Return the arms whose training drew a part of the seen instructions only."""
+    told = [
+        instruction
+        for case in cases
+        for instruction in (case.instruction, *(s.instruction for s in case.switches))
+        if instruction and instruction.split == "train"
+    ]
+    if config.cases or config.engine.server is not None:
+        return []
+    found = []
+    for arm, folder in used_adapters(config).items():
+        marks = read_marks(folder)
+        if marks is None or marks.entries is None:
+            continue
+        num = sum(marks.entries.issuperset(one.entries) for one in told)
+        if num < len(told):
+            found.append(
+                f"{arm} was trained on {num} of the {len(told)} seen instructions of the cases: the "
+                "others are of the catalogue's training split, and its data did not draw them "
+                "(only_trained leaves them out)."
+            )
+    return found
+
+
+def note_of_entries(source: Mapping[str, Any]) -> list[str]:
+    """Return what `only_trained` left of each family, from the account of the source; none without it."""
+    entries: Mapping[str, Mapping[str, int]] = source.get("entries", {})
+    if not entries:
+        return []
+    counted = ", ".join(
+        f"{family} {num['trained']} of {num['all']}{'' if num['trained'] else ' (no case)'}"
+        for family, num in sorted(entries.items())
+    )
+    return [
+        "Seen instructions are drawn from the entries that every adapter was trained on, of those that may "
+        f"be drawn here: {counted}."
+    ]
+
+
+def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
+    """Return a note for each arm that mostly repeats itself in its own history, at its last turn."""
+    wanted = ("repetition", "own", ALL, ALL)
+    found = [p for p in points if (p.metric, p.history, p.split, p.family) == wanted]
+    last = {p.arm: p for p in sorted(found, key=lambda p: p.turn) if p.rate is not None}
+    return [
+        f"{arm}: {100 * point.rate:.0f} % of its replies at turn {point.turn} of its own history are earlier "
+        "ones word for word; what these kept then holds by copying, and says little of later turns."
+        for arm, point in last.items()
+        if point.rate is not None and point.rate >= MUCH_REPEATED
+    ]
+
+
+def note_of_unanswered(samples: Iterable[Sample]) -> list[str]:
+    """Return how many replies of each arm no server gave (`server.max_unanswered`)."""
+    num = Counter(sample.arm for sample in samples if sample.finish == "unanswered")
+    if not num:
+        return []
+    missing = ", ".join(f"{arm} {count}" for arm, count in sorted(num.items()))
+    return [
+        f"Replies that the server did not give, try after try: {missing}. They are undecided; in a history of "
+        "the model's own, what follows is without them."
+    ]
+
+
+def note_of_cuts(samples: Iterable[Sample], max_new_tokens: int) -> list[str]:
+    """Return how many ordinary replies of each arm their limit cut, where that is many in one of them.
+
+    Args:
+        samples: of all arms.
+        max_new_tokens: the limit of a reply.
+    """
+    num: Counter[str] = Counter()
+    cut: Counter[str] = Counter()
+    for sample in samples:
+        if sample.kind == "turn":
+            num[sample.arm] += 1
+            cut[sample.arm] += sample.finish == "length"
+    if not any(cut[arm] >= MUCH_CUT * num[arm] for arm in num):
+        return []
+    shares = ", ".join(f"{arm} {100 * cut[arm] / num[arm]:.0f} %" for arm in num)
+    return [
+        f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. What a reply would have "
+        "said behind it counts as not said."
+    ]

@@ -1,0 +1,134 @@
+"""Which calls made the replies of a folder: an arm may be added on another machine, by other code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eval.config import EvalConfig
+from gatt.errors import StoreError
+from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.input_file import read_text
+from gatt.runs.nesting import parse_json
+from gatt.runs.provenance import provenance
+
+FILE: Final = "calls.json"
+AGAIN: Final = "judged_again"
+"""In a call whose replies are an earlier run's: commit, time and command of what judged them."""
+SAME: Final = ("commit", "hardware", "python", "versions")
+"""What two calls share that may be told as one."""
+
+
+def head(config: EvalConfig) -> dict[str, Any]:
+    """Return where the results of this process come from; short texts first, as the report shows them."""
+    found = provenance()
+    commit = found.pop("commit") or {}
+    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
+    memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
+    hardware = [*found["gpus"], found["cpu"], f"{found['num_cpus']} cores", memory]
+    return {
+        "name": config.output_dir.name,
+        "model": config.engine.model,
+        "seed": config.seed,
+        "commit": f"{commit['id'][:12]}{state}" if commit.get("id") else "",
+        "hardware": ", ".join(part for part in hardware if part),
+        **found,
+    }
+
+
+def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
+    """Write down that this process is about to make replies of some arms, or to judge them again.
+
+    Raises:
+        StoreError: the file is broken or cannot be written.
+    """
+    calls, now = read_calls(config.output_dir), head(config)
+    if config.replies_from is not None:
+        calls = _without(calls, arms) + _judged_again(config.replies_from, arms, now)
+    elif calls and AGAIN not in calls[-1] and all(calls[-1].get(key) == now[key] for key in SAME):
+        calls[-1]["arms"] = list(dict.fromkeys([*calls[-1]["arms"], *arms]))
+    else:
+        calls.append(now | {"arms": list(arms)})
+    atomic_write_json(config.output_dir / FILE, calls)
+
+
+def _without(calls: Sequence[dict[str, Any]], arms: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the calls but for those arms of theirs that were judged again before."""
+    left = [
+        call | {"arms": [a for a in call["arms"] if AGAIN not in call or a not in arms]}
+        for call in calls
+    ]
+    return [call for call in left if call["arms"]]
+
+
+def _judged_again(
+    folder: Path, arms: Sequence[str], now: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the calls that made the replies of some arms of a folder, and who judges them now."""
+    again = {key: now[key] for key in ("commit", "time", "command")}
+    made = [
+        call | {"name": now["name"], AGAIN: again, "arms": [a for a in call["arms"] if a in arms]}
+        for call in read_calls(folder)
+    ]
+    known = {arm for call in made for arm in call["arms"]}
+    if unknown := [arm for arm in arms if arm not in known]:
+        nobody = dict.fromkeys(SAME, "")
+        made.append(dict(now) | nobody | {AGAIN: again, "arms": unknown})
+    return [call for call in made if call["arms"]]
+
+
+def read_calls(folder: Path) -> list[dict[str, Any]]:
+    """Return the calls that made the replies of a folder, in order; none where no file says so.
+
+    Raises:
+        StoreError: the file is broken.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return []
+    try:
+        found: list[dict[str, Any]] = parse_json(read_text(path))
+        if all(isinstance(call["arms"], list) for call in found):
+            return found
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise StoreError(f"{path}: broken: expected a list of calls, each with its arms: delete it")
+
+
+def run_head(config: EvalConfig) -> dict[str, Any]:
+    """Return the head of `results.json`: the last call's, with all calls where they differ.
+
+    `counted_at` is the commit whose metrics these are, where it is another than that of the replies.
+    """
+    asked = [c for c in read_calls(config.output_dir) if set(c["arms"]) & set(config.arms)]
+    if not asked:
+        return head(config)
+    run = {key: value for key, value in asked[-1].items() if key != "arms"}
+    if len(asked) > 1:
+        run["calls"] = [{key: call.get(key) for key in ("arms", *SAME, AGAIN)} for call in asked]
+    if (counted := head(config)["commit"]) != run["commit"]:
+        run["counted_at"] = counted
+    return run
+
+
+def note_of_calls(run: Mapping[str, Any]) -> list[str]:
+    """Return notes where arms come from other code or machines, or were judged again."""
+    calls, notes = run.get("calls", []), []
+    again = [call for call in calls or [run] if call.get(AGAIN)]
+    if again:
+        whose = sorted({arm for call in again for arm in call.get("arms", [])}) or ["all arms"]
+        notes.append(
+            f"Replies of an earlier run ({', '.join(whose)}), judged again by the rules of commit "
+            f"{again[-1][AGAIN]['commit'] or 'unknown'}; commit and machine of this run made them."
+        )
+    if not calls:
+        return notes
+    told = "; ".join(
+        f"{', '.join(call['arms'])}: commit {call['commit'] or 'unknown'}, {call['hardware']}"
+        for call in calls
+    )
+    return [
+        *notes,
+        f"The replies were made in {len(calls)} calls by other code or on other machines ({told}).",
+    ]

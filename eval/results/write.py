@@ -1,0 +1,171 @@
+"""From the roll-outs on disk to samples, `results.json` and the report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.cases.build import Inputs
+from eval.cases.false_triggers import Triggers
+from eval.cases.unmeasured import Unmeasured
+from eval.config import EvalConfig
+from eval.metrics.agreement import Agreement, agreement
+from eval.metrics.curves import GRADED, METRICS, curves
+from eval.metrics.events import events
+from eval.metrics.own_replies import vacuous_curves
+from eval.metrics.paired import differences
+from eval.metrics.summaries import summaries
+from eval.records.file_names import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
+from eval.records.samples import read_samples
+from eval.report.data.selection import SCHEMA
+from eval.report.page.attention import read_attention
+from eval.report.page.render import render_report
+from eval.results.limits import limits
+from eval.results.notes import (
+    note_of_cuts,
+    note_of_entries,
+    note_of_unanswered,
+    notes,
+    notes_of_repetition,
+)
+from eval.results.provenance import note_of_calls, run_head
+from eval.rollout.rows import row_keys, samples_of_rows, total_tokens
+from eval.scoring.completion import unmeasured_reason, with_completion_again
+from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
+from eval.scoring.judge.status import attach
+from eval.scoring.scores import Functions, with_scores
+from gatt.config.load import config_dict
+from gatt.generation.base import Engine
+from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
+from gatt.runs.store import read_records
+from gatt.verifiers import verifier_versions
+
+
+@dataclass(frozen=True)
+class EvalResult:
+    """What a run left behind."""
+
+    results: dict[str, Any]
+    report: Path
+    num_new: int
+    """Samples made by this call; 0 if all stood there already."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a run knows before its first reply."""
+
+    triggers: Triggers | None
+    """What counts as a false trigger, None in a run without plain dialogues."""
+    unknown: Sequence[str]
+    """Arms that do not say what they were trained on."""
+    unmeasured: Unmeasured
+    functions: Functions
+    """Of the score file."""
+
+
+def close(
+    config: EvalConfig,
+    inputs: Inputs,
+    checked: Checked,
+    num_new: int,
+    judge_engine: Callable[[], Engine] | None = None,
+) -> EvalResult:
+    """Write samples, results and report from the roll-outs on disk.
+
+    Args:
+        config: of the evaluation.
+        inputs: its cases and where they come from.
+        checked: what was known before.
+        num_new: samples made by this call.
+        judge_engine: makes the judge; default: the configured model, if there is one.
+
+    Raises:
+        StoreError: a file that cannot be written, or verdicts of another judge.
+        GenerationError: the judge cannot be asked.
+    """
+    cases, triggers = inputs.cases, checked.triggers
+    order = {
+        key: index
+        for index, key in enumerate(
+            key
+            for history in config.histories
+            for arm in config.arms
+            for case in cases
+            for key in row_keys(arm, history, case, config)
+        )
+    }
+    found = read_records(config.output_dir / ROLLOUTS_FILE)
+    # An arm or a history of an earlier call stays on disk and is not told of.
+    rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
+    samples = with_scores(samples_of_rows(rows), checked.functions)
+    no_completion = unmeasured_reason() if config.task_completion else None
+    if config.task_completion and not no_completion:
+        path = config.output_dir / SAMPLES_FILE
+        samples = with_completion_again(samples, read_samples(path) if path.exists() else ())
+    agreements: list[Agreement] = []
+    if config.judge:
+        verdicts = judge_samples(
+            samples, config.judge, config.output_dir / JUDGEMENTS_FILE, judge_engine
+        )
+        agreements = agreement(samples, verdicts, seed=config.seed)
+        samples = attach(samples, verdicts)
+    lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
+    atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
+    run = run_head(config) | {
+        "source": inputs.source,
+        "verifiers": verifier_versions(),
+        "tokens": total_tokens(rows),
+        "config": config_dict(config),
+    }
+    pool = triggers.entries if triggers else ()
+    points = curves(samples, {**METRICS, **GRADED})
+    # Replies that a case file brings along under an instruction may follow it: nobody's ordinary ones.
+    ordinary = (s for s in samples if not config.cases or s.instruction is None)
+    results: dict[str, Any] = {
+        "schema": SCHEMA,
+        "run": run,
+        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, cases))],
+        "summaries": [s.as_dict() for s in summaries(samples, points)],
+        "events": [e.as_dict() for e in events(samples)],
+        "differences": [
+            asdict(d) for d in differences(samples, config.compared_with, seed=config.seed)
+        ],
+        "agreement": [a.as_dict() for a in agreements],
+        "coverage": coverage(inputs.constraints),
+        "limits": [limit.as_dict() for limit in limits(rows)],
+        "notes": [
+            *notes(config, cases, triggers, checked.unknown),
+            *filter(None, [checked.unmeasured.note]),
+            *note_of_entries(inputs.source),
+            *notes_of_repetition(points),
+            *note_of_cuts(samples, config.sampling.max_new_tokens),
+            *note_of_unanswered(samples),
+            *note_of_calls(run),
+            *filter(None, [no_completion]),
+        ],
+    }
+    if triggers:
+        results["false_triggers"] = triggers.as_dict()
+    atomic_write_json(config.output_dir / RESULTS_FILE, results)
+    report = config.output_dir / REPORT_FILE
+    attention = read_attention(config.output_dir)
+    render_report(results | ({"attention": attention} if attention else {}), samples, report)
+    return EvalResult(results, report, num_new)
+
+
+def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Return how many constraints of an imported benchmark are decided by whom.
+
+    Args:
+        constraints: `id` and `by` of each; they are counted by what stands before the
+            first dot of the id.
+    """
+    counts = Counter((c["id"].partition(".")[0], c["by"]) for c in constraints)
+    return [
+        {"constraint": name, "num": num, "by": by} for (name, by), num in sorted(counts.items())
+    ]

@@ -1,0 +1,1 @@
+"""Asking the model turn by turn."""

@@ -1,0 +1,152 @@
+"""Adherence of a model in training: a small suite, rolled out and judged as `gatt eval` would.
+
+`gatt.train_evaluators` finds it by its entry point.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from eval.cases.build import load_inputs
+from eval.cases.switches import told_where_shown
+from eval.cases.unmeasured import find_unmeasured
+from eval.config import EvalConfig
+from eval.metrics.per_reply.adherence import adherence
+from eval.records.case import Case
+from eval.rollout.roll_out import judged_turns, roll_out
+from eval.scoring.verdict import judge
+from gatt.config.load import load_config
+from gatt.data.catalog.read import Catalog
+from gatt.data.training_marks import TrainedOn
+from gatt.errors import ConfigError, DataError
+from gatt.generation.base import Engine
+from gatt.models.template_facts import inspect_template, usable_placement
+from gatt.train.config import TrainConfig
+from gatt.train.tracking.evaluators import Counts
+
+log = logging.getLogger(__name__)
+
+_ARM = "tracked"
+
+
+class AdherenceEvaluator:
+    """The cases of a suite, asked of whatever the model is at the moment."""
+
+    def __init__(self, config: EvalConfig, cases: Sequence[Case]) -> None:
+        """Take the cases.
+
+        Args:
+            config: of the evaluation; its first history is the one that is read.
+            cases: at least one, each with an instruction.
+        """
+        self._config = config
+        self._cases = cases
+
+    @property
+    def num_cases(self) -> int:
+        """Dialogues under an instruction."""
+        return len(self._cases)
+
+    def measure(
+        self, engine: Engine, adapter: str, *, part: int, num_parts: int
+    ) -> Mapping[int, Counts]:
+        """Return the counts by turn of one part of the cases, see `gatt.train_evaluators`."""
+        cases = self._cases[part::num_parts]
+        if not cases:
+            return {}
+        config = replace(self._config, arms=(adapter,), adapters={adapter: self._config.output_dir})
+        tokenizer = getattr(engine, "tokenizer", None)
+        if tokenizer is not None:
+            placement = usable_placement(config.placement, inspect_template(tokenizer))
+            config = replace(config, placement=placement)
+        history = config.histories[0]
+        samples = [
+            judge(reply, adapter, history, ())
+            for replies in roll_out(
+                engine, told_where_shown(cases, tokenizer, config), adapter, history, config
+            )
+            for reply in replies
+            if reply.turn in config.turns
+        ]
+        found = Counter((o.sample.turn, o.status) for o in adherence(samples))
+        return {
+            turn: Counts(found[turn, "pass"], found[turn, "fail"], found[turn, "undecided"])
+            for turn in sorted({turn for turn, _ in found})
+        }
+
+
+def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvaluator:
+    """Return the evaluator of a training run.
+
+    Args:
+        config: of the run, with `track`.
+        trained_on: its dialogues, none of which may be among the cases.
+
+    Raises:
+        ConfigError: no such suite, one that cannot be had at these turns, without a case, or
+            whose dialogues the model would have to answer first.
+        DataError: a dialogue that is trained on, or too few of them.
+        CatalogError: no instruction can be drawn.
+    """
+    evaluated = _eval_config(config)
+    if evaluated.source.name == "questions" and not evaluated.cases:
+        raise ConfigError(
+            "track.suite: its dialogues are questions, which the model would have to answer first: "
+            "expected another source"
+        )
+
+    def no_engine() -> Engine:
+        raise ConfigError("track.suite: its dialogues need a model: expected another source")
+
+    # A file of cases has its instructions with it.
+    catalog = Catalog(()) if evaluated.cases else evaluated.instructions.load()
+    inputs = load_inputs(evaluated, catalog, no_engine, "")
+    shared = [d.id for d in inputs.parts if d in trained_on]
+    if shared:
+        raise DataError(
+            f"track.suite: {len(shared)} of {len(inputs.parts)} dialogues of its cases are trained on, the "
+            f"first is {shared[0]!r}: expected none, choose a suite with part: eval or another source"
+        )
+    cases = [c for c in inputs.cases if c.instruction and judged_turns(c, evaluated)]
+    if not cases:
+        raise ConfigError(
+            f"track.suite: no case of {config.track and config.track.suite!r} has an instruction and one "
+            f"of the turns {list(evaluated.turns)}: expected at least one"
+        )
+    unmeasured = find_unmeasured(evaluated, cases, None)
+    if unmeasured.is_all:
+        raise ConfigError(
+            f"track.suite: nothing would be measured: {unmeasured.asked}: expected a suite with rules"
+        )
+    if unmeasured.gaps:
+        log.warning("track.suite: %s", unmeasured.line)
+    return AdherenceEvaluator(evaluated, cases)
+
+
+def _eval_config(config: TrainConfig) -> EvalConfig:
+    track = config.track
+    if track is None:
+        raise ConfigError("track is null: expected its settings")
+    keys = {
+        "suite": json.dumps(track.suite),
+        "output_dir": json.dumps(str(config.output_dir)),
+        "arms": f"[{_ARM}]",
+        "adapters": json.dumps({_ARM: str(config.output_dir)}),
+        "histories": f"[{track.history}]",
+        "probe_turns": "[]",
+        "num_dialogues": str(track.num_dialogues),
+        "num_plain": "0",
+        "task_completion": "false",
+    }
+    if track.turns is not None:
+        keys["turns"] = json.dumps(list(track.turns))
+    if config.placement in ("system", "first_user"):
+        keys["placement"] = config.placement
+    try:
+        return load_config(EvalConfig, None, [f"{key}={value}" for key, value in keys.items()])
+    except ConfigError as error:
+        raise ConfigError(f"track: {error}") from None

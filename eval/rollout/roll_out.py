@@ -1,0 +1,210 @@
+"""Roll-outs: what each arm replies at the turns that are judged.
+
+Two histories. `reference`: every judged turn is answered within the dialogue
+as it stands, so all turns of a case share one prefix. `own`: the model reads
+its own replies; all cases of a batch move forward turn by turn, and go on from
+any turn. Probes are asked off the record: in place of the user message, outside
+the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from eval.config import REMINDER, EvalConfig
+from eval.records.case import BLANK, Case
+from eval.records.samples import History
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn
+from gatt.generation.base import Engine, Generation, GenerationRequest
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply of an arm: to user message `turn`, or to the probe in its place."""
+
+    case: Case
+    turn: int
+    kind: Literal["turn", "probe"]
+    user: str
+    generation: Generation
+
+
+def roll_out(
+    engine: Engine,
+    cases: Sequence[Case],
+    arm: str,
+    history: History,
+    config: EvalConfig,
+    said: Mapping[str, Sequence[Generation]] | None = None,
+) -> Iterator[list[Reply]]:
+    """Yield the replies of one arm to a batch of cases, step by step, in the order of the cases.
+
+    A step is what an interruption cannot cut: with reference history all replies
+    to the batch; with own history those to one turn, from 1 to the last that is
+    asked for, judged or not, since the next turn reads them.
+
+    Args:
+        engine: answers.
+        cases: of the batch.
+        arm: who answers.
+        history: what is read.
+        config: of the evaluation.
+        said: with own history, what was answered before an interruption: case id to the replies
+            to its first turns. They are not yielded again.
+
+    Raises:
+        GenerationError: the engine gave no reply.
+    """
+    adapter = arm if arm in config.adapters else None
+    order = {case.id: index for index, case in enumerate(cases)}
+    steps = (
+        _reference(engine, cases, arm, adapter, config)
+        if history == "reference"
+        else _own(engine, cases, arm, adapter, config, said or {})
+    )
+    for replies in steps:
+        yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
+
+
+def last_turn(case: Case, config: EvalConfig) -> int:
+    """Return the last turn of a case that is asked for, 0 if it has none of them."""
+    asked = (*config.turns, *(t for t in config.probe_turns if has_probe(case, t, config)))
+    return max((turn for turn in asked if turn <= case.num_turns), default=0)
+
+
+def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
+    """Return the turns of a case whose replies are judged."""
+    return tuple(turn for turn in config.turns if turn <= case.num_turns)
+
+
+def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
+    """Whether a probe is asked at a turn: none once an event has released the model."""
+    return (
+        case.probe_at(turn) is not None
+        and turn in config.probe_turns
+        and turn <= case.num_turns
+        and case.probed_at(turn) is not None
+    )
+
+
+def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
+    """Return the dialogue as the arm reads it: instruction once, or on every turn at which it holds.
+
+    A change is announced at its turn to either.
+    """
+    switches = tuple(s for s in case.switches if s.turn <= dialogue.num_turns)
+    if arm == REMINDER:
+        held = (case.held_at(turn) for turn in range(1, dialogue.num_turns + 1))
+        return announced(view_by_turn(dialogue, [i.text if i else None for i in held]), switches)
+    text = case.instruction.text if case.instruction else None
+    return training_view(dialogue, text, config.placement, switches)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    case: Case
+    turn: int
+    kind: Literal["turn", "probe"]
+    user: str
+    request: GenerationRequest
+
+
+def _ask(
+    case: Case,
+    dialogue: Dialogue,
+    turn: int,
+    kind: Literal["turn", "probe"],
+    arm: str,
+    config: EvalConfig,
+) -> _Asked:
+    user = dialogue.user_turns[turn - 1]
+    if kind == "probe" and (probe := case.probe_at(turn)) is not None:
+        user = probe.question
+        first = int(dialogue.has_system) + 2 * turn - 2
+        dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
+    messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
+    key = f"{case.id}/{turn}/{kind}"
+    request = GenerationRequest(key, messages, f"{arm}/{case.id}", is_aside=kind == "probe")
+    return _Asked(case, turn, kind, user, request)
+
+
+def _answer(
+    engine: Engine, asked: Sequence[_Asked], adapter: str | None, config: EvalConfig
+) -> list[Reply]:
+    params = config.sampling.params(config.seed)
+    generations = engine.generate([a.request for a in asked], params, adapter)
+    return [
+        Reply(a.case, a.turn, a.kind, a.user, g) for a, g in zip(asked, generations, strict=True)
+    ]
+
+
+def _reference(
+    engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
+) -> Iterator[list[Reply]]:
+    asked = [
+        _ask(c, c.dialogue, turn, "turn", arm, config)
+        for c in cases
+        for turn in judged_turns(c, config)
+    ]
+    asked += [
+        _ask(c, c.dialogue, turn, "probe", arm, config)
+        for c in cases
+        for turn in config.probe_turns
+        if has_probe(c, turn, config)
+    ]
+    yield _answer(engine, asked, adapter, config)
+
+
+def _own(
+    engine: Engine,
+    cases: Sequence[Case],
+    arm: str,
+    adapter: str | None,
+    config: EvalConfig,
+    said: Mapping[str, Sequence[Generation]],
+) -> Iterator[list[Reply]]:
+    messages: dict[str, list[Message]] = {case.id: [] for case in cases}
+    full: set[str] = set()
+
+    def hear(case: Case, turn: int, generation: Generation) -> None:
+        if generation.finish == "context_limit":
+            full.add(case.id)
+        text = generation.text.strip() or BLANK
+        user = Message("user", case.user_turn(turn))
+        messages[case.id] += [user, Message("assistant", text)]
+
+    for turn in range(1, max(last_turn(case, config) for case in cases) + 1):
+        asked, replies = [], []
+        for case in (c for c in cases if turn <= last_turn(c, config)):
+            known = said.get(case.id, ())
+            if turn <= len(known):
+                hear(case, turn, known[turn - 1])
+            elif case.id in full:
+                replies += _unanswered(case, turn, config)
+            else:
+                user = Message("user", case.user_turn(turn))
+                dialogue = Dialogue(case.dialogue.id, (*messages[case.id], user))
+                asked.append(_ask(case, dialogue, turn, "turn", arm, config))
+                if has_probe(case, turn, config):
+                    asked.append(_ask(case, dialogue, turn, "probe", arm, config))
+        if asked:
+            answered = _answer(engine, asked, adapter, config)
+            for reply in answered:
+                if reply.kind == "turn":
+                    hear(reply.case, turn, reply.generation)
+            replies += answered
+        if replies:
+            yield replies
+
+
+def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
+    """Return what stands for a turn behind a full context: left out, it would look like success."""
+    nothing = Generation("", "context_limit", 0)
+    user = case.user_turn(turn)
+    replies = [Reply(case, turn, "turn", user, nothing)]
+    if has_probe(case, turn, config) and (probe := case.probe_at(turn)) is not None:
+        replies.append(Reply(case, turn, "probe", probe.question, nothing))
+    return replies

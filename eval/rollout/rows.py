@@ -1,0 +1,143 @@
+"""The rows of `rollouts.jsonl`: what an interrupted evaluation goes on from.
+
+A row is what one arm replied to one case: with reference history to all of it,
+with own history to one turn. There the row holds the reply even of a turn that
+is not judged, because the next turns read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from eval.config import EvalConfig
+from eval.metrics.per_reply.repetition import folded
+from eval.records.case import Case
+from eval.records.samples import History, Sample
+from eval.rollout.roll_out import Reply, judged_turns, last_turn
+from eval.scoring.verdict import judge
+from gatt.data.instruction import Entry
+from gatt.errors import StoreError
+from gatt.generation.base import Engine, Generation
+from gatt.runs.store import read_records
+
+
+def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:
+    """Return the keys of all rows of a case, in order."""
+    if history == "reference":
+        if not last_turn(case, config):
+            return []
+        return [f"{arm}/{history}/{case.id}"]
+    return [f"{arm}/{history}/{case.id}/{turn}" for turn in range(1, last_turn(case, config) + 1)]
+
+
+def turns_of_row(history: History, case: Case, config: EvalConfig) -> int:
+    """Return how many replies to ordinary turns a row of a case stands for."""
+    return len(judged_turns(case, config)) if history == "reference" else 1
+
+
+def rows_of_step(
+    replies: Sequence[Reply],
+    arm: str,
+    history: History,
+    pool: Sequence[Entry],
+    config: EvalConfig,
+    tokens: Mapping[str, int],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one step of a roll-out, judged.
+
+    Args:
+        replies: of the step, those of a case together.
+        arm: who replied.
+        history: what was read.
+        pool: entries that count for false triggers.
+        config: of the evaluation.
+        tokens: what the engine's counters rose by in this step; the first row keeps it.
+    """
+    by_case: dict[str, list[Reply]] = {}
+    for reply in replies:
+        by_case.setdefault(reply.case.id, []).append(reply)
+    for number, members in enumerate(by_case.values()):
+        case, turn = members[0].case, members[0].turn
+        keys = row_keys(arm, history, case, config)
+        row: dict[str, Any] = {"key": keys[0] if history == "reference" else keys[turn - 1]}
+        if history == "own":
+            row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
+        judged = [r for r in members if r.kind == "probe" or r.turn in config.turns]
+        row["samples"] = [judge(r, arm, history, pool).as_dict() for r in judged]
+        if not number and tokens:
+            row["tokens"] = dict(tokens)
+        yield row
+
+
+def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
+    """Return the samples of rows; those of an own history know whether they were said before.
+
+    Args:
+        rows: of whole cases, each in the order of its turns.
+    """
+    known: dict[str, set[str]] = defaultdict(set)
+    samples = []
+    for row in rows:
+        found = [Sample.from_dict(raw) for raw in row["samples"]]
+        if "said" in row:
+            earlier = known[row["key"].rpartition("/")[0]]
+            said = folded(row["said"]["text"])
+            found = [
+                replace(s, is_repeated=said in earlier) if s.kind == "turn" and said else s
+                for s in found
+            ]
+            earlier.add(said)
+        samples += found
+    return samples
+
+
+def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
+    """Refuse to go on behind rows of another adapter of the same name.
+
+    Args:
+        path: of the rows.
+        weights: digest of each arm's adapter.
+
+    Raises:
+        StoreError: a row of other weights; names the arm.
+    """
+    for row in read_records(path):
+        arm = row["key"].partition("/")[0]
+        if arm in weights and row.get("weights") != weights[arm]:
+            raise StoreError(
+                f"{path}: arm {arm!r} was rolled out with other weights ({row.get('weights')}, now "
+                f"{weights[arm]}): expected the same adapter, choose another folder or delete it"
+            )
+
+
+def said_so_far(path: Path) -> dict[str, list[Generation]]:
+    """Return the replies of own histories on disk: `arm/own/case` to those of its first turns."""
+    by_turn: dict[str, dict[int, Generation]] = {}
+    for row in read_records(path):
+        if "said" in row:
+            name, _, turn = row["key"].rpartition("/")
+            by_turn.setdefault(name, {})[int(turn)] = Generation(**row["said"])
+    return {name: [said[turn] for turn in sorted(said)] for name, said in by_turn.items()}
+
+
+def token_counts(engine: Engine) -> dict[str, int]:
+    """Return what an engine has computed so far; nothing of one that does not count."""
+    counters = getattr(engine, "counters", None)
+    return asdict(counters) if counters else {}
+
+
+def tokens_since(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """Return what counters rose by, zeros included: nothing encoded again is worth saying."""
+    return {name: count - before.get(name, 0) for name, count in now.items()}
+
+
+def total_tokens(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return what the engines of all calls computed together."""
+    total: Counter[str] = Counter()
+    for row in rows:
+        total.update(row.get("tokens", {}))
+    return dict(total)

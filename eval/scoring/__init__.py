@@ -1,0 +1,1 @@
+"""From a reply to its verdict: verifiers, judge, task completion."""

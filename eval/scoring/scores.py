@@ -1,0 +1,155 @@
+"""Graded scores: functions of the user's own file, from a reply to a number from 0 to 1.
+
+::
+
+    def french_share(reply: str) -> float: ...
+
+    SCORES = {"french": french_share}
+
+A verifier names one, `{"kind": "score", "function": "french", "at_least": 0.5}`. The
+file is code that is run, so only the configuration can name it: no suite and no case file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, Final
+
+from eval.records.case import Case
+from eval.records.samples import Sample
+from eval.scoring.judge.status import expected_status
+from gatt.data.instruction import VerifierSpec
+from gatt.errors import DataError
+from gatt.runs.suggest import did_you_mean
+from gatt.verifiers import Status, Verdict, build, overall
+from gatt.verifiers.graded.score import SCORE, Score
+
+TABLE: Final = "SCORES"
+MOST_CHARACTERS: Final = 200
+"""Of what is shown of an error of the user's code."""
+
+Functions = Mapping[str, Callable[[str], Any]]
+"""Name -> function from the text of a reply to its score."""
+
+
+def read_scores(path: Path) -> Functions:
+    """Run a Python file and return its table `SCORES`.
+
+    Raises:
+        DataError: the file is missing, fails, or has no such table of functions.
+    """
+    spec = spec_from_file_location("gatt_scores", path) if path.suffix == ".py" else None
+    if spec is None or spec.loader is None or not path.is_file():
+        raise DataError(f"{path}: expected a Python file with a table {TABLE} of functions")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise DataError(f"{path}: cannot be run: {_one_line(error)}") from None
+    found = getattr(module, TABLE, None)
+    if not isinstance(found, Mapping) or not found:
+        raise DataError(
+            f"{path}: {TABLE} is {type(found).__name__}: expected names with their functions"
+        )
+    for name, function in found.items():
+        if not isinstance(name, str) or not callable(function):
+            raise DataError(
+                f"{path}: {TABLE} has {name!r}: {type(function).__name__}: expected a name with a function"
+            )
+    return found
+
+
+def scores_for(path: Path | None, cases: Iterable[Case]) -> Functions:
+    """Return the functions of a file, which must have all that the cases name; none without a file.
+
+    Raises:
+        DataError: see `read_scores`, or a case and the function that it misses.
+    """
+    if path is None:
+        return {}
+    functions = read_scores(path)
+    for case in cases:
+        for spec in _specs(case):
+            name = spec.params["function"]
+            if name not in functions:
+                raise DataError(
+                    f"case {case.id!r}: no function {name!r} in {TABLE} of {path}"
+                    f"{did_you_mean(name, functions)} (known: {', '.join(functions)})"
+                )
+    return functions
+
+
+def with_scores(samples: Iterable[Sample], functions: Functions) -> list[Sample]:
+    """Return the samples with `score` set and its verdicts decided, in order.
+
+    A reply with several `score` verifiers has their mean; its verdict is that of all. What is no number
+    from 0 to 1, and a function that fails, leaves the verdict undecided and the reply without a score.
+
+    Args:
+        samples: of a run; a reply that was never given has no score.
+        functions: of `scores_for`; without any the samples stay as they are.
+    """
+    return [_scored(sample, functions) if functions else sample for sample in samples]
+
+
+def _scored(sample: Sample, functions: Functions) -> Sample:
+    asked = [spec for spec in sample.asked if spec.kind == SCORE]
+    if not asked or all(v.verifier != SCORE for v in sample.verdicts):
+        return sample
+    found = [_ask(spec, sample.reply, functions) for spec in asked]
+    values = [value for value, _ in found if value is not None]
+    later = iter(found)
+    verdicts = []
+    for verdict in sample.verdicts:
+        new = next(later)[1] if verdict.verifier == SCORE else verdict
+        # What is degenerate has failed before, whatever its score.
+        verdicts.append(new if verdict.status == "undecided" else verdict)
+    return replace(
+        sample,
+        score=math.fsum(values) / len(values) if len(values) == len(found) else None,
+        verdicts=tuple(verdicts),
+        status=expected_status(overall(verdicts), sample.expected),
+        loose=_loose(sample.loose, verdicts),
+    )
+
+
+def _loose(loose: Status | None, verdicts: Sequence[Verdict]) -> Status | None:
+    """Return the lenient status: to a function nothing is strict or lenient."""
+    if loose != "undecided":
+        return loose
+    if any(v.verifier == SCORE and v.status == "fail" for v in verdicts):
+        return "fail"
+    return "undecided" if any(v.status == "undecided" for v in verdicts) else "pass"
+
+
+def _ask(spec: VerifierSpec, reply: str, functions: Functions) -> tuple[float | None, Verdict]:
+    verifier = build(spec)
+    assert isinstance(verifier, Score)
+    try:
+        value = functions[verifier.function](reply)
+        number = float(value)
+    except Exception as error:
+        return None, verifier.undecided(f"{verifier.function} failed: {_one_line(error)}")
+    if not 0 <= number <= 1:
+        return None, verifier.undecided(
+            f"{verifier.function} gives {value!r}: expected a number from 0 to 1"
+        )
+    return number, verifier.of_value(number)
+
+
+def _specs(case: Case) -> Iterator[VerifierSpec]:
+    """Yield every `score` verifier of a case."""
+    told = (case.instruction, *(switch.instruction for switch in case.switches))
+    held = [instruction for instruction in told if instruction]
+    groups = [instruction.verifiers for instruction in held]
+    groups += [probe.verifiers for instruction in held for probe in instruction.probes]
+    groups += [event.verifiers for event in case.events.values()]
+    return (spec for group in groups for spec in group if spec.kind == SCORE)
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:MOST_CHARACTERS]

@@ -1,0 +1,1 @@
+"""Studies beside adherence: attention and perplexity."""

@@ -1,0 +1,210 @@
+"""Which tokens of a dialogue are the instruction's, which were generated, and who stands beside whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from gatt.comb.comb import IGNORE, Branch, Comb
+from gatt.data.dialogue import Dialogue
+from gatt.data.views import Placement, prompt_of_turn, training_view
+from gatt.errors import ModelError, TemplateError
+from gatt.models.chat_template import Tokenizer, render
+from gatt.models.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
+
+Part = Literal["setup", "instruction", "user", "reply"]
+MOST_BINS: Final = 96
+"""Bins of one dialogue, but for messages that are more: what is kept stays small however long it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply that was generated."""
+
+    turn: int
+    """Counted from 1."""
+    text: str
+    is_whole: bool = True
+    """Whether the model ended it itself, so that the end-of-turn tokens are its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The tokens of a generated reply, behind the first `fork` tokens of the dialogue."""
+
+    turn: int
+    fork: int
+    input_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Neighbouring tokens `[start, end)` of one message."""
+
+    start: int
+    end: int
+    part: Part
+    """`setup`: what the template and a system message of the dialogue's own put in front."""
+    turn: int
+    """Of the message; 0 for setup and instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A dialogue as a model reads it, and the replies that were generated within it.
+
+    As a comb (`gatt.comb.comb`): what stands in the history is the trunk, each generated
+    reply a branch, also where the history holds the same text.
+    """
+
+    trunk: tuple[int, ...]
+    instruction: tuple[int, int]
+    """`[start, end)` of the instruction's tokens."""
+    last_prompt: int
+    """First token of the last target's user message, with what the template puts before it."""
+    targets: tuple[Target, ...]
+    bins: tuple[Bin, ...]
+    num_left_out: int = 0
+    """Replies behind the end of the model's context."""
+
+    @property
+    def num_tokens(self) -> int:
+        """The furthest position, and one."""
+        return max(t.fork + len(t.input_ids) for t in self.targets)
+
+    def up_to(self, turn: int) -> Layout:
+        """Return the dialogue as far as the reply to a turn that is among the targets."""
+        targets = tuple(t for t in self.targets if t.turn <= turn)
+        fork = targets[-1].fork
+        prompt = next((b.start for b in self.bins if (b.part, b.turn) == ("user", turn)), 0)
+        return replace(
+            self,
+            trunk=self.trunk[:fork],
+            last_prompt=prompt if turn > 1 else 0,
+            targets=targets,
+            bins=tuple(b for b in self.bins if b.end <= fork),
+        )
+
+    @property
+    def comb(self) -> Comb:
+        """The same as a comb that carries no loss."""
+        branches = (Branch(t.fork, t.input_ids, (IGNORE,) * len(t.input_ids)) for t in self.targets)
+        return Comb(self.trunk, (IGNORE,) * len(self.trunk), tuple(branches))
+
+
+def lay_out(
+    tokenizer: Tokenizer,
+    dialogue: Dialogue,
+    instruction: str,
+    replies: Sequence[Said],
+    *,
+    placement: Placement = "system",
+    bin_tokens: int = 8,
+    max_tokens: int | None = None,
+) -> Layout | None:
+    """Return the layout of a dialogue with the instruction in turn 1; None if no reply fits.
+
+    Args:
+        tokenizer: with a chat template.
+        dialogue: what stands in the history, without the instruction; its user
+            messages reach to the last reply's.
+        instruction: told once.
+        replies: at rising turns, at least one; a blank one is passed over.
+        placement: where the instruction stands.
+        bin_tokens: neighbouring tokens that share a bin.
+        max_tokens: of the model's context.
+
+    Raises:
+        DataError: text or template that does not keep prefixes, see `encode_view`.
+        ModelError: a tokenizer that does not say where its tokens stand.
+        TemplateError: a template that changes the instruction's text.
+    """
+    view = training_view(dialogue, instruction, placement)
+    last = max(said.turn for said in replies)
+    encoded = encode_view(tokenizer, Dialogue(view.id, prompt_of_turn(view, last)))
+    targets = []
+    for said in replies:
+        if said.text.strip():
+            fork = encoded.prompt_lengths[said.turn - 1]
+            ids = encode_reply(tokenizer, view, said.turn, encoded.input_ids[:fork], said.text)
+            cut = 0 if said.is_whole else num_closing_tokens(tokenizer, ids)
+            targets.append(Target(said.turn, fork, ids[: len(ids) - cut]))
+    fitting = [t for t in targets if max_tokens is None or t.fork + len(t.input_ids) <= max_tokens]
+    if not fitting:
+        return None
+    final = fitting[-1]
+    span = instruction_span(tokenizer, dialogue, instruction, placement)
+    return Layout(
+        trunk=encoded.input_ids[: final.fork],
+        instruction=span,
+        last_prompt=encoded.reply_spans[final.turn - 2][1] if final.turn > 1 else 0,
+        targets=tuple(fitting),
+        bins=_bins(encoded, span, final.turn, bin_tokens),
+        num_left_out=len(targets) - len(fitting),
+    )
+
+
+def instruction_span(
+    tokenizer: Tokenizer, dialogue: Dialogue, instruction: str, placement: Placement
+) -> tuple[int, int]:
+    """Return `[start, end)` of the tokens of turn 1's prompt that hold the instruction's text.
+
+    The place comes from the template: rendered with another instruction, the prompt
+    differs there and nowhere else.
+
+    Raises:
+        ModelError, TemplateError: see `lay_out`.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(
+            f"{getattr(tokenizer, 'name_or_path', '') or type(tokenizer).__name__}: its tokenizer does "
+            "not say where in the text a token stands: expected a fast one (tokenizer.json)"
+        )
+    bare = instruction.strip()
+    other = ("Q" if bare[0] != "Q" else "Z") + ("Q" if bare[-1] != "Q" else "Z")
+    text, changed = (
+        render(tokenizer, prompt_of_turn(training_view(dialogue, told, placement), 1), True)
+        for told in (instruction, other)
+    )
+    start = _num_shared(text, changed)
+    end = len(text) - _num_shared(text[start:][::-1], changed[start:][::-1])
+    if text[start:end].strip() != bare:
+        raise TemplateError(
+            "the chat template changes the text of the instruction or repeats it, so that its tokens "
+            "cannot be told: expected it once, as it stands, or use placement: first_user"
+        )
+    places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
+        "offset_mapping"
+    ]
+    held = [i for i, (first, last) in enumerate(places) if first < end and last > start]
+    return held[0], held[-1] + 1
+
+
+def _num_shared(one: str, other: str) -> int:
+    """Return how many leading characters two texts share."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _bins(
+    encoded: EncodedView, instruction: tuple[int, int], last_turn: int, bin_tokens: int
+) -> tuple[Bin, ...]:
+    """Return the bins of all tokens up to the prompt of a turn; none crosses a message's end."""
+    prompts, spans = encoded.prompt_lengths, encoded.reply_spans
+    start, end = instruction
+    parts: list[tuple[int, int, Part, int]] = [
+        (0, start, "setup", 0),
+        (start, end, "instruction", 0),
+        (end, prompts[0], "user", 1),
+    ]
+    for turn in range(2, last_turn + 1):
+        reply_end = spans[turn - 2][1]
+        parts.append((prompts[turn - 2], reply_end, "reply", turn - 1))
+        parts.append((reply_end, prompts[turn - 1], "user", turn))
+    width = max(bin_tokens, -(-prompts[last_turn - 1] // MOST_BINS))
+    return tuple(
+        Bin(at, min(at + width, stop), part, turn)
+        for first, stop, part, turn in parts
+        for at in range(first, stop, width)
+    )

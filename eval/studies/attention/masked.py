@@ -1,0 +1,126 @@
+"""The causal check: the last turn is answered anew without sight of the instruction.
+
+The tokens of the last user message and of the reply cannot see the instruction's;
+what earlier turns have read of it, they keep. As a control as many other tokens of
+the dialogue are hidden, drawn at random. All replies are greedy, so that nothing but
+the mask differs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+from transformers import DynamicCache
+
+from eval.studies.attention.layout import Layout
+from gatt.generation.base import Generation
+from gatt.generation.local.engine import TransformersEngine
+
+INTACT: Final = "nothing"
+INSTRUCTION: Final = "instruction"
+OTHERS: Final = "as many other tokens"
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The reply to the last turn while some tokens are hidden from it."""
+
+    what: str
+    num_tokens: int
+    """Hidden ones."""
+    generation: Generation
+
+
+def hidden_replies(
+    engine: TransformersEngine,
+    layout: Layout,
+    arm: str | None,
+    max_new_tokens: int,
+    seed: str,
+) -> list[Hidden]:
+    """Return the greedy replies to the last turn: with all in sight, without the instruction, without others.
+
+    Args:
+        engine: with the model and its adapters.
+        layout: of the dialogue; its last target is the turn. Turn 1 has no reply
+            here, as there the instruction stands in the prompt itself.
+        arm: the adapter's name; None is the base model.
+        max_new_tokens: most tokens of a reply.
+        seed: of the draw of other tokens.
+    """
+    if not layout.last_prompt:
+        return []
+    told = range(*layout.instruction)
+    rest = [
+        i
+        for b in layout.bins
+        if b.part in ("user", "reply")
+        for i in range(b.start, min(b.end, layout.last_prompt))
+    ]
+    others = random.Random(seed).sample(rest, min(len(told), len(rest)))
+    hidden: list[tuple[str, Sequence[int]]] = [
+        (INTACT, ()), (INSTRUCTION, told), (OTHERS, others),
+    ]  # fmt: skip
+    room = min(max_new_tokens, engine.context_tokens - len(layout.trunk))
+    with engine.using(arm), torch.inference_mode():
+        outputs = greedy(
+            engine.model, layout.trunk, layout.last_prompt, [h for _, h in hidden],
+            room, engine.stop_ids,
+        )  # fmt: skip
+    return [
+        Hidden(what, len(tokens), engine.generation_of(output, len(layout.trunk)))
+        for (what, tokens), output in zip(hidden, outputs, strict=True)
+    ]
+
+
+def greedy(
+    model: Any,
+    prompt: Sequence[int],
+    blind_from: int,
+    hidden: Sequence[Sequence[int]],
+    max_new_tokens: int,
+    stop_ids: frozenset[int],
+) -> list[list[int]]:
+    """Return the likeliest continuation of a prompt, once for each set of hidden tokens.
+
+    Args:
+        model: a causal LM of transformers.
+        prompt: token ids.
+        blind_from: the first token that the hidden ones are hidden from, above 0.
+        hidden: indices below `blind_from`.
+        max_new_tokens: most tokens.
+        stop_ids: any of them ends a continuation, and stands at its end.
+    """
+    device, num = model.device, len(hidden)
+    cache = DynamicCache(config=model.config)
+    ids = torch.tensor([prompt], device=device)
+    model(input_ids=ids[:, :blind_from], past_key_values=cache, use_cache=True, logits_to_keep=1)
+    cache.batch_repeat_interleave(num)
+    mask = torch.ones(num, len(prompt), dtype=torch.long, device=device)
+    for row, tokens in enumerate(hidden):
+        mask[row, list(tokens)] = 0
+    new = ids[:, blind_from:].expand(num, -1)
+    positions = torch.arange(blind_from, len(prompt), device=device).expand(num, -1)
+    outputs: list[list[int]] = [[] for _ in hidden]
+    for _ in range(max_new_tokens):
+        logits = model(
+            input_ids=new,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        new = logits.argmax(-1, keepdim=True)
+        for output, token in zip(outputs, new[:, 0].tolist(), strict=True):
+            if not output or output[-1] not in stop_ids:
+                output.append(token)
+        if all(output[-1] in stop_ids for output in outputs):
+            break
+        mask = torch.cat((mask, mask.new_ones(num, 1)), dim=1)
+        positions = positions[:, -1:] + 1
+    return outputs

@@ -1,0 +1,221 @@
+"""Perplexity of people's own replies in plain dialogues: what an adapter costs where nobody asks for it.
+
+The model reads a dialogue without any instruction and is charged for each token
+of its replies but the last, end-of-turn tokens included. Arms read the same tokens,
+so that the ratio of two is paired; its interval is a bootstrap over dialogues.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from eval.cases.contamination import refuse_overlap
+from eval.config import BASE
+from gatt.config.load import config_dict
+from gatt.data.dialogue import Dialogue
+from gatt.data.hash_split import Part
+from gatt.errors import ConfigError, DataError
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.runs.atomic_file import atomic_write_json, refuse_unwritable
+from gatt.runs.progress import progress_bar
+from gatt.runs.provenance import provenance
+from gatt.sources.config import SourceConfig
+
+NUM_RESAMPLES: Final = 2000
+MIN_DIALOGUES: Final = 10
+"""A bootstrap over fewer says nothing: no interval then."""
+
+
+class Charging(Protocol):
+    """A local engine, as far as it is used here."""
+
+    def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+        """Return the summed loss of a dialogue's replies and the number of their tokens."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerplexityConfig:
+    """Whose perplexity, on which dialogues.
+
+    Raises:
+        ConfigError: a value out of its range, an adapter called `base`, or a server.
+    """
+
+    output: Path
+    """The JSON file that is written."""
+    adapters: Mapping[str, Path] = field(default_factory=dict)
+    """Arm name to folder of its LoRA adapter; the base model is always there."""
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    """The base model; a local one."""
+    source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=8, max_turns=20))
+    """Where the dialogues come from; their replies must be people's own."""
+    part: Part | None = "eval"
+    """Part of the source's dialogues; training takes another. Null takes all."""
+    num_dialogues: int = 64
+    """Most dialogues, the first of the source behind those that are skipped."""
+    skip_dialogues: int = 0
+    """Dialogues of the source to leave out, its first ones: those that a recipe was chosen by."""
+    seed: int = 0
+    """Of the bootstrap."""
+
+    def __post_init__(self) -> None:
+        if self.num_dialogues < 1:
+            raise ConfigError(f"num_dialogues is {self.num_dialogues}: expected at least 1")
+        if self.skip_dialogues < 0:
+            raise ConfigError(f"skip_dialogues is {self.skip_dialogues}: expected at least 0")
+        if BASE in self.adapters:
+            raise ConfigError(f"adapters has {BASE!r}, which stands for the base model: rename it")
+        if self.source.name == "questions":
+            raise ConfigError(
+                "source.name is 'questions', whose replies are a model's own: expected chitchat, jsonl or hub"
+            )
+        if self.engine.server is not None:
+            raise ConfigError(
+                "engine.server is given: expected a local model, servers tell no loss"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What one dialogue costs one arm."""
+
+    nll: float
+    """Sum over reply tokens, in nats."""
+    num_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPerplexity:
+    """Perplexity of an arm, and its ratio to the base model's with a 95 % interval."""
+
+    arm: str
+    perplexity: float
+    ratio: float
+    low: float | None
+    high: float | None
+    """None with fewer than `MIN_DIALOGUES` dialogues."""
+    num_dialogues: int
+    num_tokens: int
+
+
+def measure_perplexity(
+    config: PerplexityConfig, engine: Charging | None = None
+) -> list[ArmPerplexity]:
+    """Return the perplexity of the base model and of each adapter, and write the file.
+
+    Args:
+        config: the whole of it.
+        engine: with the adapters loaded; default: the configured one.
+
+    Raises:
+        ConfigError: a source that cannot be had, or that has not so many dialogues to skip.
+        DataError: no dialogue that can be read, or one that an adapter was trained on.
+        ModelError: a model or adapter cannot be loaded.
+        StoreError: the file cannot be written.
+    """
+    refuse_unwritable(config.output)
+    dialogues, report = config.source.load(config.part)
+    if 0 < len(dialogues) <= config.skip_dialogues:
+        raise ConfigError(
+            f"skip_dialogues is {config.skip_dialogues}: expected fewer than the {len(dialogues)} "
+            "dialogues of the source"
+        )
+    dialogues = dialogues[config.skip_dialogues :][: config.num_dialogues]
+    unknown = refuse_overlap(config.adapters, dialogues)
+    charging = engine or local_engine(config.engine, config.adapters)
+    arms = (BASE, *config.adapters)
+    found: dict[str, list[Charged]] = {arm: [] for arm in arms}
+    dropped: Counter[str] = Counter()
+    with progress_bar("perplexity", len(dialogues), unit="dialogues") as bar:
+        for dialogue in dialogues:
+            try:
+                charged = {
+                    arm: Charged(*charging.reply_loss(dialogue, None if arm == BASE else arm))
+                    for arm in arms
+                }
+            except DataError as error:
+                # A text that breaks the template's turns, as in training: counted, the rest goes on.
+                dropped[str(error).partition(": ")[2]] += 1
+            else:
+                if charged[BASE].num_tokens:
+                    for arm, one in charged.items():
+                        found[arm].append(one)
+                else:
+                    dropped["no reply to an earlier turn within the model's context"] += 1
+            bar.advance(1)
+    if not found[BASE]:
+        reasons = "; ".join(f"{num}: {why}" for why, num in dropped.items())
+        raise DataError(
+            f"none of {len(dialogues)} dialogues can be read ({reasons}): expected others"
+        )
+    arms_found = [perplexity(arm, found[arm], found[BASE], config.seed) for arm in arms]
+    atomic_write_json(
+        config.output,
+        {
+            "run": provenance() | {"config": config_dict(config), "source": report.as_dict()},
+            "not_checked_for_overlap": list(unknown),
+            "dropped": dict(dropped),
+            "perplexity": [asdict(arm) for arm in arms_found],
+        },
+    )
+    return arms_found
+
+
+def perplexity(
+    arm: str, charged: Sequence[Charged], base: Sequence[Charged], seed: int = 0
+) -> ArmPerplexity:
+    """Return the perplexity over all tokens, and its ratio to the base model's.
+
+    Args:
+        arm: whose.
+        charged: of each dialogue, each with tokens.
+        base: the base model's, of the same dialogues in the same order.
+        seed: of the bootstrap over dialogues.
+    """
+    # Imported here: `gatt --help` imports this module's configuration and must stay fast.
+    import numpy as np
+
+    nll, of_base, num = np.array(
+        [(c.nll, b.nll, c.num_tokens) for c, b in zip(charged, base, strict=True)]
+    ).T
+    low = high = None
+    if len(num) >= MIN_DIALOGUES:
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(len(num), size=(NUM_RESAMPLES, len(num)))
+        ratios = np.exp((nll - of_base)[drawn].sum(1) / num[drawn].sum(1))
+        low, high = map(float, np.quantile(ratios, [0.025, 0.975]))
+    total = int(num.sum())
+    return ArmPerplexity(
+        arm=arm,
+        perplexity=math.exp(nll.sum() / total),
+        ratio=math.exp((nll - of_base).sum() / total),
+        low=low,
+        high=high,
+        num_dialogues=len(num),
+        num_tokens=total,
+    )
+
+
+def as_rows(found: Sequence[ArmPerplexity]) -> list[tuple[str, ...]]:
+    """Return a row of text for each arm: arm, perplexity, ratio with interval, tokens."""
+    return [
+        (
+            one.arm,
+            f"{one.perplexity:.2f}",
+            "1" if one.arm == BASE else f"{one.ratio:.3f} {_interval(one)}",
+            f"{one.num_tokens:,} of {one.num_dialogues} dialogues",
+        )
+        for one in found
+    ]
+
+
+def _interval(one: ArmPerplexity) -> str:
+    if one.low is None or one.high is None:
+        return f"(no interval from {one.num_dialogues} dialogues)"
+    return f"[{one.low:.3f}, {one.high:.3f}]"

@@ -1,1 +1,0 @@
-"""What `scripts/bench_training.py` compares, and how a step is measured."""

@@ -1,0 +1,251 @@
+"""Comb packing: every turn of a dialogue in one sequence. Plain values, no torch.
+
+::
+
+    trunk     sys+inst u1 a1 u2 a2 … un      training view, context replies
+    branch t  forks after prompt t and holds the target reply s_t
+
+A branch token sees the first `fork` tokens of its trunk and the branch before
+itself, and its position goes on from the fork. So the tokens of branch t get
+exactly the hidden states that they would get in a row of their own that holds
+prompt t and s_t, and the history is encoded once instead of n times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gatt.errors import DataError
+
+IGNORE = -100
+"""Label of a token that carries no loss (as in torch's cross-entropy)."""
+TRUNK = 0
+"""Branch id of trunk tokens; branches count from 1 within their document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Tokens that continue the first `fork` tokens of a trunk.
+
+    Raises:
+        DataError: no token, labels of another length, or a fork before the
+            first trunk token (its first token would have nothing to be
+            predicted from).
+    """
+
+    fork: int
+    input_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.input_ids:
+            raise DataError("a branch without tokens: expected at least the end-of-turn token")
+        if len(self.labels) != len(self.input_ids):
+            raise DataError(
+                f"a branch of {len(self.input_ids)} tokens with {len(self.labels)} labels"
+            )
+        if self.fork < 1:
+            raise DataError(f"a branch forks after {self.fork} trunk tokens: expected at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Comb:
+    """A trunk with its labels, and the branches that fork from it.
+
+    Raises:
+        DataError: labels of another length, a first trunk token with a label
+            (nothing predicts it), or a fork past the trunk.
+    """
+
+    trunk: tuple[int, ...]
+    trunk_labels: tuple[int, ...]
+    branches: tuple[Branch, ...] = ()
+    by_kl: bool = False
+    """The tokens with labels are held to the model without the adapter, by the KL divergence, and not
+    taught those labels (`gatt.comb.loss.summed_kl`)."""
+
+    def __post_init__(self) -> None:
+        if len(self.trunk) != len(self.trunk_labels):
+            raise DataError(
+                f"a trunk of {len(self.trunk)} tokens with {len(self.trunk_labels)} labels"
+            )
+        if not self.trunk:
+            raise DataError("a comb without trunk: expected at least one token")
+        if self.trunk_labels[0] != IGNORE:
+            raise DataError("the first trunk token has a label, but nothing stands before it")
+        for number, branch in enumerate(self.branches, start=1):
+            if branch.fork > len(self.trunk):
+                raise DataError(
+                    f"branch {number} forks after token {branch.fork} "
+                    f"of a trunk of {len(self.trunk)}"
+                )
+
+    @property
+    def num_tokens(self) -> int:
+        """Length of the comb as one row."""
+        return len(self.trunk) + sum(len(b.input_ids) for b in self.branches)
+
+    @property
+    def num_positions(self) -> int:
+        """Most tokens that any of its tokens stands behind, itself included."""
+        return max(len(self.trunk), *(b.fork + len(b.input_ids) for b in self.branches), 0)
+
+    @property
+    def num_supervised(self) -> int:
+        """Number of tokens that carry loss."""
+        labels = (self.trunk_labels, *(b.labels for b in self.branches))
+        return sum(label != IGNORE for part in labels for label in part)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One packed row of T tokens as parallel vectors; what the collator emits.
+
+    `visible` is the number of trunk tokens of the own document that a token
+    may see at most (a trunk token: up to itself, a branch token: its fork).
+    `source` is the index in the row whose hidden state predicts the token: the
+    one before it, or for the head of a branch the last trunk token it sees; -1
+    for the first token of a document.
+    """
+
+    input_ids: tuple[int, ...]
+    position_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+    document_ids: tuple[int, ...]
+    branch_ids: tuple[int, ...]
+    visible: tuple[int, ...]
+    source: tuple[int, ...]
+
+
+def pack(combs: Sequence[Comb]) -> Row:
+    """Return the combs as one row, block-diagonal by document.
+
+    Raises:
+        DataError: no comb.
+    """
+    if not combs:
+        raise DataError("a row without combs: expected at least one")
+    ids: list[int] = []
+    positions: list[int] = []
+    labels: list[int] = []
+    documents: list[int] = []
+    branch_ids: list[int] = []
+    visible: list[int] = []
+    source: list[int] = []
+    for document, comb in enumerate(combs):
+        start = len(ids)
+        length = len(comb.trunk)
+        ids += comb.trunk
+        labels += comb.trunk_labels
+        positions += range(length)
+        documents += [document] * comb.num_tokens
+        branch_ids += [TRUNK] * length
+        visible += range(1, length + 1)
+        source += [-1, *range(start, start + length - 1)]
+        for number, branch in enumerate(comb.branches, start=1):
+            head, size = len(ids), len(branch.input_ids)
+            ids += branch.input_ids
+            labels += branch.labels
+            positions += range(branch.fork, branch.fork + size)
+            branch_ids += [number] * size
+            visible += [branch.fork] * size
+            source += [start + branch.fork - 1, *range(head, head + size - 1)]
+    return Row(
+        tuple(ids), tuple(positions), tuple(labels), tuple(documents),
+        tuple(branch_ids), tuple(visible), tuple(source),
+    )  # fmt: skip
+
+
+def expand(comb: Comb) -> list[Comb]:
+    """Return the rows that the comb stands for, written out: plain sequences.
+
+    One row per branch (its visible trunk, then the branch, loss on the branch
+    only) and, where the trunk carries loss, the trunk itself. This is what the
+    comb must equal in loss and gradients, and the fallback for templates and
+    models that cannot share a trunk.
+    """
+    rows = [
+        Comb(
+            comb.trunk[: b.fork] + b.input_ids,
+            (IGNORE,) * b.fork + b.labels,
+            by_kl=comb.by_kl,
+        )
+        for b in comb.branches
+        if any(label != IGNORE for label in b.labels)
+    ]
+    if any(label != IGNORE for label in comb.trunk_labels):
+        rows.append(replace(comb, branches=()))
+    return rows
+
+
+def fold(comb: Comb) -> Comb:
+    """Return the same supervised tokens with fewer branches: what the trunk says anyway goes there.
+
+    A branch whose tokens are those that follow its fork in the trunk becomes
+    labels of the trunk, and so does one that forks at its end, which is then
+    appended. With history `sampled` no branch is left: one plain sequence.
+    A branch whose place in the trunk carries loss already stays a branch.
+    """
+    trunk, labels = list(comb.trunk), list(comb.trunk_labels)
+    branches = []
+    for branch in comb.branches:
+        end = branch.fork + len(branch.input_ids)
+        if branch.fork == len(trunk):
+            trunk += branch.input_ids
+            labels += [IGNORE] * len(branch.input_ids)
+        is_said = tuple(trunk[branch.fork : end]) == branch.input_ids
+        if is_said and all(label == IGNORE for label in labels[branch.fork : end]):
+            labels[branch.fork : end] = branch.labels
+        else:
+            branches.append(branch)
+    return Comb(tuple(trunk), tuple(labels), tuple(branches), comb.by_kl)
+
+
+def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
+    """Return combs of at most `max_tokens` that carry the same branches and labels.
+
+    Each has the part of the trunk that its branches see, the last one the whole
+    trunk if that carries loss behind all forks. A trunk token carries its label
+    in the first comb that holds it. Where the cuts fall depends on no label.
+
+    Raises:
+        DataError: one branch and its trunk alone are longer, or the trunk is.
+    """
+    if comb.num_tokens <= max_tokens:
+        return [comb]
+    parts: list[Comb] = []
+    group: list[Branch] = []
+    size = num_labelled = 0
+
+    def flush(length: int) -> None:
+        nonlocal size, num_labelled
+        labels = [IGNORE] * length
+        labels[num_labelled:] = comb.trunk_labels[num_labelled:length]
+        parts.append(Comb(comb.trunk[:length], tuple(labels), tuple(group), comb.by_kl))
+        size, num_labelled = 0, max(num_labelled, length)
+        group.clear()
+
+    for branch in sorted(comb.branches, key=lambda b: b.fork):
+        length = len(branch.input_ids)
+        if branch.fork + length > max_tokens:
+            raise DataError(
+                f"a branch of {length} tokens after {branch.fork} trunk tokens does not fit in "
+                f"{max_tokens}: raise max_tokens_per_row or shorten the dialogue"
+            )
+        if group and branch.fork + size + length > max_tokens:
+            flush(group[-1].fork)
+        group.append(branch)
+        size += length
+    end = group[-1].fork if group else 0
+    if any(label != IGNORE for label in comb.trunk_labels[end:]) or not group:
+        end = len(comb.trunk)
+        if group and end + size > max_tokens:
+            flush(group[-1].fork)
+        if end > max_tokens:
+            raise DataError(
+                f"a trunk of {end} tokens does not fit in {max_tokens}: "
+                "raise max_tokens_per_row or shorten the dialogue"
+            )
+    flush(end)
+    return parts

@@ -1,0 +1,1 @@
+"""`gatt chat`: a conversation with a verdict on every reply."""

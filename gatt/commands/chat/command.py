@@ -1,0 +1,141 @@
+"""`gatt chat`: talk to a model, with the instruction told once and every reply judged."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from gatt.commands.chat.conversation import Chat, from_entry, from_text
+from gatt.commands.chat.terminal import Terminal
+from gatt.config.path_argument import path_argument
+from gatt.data.catalog.read import load_catalog
+from gatt.data.switches import SWITCH_PLACES
+from gatt.data.views import PLACEMENTS
+from gatt.errors import ConfigError
+from gatt.generation.base import SamplingParams
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.models.adapter import base_model_of
+from gatt.models.template_variables import read_variables
+
+HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
+ADAPTER = "adapter"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add model, instruction and sampling."""
+    engine, params = EngineConfig(), SamplingParams(max_new_tokens=80)
+    parser.add_argument(
+        "--model",
+        metavar="M",
+        help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model})",
+    )
+    parser.add_argument(
+        "--adapter", type=path_argument, metavar="DIR", help="folder of a trained adapter"
+    )
+    told = parser.add_mutually_exclusive_group()
+    told.add_argument("--instruction", metavar="TEXT", help="told once, in turn 1; not judged")
+    told.add_argument(
+        "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
+    )
+    parser.add_argument(
+        "--catalog", type=path_argument, action="append", metavar="DIR",
+        help="folder of catalogue files for --entry, any number of times (the shipped catalogue)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
+    )
+    parser.add_argument(
+        "--switch-place", choices=SWITCH_PLACES, default="system",
+        help="where /replace, /add and /cancel are told: in a system message of their own, where the chat "
+        "template shows one, or in front of what you say (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-new-tokens", type=int, default=params.max_new_tokens, metavar="N",
+        help="most tokens of a reply (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--temperature", type=float, default=params.temperature, metavar="T",
+        help="0 is greedy (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--template", action="append", default=[], metavar="NAME=VALUE",
+        help="variable of the chat template, such as enable_thinking=false, any number of times "
+        "(those that the adapter was trained with)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
+    parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Talk until the input ends."""
+    params = SamplingParams(
+        max_new_tokens=args.max_new_tokens, temperature=args.temperature, seed=args.seed
+    )
+    catalog = partial(load_catalog, *(args.catalog or ()))
+    instruction = None
+    if args.entry:
+        instruction = from_entry(catalog().entry(args.entry))
+    elif args.instruction is not None:
+        instruction = from_text(args.instruction)
+    base = args.model or (base_model_of(args.adapter) if args.adapter else None)
+    trained_with = read_variables(args.adapter) if args.adapter else {}
+    engine = local_engine(
+        EngineConfig(
+            model=base or EngineConfig().model,
+            device=args.device,
+            chat_template_kwargs={**trained_with, **_variables(args.template)},
+        ),
+        {ADAPTER: args.adapter} if args.adapter else None,
+    )
+    from gatt.models.control_tokens import refuse_control_tokens
+    from gatt.models.template_facts import inspect_template, usable_placement
+
+    facts = inspect_template(engine.tokenizer)
+    chat = Chat(
+        engine,
+        params,
+        instruction=instruction,
+        placement=usable_placement(args.placement, facts),
+        switch_place=args.switch_place if facts.has_later_system else "user",
+        alone_place=args.switch_place if facts.has_later_system_alone else "user",
+        adapter=ADAPTER if args.adapter else None,
+        check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
+    )
+    terminal = Terminal(chat, catalog, _write, has_colour=sys.stdout.isatty())
+    terminal.run(_lines())
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed or piped in, until it ends or Ctrl-C is typed at the prompt."""
+    if not sys.stdin.isatty():
+        for line in sys.stdin:
+            _write(f"> {line.rstrip()}\n")
+            yield line
+        return
+    while True:
+        try:
+            line = input("> ")
+        except (EOFError, KeyboardInterrupt):
+            _write("\n")
+            return
+        yield line
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _variables(words: Sequence[str]) -> dict[str, str | bool]:
+    found: dict[str, str | bool] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"--template {word}: expected NAME=VALUE, such as enable_thinking=false"
+            )
+        found[name] = {"true": True, "false": False}.get(value, value)
+    return found

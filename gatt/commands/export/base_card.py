@@ -1,0 +1,53 @@
+"""What others need to know of a base model: its name on the hub and its licence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from gatt.models.load import EMBEDDED
+
+EMBEDDED_HUB_ID: Final = "HuggingFaceTB/SmolLM2-135M-Instruct"
+EMBEDDED_LICENSE: Final = "apache-2.0"
+EMBEDDED_NOTE: Final = (
+    f"`{EMBEDDED}` is `{EMBEDDED_HUB_ID}` from a file of 4-bit weights (Q4_1), unpacked to float32: its "
+    "replies differ a little from those of the weights on the hub."
+)
+"""What a card says where the embedded model is the base."""
+
+_HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def hub_id(model: str) -> str | None:
+    """Return a base model's id on the hub, None for a folder.
+
+    Args:
+        model: as the adapter or the user names it.
+    """
+    if model == EMBEDDED:
+        return EMBEDDED_HUB_ID
+    is_id = _HUB_ID.fullmatch(model) and not model.startswith(".") and not Path(model).exists()
+    return model if is_id else None
+
+
+def public_name(model: str) -> str:
+    """Return what a card calls a base model: of a folder, its name alone."""
+    return model if hub_id(model) else Path(model).name
+
+
+def license_of(model: str) -> str | None:
+    """Return the licence of a base model where it is known without a network.
+
+    Args:
+        model: as the adapter or the user names it; the card in a folder is read.
+    """
+    if model == EMBEDDED:
+        return EMBEDDED_LICENSE
+    card = Path(model).expanduser() / "README.md"
+    if not card.is_file():
+        return None
+    from gatt.commands.export.card import read_card
+
+    found = read_card(card.read_text(encoding="utf-8", errors="replace")).data.get("license")
+    return found if isinstance(found, str) else None

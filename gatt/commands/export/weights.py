@@ -1,0 +1,69 @@
+"""The weights of an export: base model and adapter, merged or apart, in the wanted dtype."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from gatt.errors import ModelError
+from gatt.models.adapter import attach_adapter, one_line
+from gatt.models.load import LoadedModel, load_model, resolve
+from gatt.models.pretrained import load_pretrained
+
+_TIED: Final = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out")
+
+
+def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedModel, torch.dtype]:
+    """Return the base model, in a dtype that loses nothing, and the dtype that is to be written.
+
+    Args:
+        model: name, folder or hub id.
+        dtype: `auto` is the one that its configuration names, float32 where it names none.
+        is_to_be_merged: whether there is a sum to be rounded; else the memory for it is spared.
+
+    Raises:
+        ModelError: it cannot be loaded, or its weights are quantised.
+    """
+    from transformers import AutoConfig
+
+    config = load_pretrained(AutoConfig, resolve(model), name=model, what="its configuration")
+    if getattr(config, "quantization_config", None):
+        raise ModelError(
+            f"{model}: its weights are quantised: expected plain ones to add the adapter to: name the model "
+            "that it was quantised from with model"
+        )
+    stored = getattr(config, "dtype", None) or torch.float32
+    target = stored if dtype == "auto" else getattr(torch, dtype)
+    exact = torch.promote_types(stored, target)
+    if is_to_be_merged:
+        # Rounding comes last: PEFT rounds the update to the dtype of the weight before it adds it, and a
+        # half has no room for a small update of a large weight.
+        exact = torch.promote_types(exact, torch.float32)
+    return load_model(model, dtype=str(exact).removeprefix("torch.")), target
+
+
+def merged(base: LoadedModel, adapter: Path) -> Any:
+    """Return the model with the adapter added to its weights.
+
+    Raises:
+        ModelError: an adapter that does not fit, is broken (NaN), or changes weights that input
+            and output share.
+    """
+    with warnings.catch_warnings():
+        # PEFT warns of what is refused below.
+        warnings.filterwarnings("ignore", ".*tie_word_embeddings", UserWarning)
+        model = attach_adapter(base.model, adapter, base_name=base.name)
+    if getattr(base.model.config, "tie_word_embeddings", False):
+        names = {name.rpartition(".")[2] for name in model.base_model.targeted_module_names}
+        if shared := sorted(names & set(_TIED)):
+            raise ModelError(
+                f"{adapter}: adapts {shared[0]}, which shares its weights with the other end of {base.name}: "
+                "merged, both would change: export it apart (merge=false)"
+            )
+    try:
+        return model.merge_and_unload(safe_merge=True)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"{adapter}: cannot be merged: {one_line(error)}") from None

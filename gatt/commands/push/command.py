@@ -1,0 +1,44 @@
+"""`gatt push`: an adapter, a model, samples or a report, to the hub or a local folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gatt.commands.push.config import PushConfig
+from gatt.config.arguments import add_config_arguments, config_from_args
+
+HELP = "share an adapter, model, data set or report: to the hub, or a folder laid out the same way"
+TAKES_OVERRIDES = True
+CONFIG = PushConfig
+
+_ABOUT = f"""{HELP}
+
+  gatt push --what=adapter --folder=runs/demo/train/adapter --results=runs/demo --to=shared/adapter
+  gatt push --what=dataset --folder=runs/demo/synth --repo_id=owner/name
+  gatt push --what=report  --folder=runs/demo --repo_id=owner/name --private=false
+
+The token is read from HF_TOKEN; a repository that is made is private. Paths of this machine are
+cut down to their last part in cards and settings."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add `--config`; every key of `PushConfig` can be set after it."""
+    add_config_arguments(parser, PushConfig)
+    parser.description = _ABOUT
+
+
+def run(args: argparse.Namespace) -> int:
+    """Share it and say where it is."""
+    config = config_from_args(PushConfig, args)
+    from gatt.commands.push.send import push
+
+    result = push(config)
+    size = f"{result.num_bytes / 1e6:,.1f} MB"
+    sys.stdout.write(
+        f"{result.place}: {config.what} as a {result.repo_type} repository, {result.num_files} files, "
+        f"{size}\n"
+    )
+    if result.left_out:
+        sys.stdout.write(f"left out, of no kind that is shared: {', '.join(result.left_out)}\n")
+    return 0

@@ -1,0 +1,1 @@
+"""`gatt run`: data, training and evaluation from one file."""

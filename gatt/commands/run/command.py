@@ -1,0 +1,41 @@
+"""`gatt run`: data, training and evaluation from one file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gatt.commands.run.pipeline import STAGES, execute_run, load_run
+from gatt.config.path_argument import path_argument
+
+HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
+TAKES_OVERRIDES = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the file."""
+    parser.add_argument(
+        "file",
+        type=path_argument,
+        metavar="FILE",
+        help="YAML file of the run, or the name of one of `gatt configs`: demo",
+    )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    keys = "\n".join(f"  {name}: as `gatt {name} --help` lists them" for name in STAGES)
+    parser.epilog = (
+        "keys of the file (each can be set after it, as --train.learning_rate=1e-4):\n"
+        "  output_dir: folder of the run; {run} in any text of a stage stands for it\n"
+        f"{keys}\n"
+        "A stage that the file leaves out is skipped."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the stages; a run that was interrupted goes on."""
+    execute_run(load_run(args.file, args.overrides), _say)
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

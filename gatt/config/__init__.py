@@ -1,0 +1,1 @@
+"""Configuration files: loading, overrides, help, the files that are shipped."""

@@ -1,0 +1,1 @@
+"""Dialogues, instructions, samples, and the two views of a dialogue."""

@@ -1,0 +1,1 @@
+"""Reading the catalogue, choosing instructions, changing them during a dialogue."""

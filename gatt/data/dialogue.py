@@ -1,0 +1,218 @@
+"""Dialogues: frozen values that are valid by construction. No torch here.
+
+A dialogue file is JSONL in the ecosystem's own form, one object a line::
+
+    {"id": "d-0001", "messages": [{"role": "user", "content": "..."}, ...]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+from gatt.errors import ContentError, DataError
+from gatt.runs.store import parsed_records
+
+Role = Literal["system", "user", "assistant"]
+ROLES: tuple[str, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a dialogue.
+
+    Raises:
+        DataError: the role is none of `ROLES`, or the content is no string.
+        ContentError: the content is blank, or holds half of a character.
+    """
+
+    role: Role
+    content: str
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise DataError(f"unknown role {self.role!r}: expected one of {', '.join(ROLES)}")
+        content: object = self.content  # read from JSON, so it may be anything
+        if not isinstance(content, str):
+            found = type(content).__name__
+            raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
+        if not content.strip():
+            raise ContentError(f"empty content in a {self.role!r} message: expected some text")
+        # JSON may hold half of an escaped pair, which no file could be written with.
+        try:
+            content.encode()
+        except UnicodeEncodeError as error:
+            half = content[error.start]
+            raise ContentError(
+                f"half a character ({half!r}) in a {self.role!r} message: expected whole ones, "
+                "such as both escapes of an emoji"
+            ) from None
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the message as chat templates and servers take it."""
+        return {"role": self.role, "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A two-sided conversation: [system], user, assistant, user and so on.
+
+    It ends with a user or an assistant message and has at least one user
+    message. Turn t (counted from 1) is the t-th user message and, where there
+    is one, the reply to it.
+
+    Raises:
+        DataError: the id is empty, roles do not alternate, a system message
+            stands anywhere but first, or there is no user message.
+    """
+
+    takes_later_system: ClassVar[bool] = False
+    """Whether a system message may stand in front of a later user message."""
+
+    id: str
+    messages: tuple[Message, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id.strip():
+            raise DataError(f"dialogue id is {self.id!r}: expected a non-empty string")
+        body = self.messages[1:] if self.has_system else self.messages
+        if self.takes_later_system:
+            body = tuple(
+                m
+                for m, after in zip_longest(body, body[1:])
+                if m.role != "system" or after is None or after.role != "user"
+            )
+        for index, message in enumerate(body):
+            expected = "user" if index % 2 == 0 else "assistant"
+            if message.role != expected:
+                after = repr(body[index - 1].role) if index else "the start"
+                raise DataError(
+                    f"dialogue {self.id!r}, turn {index // 2 + 1}: expected role {expected!r} "
+                    f"after {after}, found {message.role!r}"
+                )
+        if not body:
+            raise DataError(f"dialogue {self.id!r}: no user message, expected at least one")
+
+    @property
+    def has_system(self) -> bool:
+        """Whether the first message is a system message."""
+        return bool(self.messages) and self.messages[0].role == "system"
+
+    @property
+    def system(self) -> str | None:
+        """Content of the system message, if there is one."""
+        return self.messages[0].content if self.has_system else None
+
+    @property
+    def user_turns(self) -> tuple[str, ...]:
+        """The user messages, turn 1 first."""
+        return tuple(m.content for m in self.messages if m.role == "user")
+
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """The assistant messages; one fewer than turns if the last is open."""
+        return tuple(m.content for m in self.messages if m.role == "assistant")
+
+    @property
+    def num_turns(self) -> int:
+        """Number of user messages."""
+        return sum(m.role == "user" for m in self.messages)
+
+    def first_turns(self, num_turns: int) -> Dialogue:
+        """Return the dialogue cut after its first `num_turns` turns."""
+        if not 1 <= num_turns <= self.num_turns:
+            raise DataError(
+                f"dialogue {self.id!r}: asked for {num_turns} turns, it has {self.num_turns}"
+            )
+        users = [index for index, m in enumerate(self.messages) if m.role == "user"]
+        return type(self)(self.id, self.messages[: users[num_turns - 1] + 2])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the dialogue as one JSONL object."""
+        return {"id": self.id, "messages": [m.as_dict() for m in self.messages]}
+
+
+@dataclass(frozen=True, slots=True)
+class View(Dialogue):
+    """What a model reads where a later system message changes the instruction.
+
+    As a dialogue, but that a system message may stand in front of any user
+    message. Dialogues of sources are none.
+    """
+
+    takes_later_system: ClassVar[bool] = True
+
+
+def parse_messages(raw: object) -> tuple[Message, ...]:
+    """Return messages from their JSON form.
+
+    Raises:
+        DataError: not a list of objects with `role` and `content`.
+    """
+    if not isinstance(raw, list):
+        raise DataError(f"'messages' is {type(raw).__name__}: expected a list")
+    messages = []
+    for index, item in enumerate(raw):
+        if not isinstance(item, Mapping) or not {"role", "content"} <= set(item):
+            raise DataError(f"message {index + 1}: expected an object with 'role' and 'content'")
+        try:
+            messages.append(Message(item["role"], item["content"]))
+        except DataError as error:
+            raise type(error)(f"message {index + 1}: {error}") from None
+    return tuple(messages)
+
+
+def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
+    """Return one dialogue from its JSON form; `default_id` stands in for a missing id.
+
+    Raises:
+        DataError: see `Dialogue` and `parse_messages`.
+    """
+    if not isinstance(raw, Mapping):
+        raise DataError(f"found {type(raw).__name__}: expected an object with 'id' and 'messages'")
+    if "messages" not in raw:
+        raise DataError(f"no 'messages' (found keys: {', '.join(map(str, raw)) or 'none'})")
+    identity = raw.get("id")
+    identity = default_id if identity is None else identity
+    if identity is None:
+        raise DataError("no 'id': expected a non-empty string")
+    return Dialogue(str(identity), parse_messages(raw["messages"]))
+
+
+def read_dialogues(
+    path: Path, parse: Callable[[object, str], Dialogue] = parse_dialogue
+) -> Iterator[Dialogue]:
+    """Yield the dialogues of a JSONL file; blank lines are passed over.
+
+    Args:
+        path: the file.
+        parse: makes a dialogue of one line's value and a default id.
+
+    Raises:
+        DataError: with file and line, for a missing or empty file, broken
+            JSON, a dialogue that breaks its contract, or a repeated id.
+    """
+    seen: dict[str, int] = {}
+    for number, dialogue in parsed_records(
+        path, lambda number, record: parse(record, f"{path.stem}-{number}"), is_whole=True
+    ):
+        if dialogue.id in seen:
+            raise DataError(
+                f"{path} line {number}: id {dialogue.id!r} already stands in line "
+                f"{seen[dialogue.id]}: expected unique ids"
+            )
+        seen[dialogue.id] = number
+        yield dialogue
+    if not seen:
+        raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")
+
+
+def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
+    """Write dialogues as JSONL, one object a line."""
+    with path.open("w", encoding="utf-8") as stream:
+        for dialogue in dialogues:
+            stream.write(json.dumps(dialogue.as_dict(), ensure_ascii=False) + "\n")

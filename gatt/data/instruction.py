@@ -1,0 +1,303 @@
+"""Instructions: what must hold for a whole dialogue. No torch here.
+
+Source: Llama 2, arXiv:2307.09288, section 3.3: hobbies, languages and public
+figures, combined at random, half of the time in a shortened wording.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from gatt.errors import CatalogError
+from gatt.runs.nesting import TOO_DEEP, is_too_deep, parse_json
+
+Split = Literal["train", "heldout_value", "heldout_family"]
+SPLITS: tuple[str, ...] = get_args(Split)
+Wording = Literal["verbose", "terse"]
+
+ROLE_VERIFIER = "in_character"
+"""Kind of the verifier that marks an entry as a role: a figure or a persona."""
+MOST_DRAWS = 100
+"""Draws of a combination before it is called impossible: some entries exclude nearly all others."""
+
+
+@dataclass(frozen=True)
+class VerifierSpec:
+    """A verifier by kind and parameters, as a catalogue or a sample holds it."""
+
+    kind: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return `{"kind": …, "params": "<JSON>"}`.
+
+        The parameters stay one string, so that columnar readers such as
+        `datasets` see the same type in every row whatever the kind.
+        """
+        return {"kind": self.kind, "params": json.dumps(self.params, ensure_ascii=False)}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> VerifierSpec:
+        """Return the spec of that form, or of the flat one that people write in YAML.
+
+        Raises:
+            CatalogError: no `kind`, or parameters that are no JSON object.
+        """
+        if is_too_deep(raw):
+            raise CatalogError(f"a verifier {TOO_DEEP}: expected few rules within each other")
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
+            raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
+        if isinstance(raw.get("params"), str):
+            try:
+                params = parse_json(raw["params"])
+            except json.JSONDecodeError as error:
+                raise CatalogError(
+                    f"verifier {raw['kind']!r}: broken JSON in 'params' ({error.msg}): expected an object"
+                ) from None
+            if not isinstance(params, dict):
+                raise CatalogError(
+                    f"verifier {raw['kind']!r}: 'params' hold {type(params).__name__}: "
+                    "expected an object"
+                )
+            return cls(raw["kind"], params)
+        return cls(raw["kind"], {k: v for k, v in raw.items() if k != "kind"})
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question asked off the record whose answer shows if the instruction holds."""
+
+    question: str
+    verifiers: tuple[VerifierSpec, ...]
+    """All must pass. They need not be those of ordinary turns."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the probe as JSON takes it."""
+        return {"question": self.question, "verifiers": [v.as_dict() for v in self.verifiers]}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Probe:
+        """Return the probe of its JSON form."""
+        return cls(raw["question"], tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the catalogue: a single constraint in all its wordings."""
+
+    id: str
+    family: str
+    value: str
+    verbose: tuple[str, ...]
+    terse: str
+    verifiers: tuple[VerifierSpec, ...]
+    probes: tuple[Probe, ...] = ()
+    hint: str | None = None
+    """What the teacher is told in addition, so that the reply follows the rule."""
+    split: Split = "train"
+    utterances: tuple[str, ...] = ()
+    """Wordings that a `compose` teacher may add to a sampled reply."""
+    prefills: tuple[str, ...] = ()
+    """Beginnings of a reply that a teacher may be given, so that it falls into the role."""
+    good: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()
+    cancel: tuple[str, ...] = ()
+    """Ways to take it back in the middle of a dialogue; general words serve where there is none."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One to three entries in a chosen wording: what stands before the dialogue."""
+
+    id: str
+    text: str
+    wording: Wording
+    entries: tuple[str, ...]
+    families: tuple[str, ...]
+    split: Split
+    verifiers: tuple[VerifierSpec, ...]
+    probes: tuple[Probe, ...] = ()
+    hint: str | None = None
+    utterances: tuple[str, ...] = ()
+    """Those of all entries; what a reply lacks may be added from them."""
+    prefills: tuple[str, ...] = ()
+    """Those of one entry, since a reply has one beginning; see `compose`."""
+
+    @property
+    def family(self) -> str:
+        """The family for tables: the one family, or `combined`."""
+        return self.families[0] if len(self.families) == 1 else "combined"
+
+    @property
+    def rules(self) -> tuple[tuple[VerifierSpec, ...], ...]:
+        """The verifiers of each entry, where they can be told apart; else all of them together.
+
+        They can where there is one for each entry, as nearly all of the catalogue have.
+        """
+        if 1 < len(self.entries) == len(self.verifiers):
+            return tuple((verifier,) for verifier in self.verifiers)
+        return (self.verifiers,)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the instruction as a sample or a suite holds it."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "wording": self.wording,
+            "entries": list(self.entries),
+            "families": list(self.families),
+            "split": self.split,
+            "verifiers": [v.as_dict() for v in self.verifiers],
+            "probes": [p.as_dict() for p in self.probes],
+            "hint": self.hint or "",
+            "utterances": list(self.utterances),
+            "prefills": list(self.prefills),
+        }
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
+        """Return the instruction of its JSON form."""
+        return cls(
+            id=raw["id"],
+            text=raw["text"],
+            wording=raw["wording"],
+            entries=tuple(raw["entries"]),
+            families=tuple(raw["families"]),
+            split=raw["split"],
+            verifiers=tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]),
+            probes=tuple(Probe.from_dict(p) for p in raw["probes"]),
+            hint=raw["hint"] or None,
+            utterances=tuple(raw["utterances"]),
+            prefills=tuple(raw["prefills"]),
+        )
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Pairs that must not stand in one instruction; a side is a family or an entry id.
+
+    Two entries of one family always conflict unless the family is listed in
+    `repeatable`.
+    """
+
+    pairs: frozenset[frozenset[str]] = frozenset()
+    repeatable: frozenset[str] = frozenset()
+
+    def between(self, a: Entry, b: Entry) -> bool:
+        """Whether the two entries exclude each other."""
+        if a.id == b.id or (a.family == b.family and a.family not in self.repeatable):
+            return True
+        others = self._others
+        return any(side in others.get(x, ()) for x in (a.id, a.family) for side in (b.id, b.family))
+
+    @cached_property
+    def _others(self) -> Mapping[str, Set[str]]:
+        """What each side must not stand with: asked for every pair of every draw."""
+        found: dict[str, set[str]] = {}
+        for pair in self.pairs:
+            for side in pair:
+                found.setdefault(side, set()).update(pair - {side} or pair)
+        return found
+
+
+def compose(
+    entries: Sequence[Entry], rng: random.Random, terse_probability: float = 0.5
+) -> Instruction:
+    """Return the instruction that the entries make together, in a random wording.
+
+    Verifiers, probes, hints and utterances of all entries stand side by side.
+    Prefills are those of the first entry that is a role, or else of the first
+    that has any: nothing but the beginning brings a model into a role, whereas a
+    hobby finds room further on.
+
+    Args:
+        entries: one to three entries that do not conflict, in order.
+        rng: source of the choice of wording; the same state gives the same text.
+        terse_probability: chance of the shortened wording ("Figure: Napoleon.").
+
+    Raises:
+        CatalogError: no entry.
+    """
+    if not entries:
+        raise CatalogError("an instruction needs at least one catalogue entry, found none")
+    wording: Wording = "terse" if rng.random() < terse_probability else "verbose"
+    parts = [e.terse if wording == "terse" else rng.choice(e.verbose) for e in entries]
+    hints = [e.hint for e in entries if e.hint]
+    split = max((e.split for e in entries), key=SPLITS.index)
+    return Instruction(
+        id="+".join(e.id for e in entries),
+        text=" ".join(parts),
+        wording=wording,
+        entries=tuple(e.id for e in entries),
+        families=tuple(dict.fromkeys(e.family for e in entries)),
+        split=split,
+        verifiers=tuple(v for e in entries for v in e.verifiers),
+        probes=tuple(p for e in entries for p in e.probes),
+        hint=" ".join(hints) or None,
+        utterances=tuple(dict.fromkeys(u for e in entries for u in e.utterances)),
+        prefills=_prefills(entries),
+    )
+
+
+def combine(first: Instruction, second: Instruction) -> Instruction:
+    """Return two instructions as one, in the words of each; beginnings are chosen as in `compose`."""
+    parts = (first, second)
+    return Instruction(
+        id="+".join(p.id for p in parts),
+        text=" ".join(p.text for p in parts),
+        wording=second.wording,
+        entries=tuple(e for p in parts for e in p.entries),
+        families=tuple(dict.fromkeys(f for p in parts for f in p.families)),
+        split=max((p.split for p in parts), key=SPLITS.index),
+        verifiers=tuple(v for p in parts for v in p.verifiers),
+        probes=tuple(probe for p in parts for probe in p.probes),
+        hint=" ".join(p.hint for p in parts if p.hint) or None,
+        utterances=tuple(dict.fromkeys(u for p in parts for u in p.utterances)),
+        prefills=_prefills(parts),
+    )
+
+
+def _prefills(entries: Sequence[Entry | Instruction]) -> tuple[str, ...]:
+    roles = [e for e in entries if any(v.kind == ROLE_VERIFIER for v in e.verifiers)]
+    return next((e.prefills for e in (*roles, *entries) if e.prefills), ())
+
+
+def draw_entries(
+    pool: Sequence[Entry], size: int, conflicts: Conflicts, rng: random.Random
+) -> tuple[Entry, ...]:
+    """Return `size` entries of the pool that do not conflict, drawn family first.
+
+    Families are drawn before entries, so that a family of 100 figures does not
+    crowd out one of 20 languages.
+
+    Raises:
+        CatalogError: the pool holds no such combination.
+    """
+    for _ in range(MOST_DRAWS):
+        chosen = _draw_once(pool, size, conflicts, rng)
+        if len(chosen) == size:
+            return chosen
+    raise CatalogError(
+        f"cannot combine {size} entries without a conflict from {len(pool)} candidates: "
+        "allow more families or fewer entries an instruction"
+    )
+
+
+def _draw_once(
+    pool: Sequence[Entry], size: int, conflicts: Conflicts, rng: random.Random
+) -> tuple[Entry, ...]:
+    """Return up to `size` entries; fewer where the first ones exclude all others."""
+    chosen: list[Entry] = []
+    left: Sequence[Entry] = pool
+    while left and len(chosen) < size:
+        family = rng.choice(sorted({e.family for e in left}))
+        entry = rng.choice([e for e in left if e.family == family])
+        chosen.append(entry)
+        if len(chosen) < size:
+            left = [e for e in left if not conflicts.between(e, entry)]
+    return tuple(chosen)

@@ -1,0 +1,279 @@
+"""GAtt samples: a dialogue, its instruction, and for each turn a target or the reason for none.
+
+One JSON line per (dialogue, instruction). Absent texts are stored as empty
+strings and verifier parameters as JSON strings, so that
+`datasets.load_dataset("json", …)` finds the same types in every row.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from gatt.data.dialogue import Dialogue, parse_dialogue
+from gatt.data.instruction import Instruction
+from gatt.data.switches import Switch, check_switches, in_force
+from gatt.errors import CatalogError, ContentError, DataError
+from gatt.runs.store import parsed_records
+
+log = logging.getLogger(__name__)
+
+TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
+TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
+
+
+@dataclass(frozen=True)
+class TurnTarget:
+    """What the teacher gave for one turn.
+
+    Exactly one of `reply` and `reason` is set.
+
+    Raises:
+        ContentError: both or neither.
+        DataError: a value of another type, or an unknown kind.
+    """
+
+    turn: int
+    reply: str | None
+    reason: str | None = None
+    """Why there is no target: `rejected`, `cut`, `blank`, `degenerate`, …"""
+    kind: TargetKind | None = None
+    """`sampled` from the sampling view, `hinted` with the teacher hint, `prefilled` with a given
+    beginning, or `composed` with an utterance added."""
+    attempts: int = 0
+    verdicts: tuple[Mapping[str, Any], ...] = ()
+    """Verdicts on the target, or on the last rejected reply where there is none."""
+    refused: tuple[str, ...] = ()
+    """Reason of every draw, or composed reply, that was refused, in order; files of before it was
+    kept have none."""
+
+    def __post_init__(self) -> None:
+        if (self.reply is None) == (self.reason is None):
+            raise ContentError(
+                f"turn {self.turn}: expected a target reply or a reason for none, found "
+                f"{'neither' if self.reply is None else 'both'}"
+            )
+        # Read from JSON, so it may be anything.
+        parts: tuple[tuple[str, object, Any, str], ...] = (
+            ("the reply", self.reply, str | None, "a string"),
+            ("the reason", self.reason, str | None, "a string"),
+            ("attempts", self.attempts, int, "a number"),
+            *(("a verdict", verdict, Mapping, "an object") for verdict in self.verdicts),
+        )
+        for name, value, expected, form in parts:
+            if not isinstance(value, expected):
+                found = type(value).__name__
+                raise DataError(f"turn {self.turn}: {name} is {found}: expected {form}")
+        if self.kind is not None and self.kind not in TARGET_KINDS:
+            raise DataError(
+                f"turn {self.turn}: unknown target kind {self.kind!r}: "
+                f"expected one of {', '.join(TARGET_KINDS)}"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the target as a sample line holds it."""
+        return {
+            "turn": self.turn,
+            "reply": self.reply or "",
+            "reason": self.reason or "",
+            "kind": self.kind or "",
+            "attempts": self.attempts,
+            "verdicts": [dict(v) for v in self.verdicts],
+            "refused": " ".join(self.refused),
+        }
+
+
+@dataclass(frozen=True)
+class GattSample:
+    """One dialogue under one instruction (None: a plain dialogue).
+
+    Raises:
+        DataError: the targets are not those of turns 1 to n in order, the id is no
+            text, the provenance no mapping, or a change of the instruction cannot be.
+    """
+
+    id: str
+    dialogue: Dialogue
+    instruction: Instruction | None
+    targets: tuple[TurnTarget, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    switches: tuple[Switch, ...] | None = None
+    """Changes of the instruction, by turn; None where the run makes none: its lines have no such key."""
+
+    def __post_init__(self) -> None:
+        parts: tuple[tuple[str, object, type, str], ...] = (
+            ("the id", self.id, str, "a string"),
+            ("provenance", self.provenance, Mapping, "an object"),
+        )
+        for name, value, expected, form in parts:
+            if not isinstance(value, expected):
+                wrong = type(value).__name__
+                raise DataError(f"sample {self.id!r}: {name} is {wrong}: expected {form}")
+        found = [t.turn for t in self.targets]
+        if found != list(range(1, self.dialogue.num_turns + 1)):
+            raise DataError(
+                f"sample {self.id!r}: targets of turns {found}, "
+                f"expected 1 to {self.dialogue.num_turns}"
+            )
+        check_switches(
+            f"sample {self.id!r}", self.instruction, self.switches or (), self.dialogue.num_turns
+        )
+
+    @property
+    def family(self) -> str:
+        """The instruction's family; `plain` without one."""
+        return self.instruction.family if self.instruction else "plain"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no instruction is in force at any turn."""
+        return self.instruction is None and not self.switches
+
+    @property
+    def num_targets(self) -> int:
+        """Number of turns that have a target."""
+        return sum(t.reply is not None for t in self.targets)
+
+    def instruction_at(self, turn: int) -> Instruction | None:
+        """Return the instruction in force at a turn, counted from 1."""
+        return in_force(self.instruction, self.switches or (), turn)
+
+    def first_turns(self, num_turns: int) -> GattSample:
+        """Return the sample cut after its first `num_turns` turns; a shorter one as it is."""
+        if num_turns >= self.dialogue.num_turns:
+            return self
+        switches = self.switches and tuple(s for s in self.switches if s.turn <= num_turns)
+        return replace(
+            self,
+            dialogue=self.dialogue.first_turns(num_turns),
+            targets=self.targets[:num_turns],
+            switches=switches,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sample as one JSON line."""
+        return {
+            "id": self.id,
+            "dialogue": self.dialogue.as_dict(),
+            "instruction": self.instruction.as_dict() if self.instruction else None,
+            **({} if self.switches is None else {"switches": [s.as_dict() for s in self.switches]}),
+            "turns": [t.as_dict() for t in self.targets],
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> GattSample:
+        """Return the sample of one JSON line.
+
+        Raises:
+            DataError: a missing key, or a part that breaks its contract.
+        """
+        try:
+            instruction = raw["instruction"]
+            return cls(
+                id=raw["id"],
+                dialogue=parse_dialogue(raw["dialogue"]),
+                instruction=Instruction.from_dict(instruction) if instruction else None,
+                targets=tuple(
+                    TurnTarget(
+                        turn=t["turn"],
+                        reply=t["reply"] or None,
+                        reason=t["reason"] or None,
+                        kind=t["kind"] or None,
+                        attempts=t["attempts"],
+                        verdicts=tuple(t["verdicts"]),
+                        refused=_reasons(t.get("refused"), t["turn"]),
+                    )
+                    for t in raw["turns"]
+                ),
+                provenance=raw.get("provenance") or {},
+                switches=_switches(raw.get("switches")),
+            )
+        except KeyError as error:
+            raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
+        except (TypeError, CatalogError) as error:
+            raise DataError(f"not a sample of `gatt synth`: {error}") from None
+
+
+def _switches(raw: object) -> tuple[Switch, ...] | None:
+    """Return the changes of a line; those of a run without changes have no such key."""
+    if raw is None:
+        return None
+    if not isinstance(raw, list):
+        raise DataError(f"switches is {type(raw).__name__}: expected a list")
+    return tuple(Switch.from_dict(switch) for switch in raw)
+
+
+def _reasons(raw: object, turn: object) -> tuple[str, ...]:
+    """Return the reasons that a line holds as one text; older files have none."""
+    if not isinstance(raw, str | None):
+        raise DataError(
+            f"turn {turn}: refused is {type(raw).__name__}: expected a string of reasons"
+        )
+    return tuple((raw or "").split())
+
+
+def with_sampled_history(sample: GattSample) -> GattSample:
+    """Return the sample with its targets in the dialogue, in place of the dialogue's own replies.
+
+    Where a turn has no target, or a blank one, the dialogue's own reply stays; where
+    the last turn has no reply, none is added.
+    """
+    targets = iter(sample.targets)
+    messages = []
+    for message in sample.dialogue.messages:
+        reply = next(targets).reply if message.role == "assistant" else None
+        if reply is not None and reply.strip():
+            message = replace(message, content=reply)
+        messages.append(message)
+    return replace(sample, dialogue=replace(sample.dialogue, messages=tuple(messages)))
+
+
+def read_samples(
+    path: Path, leave_out: Callable[[Path, int, ContentError], None] | None = None
+) -> Iterator[GattSample]:
+    """Yield the samples of a JSONL file, one at a time; those with a text that cannot be used are left out.
+
+    Args:
+        path: the file.
+        leave_out: is told of each of them, with the line; None says it in the log.
+
+    Raises:
+        DataError: with file and line, for broken JSON, a line that is no sample, or none at all.
+    """
+    first: tuple[int, ContentError] | None = None
+    is_empty = True
+    for number, sample in parsed_records(path, lambda _, record: _parsed(record), is_whole=False):
+        if isinstance(sample, GattSample):
+            is_empty = False
+            yield sample
+            continue
+        first = first or (number, sample)
+        (leave_out or _warn)(path, number, sample)
+    if is_empty and first:
+        raise DataError(f"{path}: no line with a usable sample (line {first[0]}: {first[1]})")
+    if is_empty:
+        raise DataError(f"{path}: no sample in it: run `gatt synth` first, or loosen its filters")
+
+
+def _parsed(record: Mapping[str, Any]) -> GattSample | ContentError:
+    """Return the sample of a line, or which of its texts cannot be used."""
+    try:
+        # Half of an escaped pair can stand in any text: an instruction, an id, a target.
+        json.dumps(record, ensure_ascii=False).encode()
+        return GattSample.from_dict(record)
+    except UnicodeEncodeError as error:
+        return ContentError(
+            f"half a character ({error.object[error.start]!r}) in a text: expected whole ones, such as "
+            "both escapes of an emoji"
+        )
+    except ContentError as error:
+        return error
+
+
+def _warn(path: Path, number: int, error: ContentError) -> None:
+    log.warning("%s line %d: left out: %s", path, number, error)

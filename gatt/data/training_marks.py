@@ -1,0 +1,128 @@
+"""Which dialogues and instructions an adapter was trained on: kept beside it for evaluations.
+
+A dialogue is known by its first user messages, since training and evaluation may
+cut the same one after different turns. No evaluation repeats them; which instructions are seen
+ones, the catalogue's splits alone do not say: training may have drawn a part of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gatt.data.dialogue import Dialogue
+from gatt.errors import DataError
+from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.input_file import read_text
+from gatt.runs.nesting import parse_json
+
+FILE = "trained_on.json"
+NUM_TURNS = 4
+"""User messages by which a dialogue is known, or all of a shorter one."""
+MIN_TURNS = 3
+"""Fewer messages make two dialogues one only where both have no more: many begin with the same greeting."""
+
+
+def dialogue_mark(dialogue: Dialogue, num_turns: int = NUM_TURNS) -> str:
+    """Return 16 hex digits that dialogues with the same first user messages share."""
+    text = "\x1f".join(" ".join(turn.split()) for turn in dialogue.user_turns[:num_turns])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedOn:
+    """What an adapter was trained on."""
+
+    dialogues: frozenset[str]
+    """Marks of its dialogues."""
+    beginnings: frozenset[str]
+    """Marks of their first messages, `MIN_TURNS` and more but not all that `dialogues` know."""
+    entries: frozenset[str] | None = None
+    """Ids of the catalogue entries that it has targets of; None where that is not known."""
+
+    @classmethod
+    def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
+        """Return what is kept of training dialogues and the entries that were trained on."""
+        marks: set[str] = set()
+        beginnings: set[str] = set()
+        for dialogue in dialogues:
+            marks.add(dialogue_mark(dialogue))
+            beginnings |= _beginnings(dialogue)
+        kept = None if entries is None else frozenset(entries)
+        return cls(frozenset(marks), frozenset(beginnings), kept)
+
+    def __contains__(self, dialogue: Dialogue) -> bool:
+        """Whether a dialogue is one of them, or either is the other cut short."""
+        mark = dialogue_mark(dialogue)
+        return (
+            mark in self.dialogues
+            or mark in self.beginnings
+            or not self.dialogues.isdisjoint(_beginnings(dialogue))
+        )
+
+    def __or__(self, other: TrainedOn) -> TrainedOn:
+        """Return the marks of both, and the entries where both say them."""
+        mine, others = self.entries, other.entries
+        return TrainedOn(
+            self.dialogues | other.dialogues,
+            self.beginnings | other.beginnings,
+            None if mine is None or others is None else mine | others,
+        )
+
+
+def _beginnings(dialogue: Dialogue) -> set[str]:
+    return {
+        dialogue_mark(dialogue, num) for num in range(MIN_TURNS, min(NUM_TURNS, dialogue.num_turns))
+    }
+
+
+def write_marks(folder: Path, dialogues: Iterable[Dialogue] | TrainedOn) -> None:
+    """Write the marks of an adapter's training dialogues into its folder.
+
+    Args:
+        folder: of the adapter.
+        dialogues: that it was trained on, or what is kept of them.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    found = dialogues if isinstance(dialogues, TrainedOn) else TrainedOn.of(dialogues)
+    marks = {"dialogues": sorted(found.dialogues), "beginnings": sorted(found.beginnings)}
+    if found.entries is not None:
+        marks["entries"] = sorted(found.entries)
+    atomic_write_json(folder / FILE, {"num_turns": NUM_TURNS, **marks})
+
+
+def read_marks(folder: Path) -> TrainedOn | None:
+    """Return what an adapter was trained on, None where its folder does not say.
+
+    Raises:
+        DataError: a file that is not of that form.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        found = parse_json(read_text(path))
+        if found["num_turns"] != NUM_TURNS:
+            return None
+        entries = found.get("entries")
+        return TrainedOn(
+            _texts(found["dialogues"]),
+            _texts(found.get("beginnings", [])),
+            None if entries is None else _texts(entries),
+        )
+    except (ValueError, KeyError, TypeError):
+        raise DataError(
+            f"{path}: broken: expected 'num_turns', and lists of text in 'dialogues', 'beginnings' and "
+            "'entries', as training writes them; delete it to evaluate without knowing what the adapter "
+            "was trained on"
+        ) from None
+
+
+def _texts(raw: object) -> frozenset[str]:
+    if not isinstance(raw, list) or not all(isinstance(text, str) for text in raw):
+        raise TypeError
+    return frozenset(raw)

@@ -1,0 +1,193 @@
+"""Pieces of work to the workers of a Ray cluster, and what they make of them back in order.
+
+Plain actors rather than Ray Data: a piece is a whole batch that takes minutes, so there is nothing
+to stream in blocks; results must come in the order of the plan; and a worker that died must hold up
+nobody. An actor that Ray restarts in place waits for its machine with its piece in hand; here the
+piece goes to whoever is free, and the new worker joins when there is room for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from textwrap import shorten
+from typing import Any, Final, Generic, TypeVar
+
+from gatt.errors import GattError, GenerationError
+from gatt.generation.cluster.config import RayConfig
+from gatt.generation.cluster.connection import connected, room_for
+from gatt.generation.cluster.holder import Holder
+from gatt.runs.provenance import versions
+
+log = logging.getLogger(__name__)
+
+WAIT_SECONDS: Final = 60.0
+"""Time without any news after which a run without workers says what it waits for."""
+PIECES_AHEAD: Final = 3
+"""Pieces for each worker that may be done before an earlier one is: bounds the memory, and what is
+made anew where this process itself is killed."""
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+def work_on_cluster(
+    config: RayConfig,
+    make: Callable[[], Callable[[Item], Value]],
+    items: Iterable[Item],
+    *,
+    num_items: int,
+    has_local_model: bool,
+) -> Iterator[Value]:
+    """Yield what workers make of each item, in the order of the items.
+
+    A worker that dies is replaced, and its item given to another one: nothing is
+    lost, and nothing is yielded twice. Items are taken as workers become free,
+    and the caller should use each value before it asks for the next.
+
+    Args:
+        config: the cluster.
+        make: called once in each worker; loads the model and returns what does the
+            work. It and the items are pickled.
+        items: pieces of work.
+        num_items: how many.
+        has_local_model: whether the model is in the worker, and wants a GPU.
+
+    Raises:
+        ConfigError: Ray is not installed, or there is no such cluster.
+        GenerationError: what a worker said of its work; or that workers die of it.
+    """
+    if not num_items:
+        return
+    with connected(config.address) as ray:
+        options, room = room_for(config, ray.cluster_resources(), has_local_model=has_local_model)
+        num_workers = min(config.num_workers or room, num_items)
+        log.info("%d workers with %s each", num_workers, options)
+        actor = ray.remote(Holder).options(max_restarts=0, max_task_retries=0, **options)
+        pool: _Pool[Item, Value] = _Pool(ray, lambda: actor.remote(make, versions()), config)
+        try:
+            yield from pool.work(enumerate(items), num_workers)
+        finally:
+            pool.close()
+
+
+@dataclass
+class _Piece(Generic[Item]):
+    number: int
+    item: Item
+    num_deaths: int = 0
+
+
+@dataclass
+class _Pool(Generic[Item, Value]):
+    """Workers, the pieces that they have, and those that wait."""
+
+    ray: Any
+    new_actor: Callable[[], Any]
+    config: RayConfig
+    idle: list[Any] = field(default_factory=list)
+    running: dict[Any, tuple[Any, _Piece[Item] | None]] = field(default_factory=dict)
+    """Ray's promise to the worker that it is of, and its piece; None while the worker starts."""
+    again: deque[_Piece[Item]] = field(default_factory=deque)
+    """Pieces whose worker died."""
+    done: dict[int, Value] = field(default_factory=dict)
+    num_failed_starts: int = 0
+    """Workers in a row that died before they could do anything."""
+
+    def work(self, numbered: Iterator[tuple[int, Item]], num_workers: int) -> Iterator[Value]:
+        """Yield the values of all items."""
+        for _ in range(num_workers):
+            self._start()
+        fresh = (_Piece(number, item) for number, item in numbered)
+        following = next(fresh, None)
+        told = 0
+        while True:
+            while self.idle and (self.again or self._may_begin(following, told, num_workers)):
+                piece = self.again.popleft() if self.again else following
+                if piece is following:
+                    following = next(fresh, None)
+                assert piece is not None  # else there was none to begin
+                actor = self.idle.pop()
+                self.running[actor.work.remote(piece.item)] = (actor, piece)
+            if following is None and not self.again and not self._num_in_work():
+                return
+            self._hear(num_workers)
+            while told in self.done:
+                yield self.done.pop(told)
+                told += 1
+
+    def close(self) -> None:
+        """End all workers."""
+        for actor in (*self.idle, *(actor for actor, _ in self.running.values())):
+            self.ray.kill(actor)
+
+    def _start(self) -> None:
+        actor = self.new_actor()
+        self.running[actor.start.remote()] = (actor, None)
+
+    def _may_begin(self, piece: _Piece[Item] | None, told: int, num_workers: int) -> bool:
+        return piece is not None and piece.number < told + PIECES_AHEAD * num_workers
+
+    def _num_in_work(self) -> int:
+        return sum(piece is not None for _, piece in self.running.values())
+
+    def _hear(self, num_workers: int) -> None:
+        """Wait for news of a worker, and take it."""
+        ready, _ = self.ray.wait(list(self.running), timeout=WAIT_SECONDS)
+        if not ready and not self.idle and not self._num_in_work():
+            log.warning(
+                "no worker has started yet: the cluster is full, or has no machine for one (see "
+                "`ray status`); set fewer ray.gpus_per_worker or ray.cpus_per_worker, or wait"
+            )
+        for promise in ready:
+            actor, piece = self.running.pop(promise)
+            try:
+                value = self.ray.get(promise)
+            except self.ray.exceptions.RayTaskError as error:
+                self.ray.kill(actor)
+                if isinstance(error.cause, GattError):
+                    raise error.cause from None
+                raise
+            except self.ray.exceptions.RayError as error:
+                self.ray.kill(actor)
+                reason = _last_line(error)
+                if getattr(error, "actor_init_failed", False):
+                    raise GenerationError(
+                        f"a worker cannot be set up: {reason}: install this project and what the run "
+                        "needs on every machine of the cluster"
+                    ) from None
+                self._replace(piece, reason, num_workers)
+                continue
+            self.num_failed_starts = 0
+            self.idle.append(actor)
+            if piece is not None:
+                self.done[piece.number] = value
+
+    def _replace(self, piece: _Piece[Item] | None, reason: str, num_workers: int) -> None:
+        """Start a worker in place of a dead one and set its piece apart for the next that is free."""
+        if piece is None:
+            self.num_failed_starts += 1
+            if self.num_failed_starts >= self.config.max_deaths * num_workers:
+                raise GenerationError(
+                    f"workers died {self.num_failed_starts} times while they loaded the model: {reason}: "
+                    "see Ray's logs; give them more memory, or take a smaller model"
+                )
+        else:
+            piece.num_deaths += 1
+            if piece.num_deaths >= self.config.max_deaths:
+                raise GenerationError(
+                    f"workers died {piece.num_deaths} times over the same piece of work: {reason}: "
+                    "see Ray's logs; what was written stays: give workers more memory or make smaller "
+                    "batches, and start again"
+                )
+            self.again.append(piece)
+        log.warning("a worker died (%s): another one takes its work", reason)
+        self._start()
+
+
+def _last_line(error: Exception) -> str:
+    """Return where Ray says what happened; the lines before it name numbers of its own."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return shorten(lines[-1], 160)

@@ -1,0 +1,78 @@
+"""Whether a model's prompts can share what they begin with: by its configuration, and by a try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16, why_not_packable
+from gatt.generation.local.prefix.attention import (
+    AppendStep,
+    RowStep,
+    prefix_implementation,
+    run_step,
+)
+from gatt.generation.local.prefix.cache import Prefix, RowCache
+from gatt.generation.local.prefix.stack import SharedPrefixes
+
+
+def sharing_problem(model: Any) -> str | None:
+    """Return why a loaded model cannot sample from shared prefixes, after a try; None if it can.
+
+    What packs rows for training shares prefixes for sampling: attention that
+    takes any mask, a cache of keys and values, positions that come from outside.
+    Not so recurrent layers, attention in chunks or with sinks, a window that the
+    layers do not tell (PhiMoE), and a rotary embedding that turns all positions in
+    another way once the text is long (longrope, unless the whole context is short):
+    keys that were computed for a short prompt do not fit a longer one there.
+    """
+    config = model.config
+    # A recurrent model may have no furthest position.
+    furthest = getattr(config.get_text_config(), "max_position_embeddings", None) or 0
+    problem = why_not_packable(config, None, furthest)
+    if problem is not None:
+        return problem
+    try:
+        error = sharing_error(model)
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError) as failure:
+        return f"a try failed: {' '.join(str(failure).split())}"
+    most = MOST_ERROR if model.dtype in (torch.float32, torch.float64) else MOST_ERROR_BF16
+    if not error < most:
+        return f"a try gave logits {error:.2g} off those of plain prompts, relative to the largest"
+    return None
+
+
+@torch.inference_mode()
+def sharing_error(model: Any) -> float:
+    """Return how far logits over a shared prefix are off plain ones, relative to the largest.
+
+    Two prompts of 12 and 15 tokens, the first 9 in common, and one of 9 tokens that
+    shares nothing with them, answered by three tokens each: prefixes that grow and lie
+    side by side, rows that fork from them, a step of decoding.
+    """
+    size = model.get_input_embeddings().weight.shape[0]
+    ids = torch.randint(size, (21,), generator=torch.Generator().manual_seed(0)).tolist()
+    rows = [ids[:12], ids[:9] + ids[12:18], ids[6:15]]
+    replies = [ids[18:20], ids[19:21], ids[16:18]]
+    device = model.device
+    plain = []
+    for row, reply in zip(rows, replies, strict=True):
+        output = model(torch.tensor([row + reply], device=device), use_cache=False)
+        plain.append(output.logits[0, len(row) - 1 :])
+    prefixes, cache = [Prefix(), Prefix()], RowCache(3, 10, device)
+    forks = torch.tensor([11, 9, 7], device=device)
+    found = []
+    with prefix_implementation(model):
+        for parts in ((rows[0][:5], rows[2][:4]), (rows[0][5:11], rows[2][4:7])):
+            run_step(model, AppendStep(prefixes, parts, device))
+        stacks = SharedPrefixes(prefixes, [11, 7], device)
+        tokens = [rows[0][11:], rows[1][9:], rows[2][7:]]
+        for position in range(3):
+            step = RowStep(cache, tokens, stacks, [2, 1], forks, device)
+            found.append(run_step(model, step)[:, -1])
+            if position < 2:
+                tokens = [[reply[position]] for reply in replies]
+    shared = torch.stack(found, dim=1).float()
+    expected = torch.stack(plain).float()
+    return float((shared - expected).abs().max() / expected.abs().max())

@@ -1,0 +1,1 @@
+"""Sampling all replies of a dialogue from one shared prefix."""

@@ -1,0 +1,300 @@
+"""Attention over shared prefixes and what rows add to them: the split of the comb, for sampling.
+
+The keys and values of a prefix are encoded once and multiplied with the queries of
+all rows that continue it in one product. What a row adds goes to a small buffer of
+its own.
+
+Registered with transformers as attention implementation `gatt_prefix`; what a
+forward is about travels as its keyword argument `prefix_step`.
+
+Shapes: R rows, S new tokens a row, N new tokens of all rows, H query heads, K
+key/value heads, D head size, L tokens of the longest prefix, M own tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate, pairwise
+from typing import Any, Protocol
+
+import torch
+from transformers import AttentionInterface
+
+from gatt.comb.attention.backend import window_of
+from gatt.comb.attention.sdpa import attend
+from gatt.generation.local.prefix.cache import Prefix, RowCache
+from gatt.generation.local.prefix.row_attention import RowMask, Shared, row_attention
+from gatt.generation.local.prefix.stack import SharedPrefixes
+
+IMPLEMENTATION = "gatt_prefix"
+
+
+class PrefixStep(Protocol):
+    """One forward: where its keys go, and who sees whom."""
+
+    position_ids: torch.Tensor
+    """Of the input, in its shape."""
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> torch.Tensor:
+        """Keep keys and values of a layer and return its attention output `[B, S, H, D]`."""
+        ...
+
+
+class AppendStep:
+    """New tokens at the end of several prefixes, side by side in one row `[1, N]`: no padding.
+
+    Args:
+        prefixes: each with what it holds already.
+        tokens: new ids of each, one at least.
+        device: of the model.
+    """
+
+    def __init__(
+        self,
+        prefixes: Sequence[Prefix],
+        tokens: Sequence[Sequence[int]],
+        device: torch.device,
+    ) -> None:
+        self.prefixes = prefixes
+        self._tokens = tokens
+        self._known = [len(p) for p in prefixes]
+        self._spans = list(pairwise(accumulate(map(len, tokens), initial=0)))
+        self.input_ids = torch.tensor([[i for ids in tokens for i in ids]], device=device)
+        self.position_ids = torch.cat(
+            [
+                torch.arange(known, known + len(ids), device=device)
+                for known, ids in zip(self._known, tokens, strict=True)
+            ]
+        )[None]
+        self._masks: dict[tuple[int, int | None], torch.Tensor | None] = {}
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> torch.Tensor:
+        """Return the attention output `[1, N, H, D]`; see `PrefixStep`."""
+        _, heads, length, size = query.shape
+        output = query.new_empty(1, length, heads, size)
+        for index, (prefix, (start, end)) in enumerate(
+            zip(self.prefixes, self._spans, strict=True)
+        ):
+            known = self._known[index]
+            prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
+            first = 0 if window is None else max(0, known - window + 1)
+            keys, values = prefix.read(layer, first, known + end - start)
+            found = _attention(
+                query[:, :, start:end], keys[None], values[None], self._mask(index, first, window),
+                scale=scale, softcap=softcap,
+            )  # fmt: skip
+            output[:, start:end] = found.transpose(1, 2)
+        return output
+
+    def commit(self) -> None:
+        """Count the new tokens as held, after the forward."""
+        for prefix, ids in zip(self.prefixes, self._tokens, strict=True):
+            prefix.ids += tuple(ids)
+
+    def _mask(self, index: int, first: int, window: int | None) -> torch.Tensor | None:
+        """Return which keys from `first` on each new token sees, `[S, keys]`; None is causal."""
+        if (index, window) not in self._masks:
+            known, (start, end) = self._known[index], self._spans[index]
+            mask = None
+            if known or (window is not None and end - start > window):
+                keys = torch.arange(first, known + end - start, device=self.input_ids.device)
+                queries = self.position_ids[0, start:end, None]
+                mask = keys <= queries
+                if window is not None:
+                    mask &= queries - keys < window
+            self._masks[index, window] = mask
+        return self._masks[index, window]
+
+
+class RowStep:
+    """S new tokens of every row, padded on the left, behind the prefixes that the rows continue.
+
+    Args:
+        cache: of what the rows hold of their own.
+        tokens: new ids of each row.
+        prefixes: that the rows continue.
+        sizes: rows of each group, in order.
+        forks_R: how much of its prefix each row sees.
+        device: of the model.
+    """
+
+    def __init__(
+        self,
+        cache: RowCache,
+        tokens: Sequence[Sequence[int]],
+        prefixes: SharedPrefixes,
+        sizes: Sequence[int],
+        forks_R: torch.Tensor,
+        device: torch.device,
+    ) -> None:
+        self._cache = cache
+        width = max(map(len, tokens))
+        padded = [[0] * (width - len(ids)) + list(ids) for ids in tokens]
+        self.input_ids = torch.tensor(padded, device=device)
+        self._counts_R = torch.tensor([len(ids) for ids in tokens], device=device)
+        index_RS = torch.arange(width, device=device)[None] - (width - self._counts_R)[:, None]
+        self._is_real_RS = index_RS >= 0
+        lengths = cache.lengths
+        columns_RS = lengths[:, None] + index_RS
+        self._columns_RS = torch.where(self._is_real_RS, columns_RS, cache.dump_column)
+        self._num_own = int((lengths + self._counts_R).max())
+        self._seen_RS = torch.where(self._is_real_RS, columns_RS, 0)
+        self._forks_R = forks_R
+        self.position_ids = torch.where(self._is_real_RS, forks_R[:, None] + columns_RS, 0)
+        self._reads = prefixes.reads(sizes, forks_R.tolist(), width)
+        self._num_shared = max((read.readers.num_tokens for read in self._reads), default=0)
+        self._masks: dict[int | None, RowMask] = {}
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> torch.Tensor:
+        """Return the attention output `[R, S, H, D]`; see `PrefixStep`."""
+        self._cache.write(layer, key, value, self._columns_RS)
+        own = self._cache.read(layer, self._num_own)
+        shared = [Shared(read.readers, *read.of_layer(layer)) for read in self._reads]
+        mask = self._mask(window, query.shape[1] // key.shape[1], query.dtype)
+        return row_attention(query, own, shared, mask, scale=scale, softcap=softcap)
+
+    def commit(self) -> None:
+        """Count the new tokens as held, after the forward."""
+        self._cache.lengths = self._cache.lengths + self._counts_R
+
+    def _mask(self, window: int | None, repeat: int, dtype: torch.dtype) -> RowMask:
+        if window not in self._masks:
+            device = self.input_ids.device
+            own = torch.arange(self._num_own, device=device)
+            shared = torch.arange(self._num_shared, device=device)
+            seen_own = own[None, None] <= self._seen_RS[:, :, None]
+            seen_shared = (shared[None] < self._forks_R[:, None])[:, None].expand(
+                -1, self.input_ids.shape[1], -1
+            )
+            if window is not None:
+                at = self.position_ids[:, :, None]
+                seen_own = seen_own & (at - self._forks_R[:, None, None] - own < window)
+                seen_shared = seen_shared & (at - shared < window)
+            seen = torch.cat((seen_shared, seen_own), dim=-1)
+            self._masks[window] = RowMask(seen, self._num_shared, repeat, dtype)
+        return self._masks[window]
+
+
+def _attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    *,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Return the output `[B, H, S, D]` of plain attention; no mask is causal."""
+    length = query.shape[2]
+    if mask is None and length == 1:
+        mask = torch.ones(1, 1, dtype=torch.bool, device=query.device)
+    if softcap is None:
+        return attend(query, key, value, mask, scale=scale)
+    if mask is None:
+        mask = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
+    repeat = query.shape[1] // key.shape[1]
+    key, value = (t.repeat_interleave(repeat, dim=1) for t in (key, value))
+    scores = softcap * torch.tanh(query @ key.transpose(-1, -2) * (scale / softcap))
+    scores = scores.masked_fill(~mask, torch.finfo(query.dtype).min)
+    precise = torch.promote_types(query.dtype, torch.float32)
+    return scores.softmax(-1, dtype=precise).to(query.dtype) @ value
+
+
+def prefix_attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,  # noqa: ARG001 - transformers' signature
+    *,
+    prefix_step: PrefixStep,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Return the attention output `[B, S, H, D]` of one layer, and no weights.
+
+    The signature is that of transformers' attention functions; what may be seen
+    follows from the step, not from `attention_mask`.
+
+    Raises:
+        ValueError: attention sinks (`s_aux`), which are not computed here.
+    """
+    if s_aux is not None:
+        raise ValueError("attention sinks have no shared prefixes")
+    output = prefix_step.attend(
+        module.layer_idx, query, key, value,
+        scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
+        window=window_of(module, sliding_window), softcap=softcap,
+    )  # fmt: skip
+    return output, None
+
+
+AttentionInterface.register(IMPLEMENTATION, prefix_attention)
+
+
+@contextmanager
+def prefix_implementation(model: Any) -> Iterator[None]:
+    """Switch the model to this attention for a while; put the old one back."""
+    config = model.config
+    before = config._attn_implementation
+    config._attn_implementation = IMPLEMENTATION
+    try:
+        yield
+    finally:
+        config._attn_implementation = before
+
+
+def run_step(
+    model: Any, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor = 1
+) -> torch.Tensor:
+    """Return the logits `[B, positions, V]` of a step at the positions to keep; what is new is held.
+
+    Args:
+        model: under `prefix_implementation`.
+        step: the forward.
+        logits_to_keep: how many last positions, or which.
+    """
+    output = model(
+        input_ids=step.input_ids,
+        position_ids=step.position_ids,
+        use_cache=False,
+        logits_to_keep=logits_to_keep,
+        prefix_step=step,
+    )
+    step.commit()
+    logits: torch.Tensor = output.logits
+    return logits

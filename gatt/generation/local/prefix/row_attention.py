@@ -1,0 +1,179 @@
+"""Attention of rows to what they share, where it lies, and to what they hold of their own.
+
+Rows that continue one prefix are multiplied with its keys and values together,
+and prefixes of like lengths in one product. On the CPU both parts go through torch's flash kernel,
+and the sums of their weights, which it also gives, join them; elsewhere, and
+with a softcap, the scores of both parts stand side by side under one softmax.
+
+Shapes: R rows, S new tokens a row, H query heads, K key/value heads, D head
+size, Q = H / K * S queries of a key head, L tokens of the longest prefix, M own
+tokens, G prefixes of one product, P tokens of the longest of them, N most rows that
+share one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from gatt.generation.local.prefix.stack import Readers
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What rows share, in one layer."""
+
+    readers: Readers
+    keys: torch.Tensor
+    """`[G, K, P, D]`."""
+    values: torch.Tensor
+
+
+class RowMask:
+    """Which of the shared and own columns each new token sees; layers of one window share it.
+
+    Args:
+        seen: `[R, S, L + M]`.
+        num_shared: L.
+        repeat: query heads a key head.
+        dtype: of the queries.
+    """
+
+    def __init__(
+        self, seen: torch.Tensor, num_shared: int, repeat: int, dtype: torch.dtype
+    ) -> None:
+        self.seen = seen
+        self.num_shared = num_shared
+        self._repeat = repeat
+        self._dtype = dtype
+        self._of_prefixes: dict[Readers, torch.Tensor] = {}
+
+    @cached_property
+    def own(self) -> torch.Tensor:
+        """What is added to the scores of own tokens, `[R, 1, Q, M]`."""
+        return self._added(self.seen[..., self.num_shared :])[:, None]
+
+    def of_prefixes(self, readers: Readers) -> torch.Tensor:
+        """Return what is added to the scores of prefixes, `[G, 1, N * Q, P]`."""
+        if readers not in self._of_prefixes:
+            seen = self.seen[readers.rows, :, : readers.num_tokens]
+            self._of_prefixes[readers] = readers.in_grid(self._added(seen)).flatten(1, 2)[:, None]
+        return self._of_prefixes[readers]
+
+    def _added(self, seen: torch.Tensor) -> torch.Tensor:
+        # Finite: a row that sees nothing of a part gives numbers there, and weighs them with zero.
+        least = torch.finfo(self._dtype).min / 2
+        added = torch.zeros(seen.shape, dtype=self._dtype, device=seen.device)
+        added.masked_fill_(~seen, least)
+        return added.repeat(1, self._repeat, 1)
+
+
+def row_attention(
+    query: torch.Tensor,
+    own: tuple[torch.Tensor, torch.Tensor],
+    shared: Sequence[Shared],
+    mask: RowMask,
+    *,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Return the attention output `[R, S, H, D]`.
+
+    Args:
+        query: `[R, H, S, D]`.
+        own: keys and values `[R, K, M, D]`.
+        shared: of all rows that share something, each once.
+        mask: what is seen.
+        scale: factor of the scores.
+        softcap: scores are bent to stay below it (Gemma 2).
+    """
+    rows, heads, columns, size = query.shape
+    kv_heads = own[0].shape[1]
+    folded = query.reshape(rows, kv_heads, heads // kv_heads * columns, size)
+    if query.device.type == "cpu" and softcap is None:
+        output = _joined(folded, own, shared, mask, scale)
+    else:
+        output = _side_by_side(folded, own, shared, mask, scale, softcap)
+    return output.view(rows, heads, columns, size).transpose(1, 2)
+
+
+def _joined(
+    query: torch.Tensor,
+    own: tuple[torch.Tensor, torch.Tensor],
+    shared: Sequence[Shared],
+    mask: RowMask,
+    scale: float,
+) -> torch.Tensor:
+    """Return the output `[R, K, Q, D]` by the flash kernel, part by part."""
+    flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    output: torch.Tensor
+    output, log_sum = flash(query, *own, attn_mask=mask.own, scale=scale)
+    # The caller folds heads and tokens apart again; the kernel's own order does not allow it.
+    output = output.contiguous()
+    for part in shared:
+        rows = part.readers.rows
+        found, its_sum = flash(
+            part.readers.fold(query),
+            part.keys,
+            part.values,
+            attn_mask=mask.of_prefixes(part.readers),
+            scale=scale,
+        )
+        found, its_sum = part.readers.unfold(found), part.readers.unfold(its_sum)
+        weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(found.dtype)
+        output[rows] = torch.lerp(output[rows], found, weight)
+    return output
+
+
+def _side_by_side(
+    query: torch.Tensor,
+    own: tuple[torch.Tensor, torch.Tensor],
+    shared: Sequence[Shared],
+    mask: RowMask,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Return the output `[R, K, Q, D]` by plain products, on any device."""
+    rows, kv_heads, queries, _ = query.shape
+    own_keys, own_values = own
+    num_shared, columns = mask.num_shared, mask.seen.shape[1]
+    precise = torch.promote_types(query.dtype, torch.float32)
+    scores = query.new_empty(
+        (rows, kv_heads, queries, num_shared + own_keys.shape[2]), dtype=precise
+    )
+    scores[..., num_shared:] = _products(query, own_keys)
+    for part in shared:
+        found = _products(part.readers.fold(query), part.keys)
+        scores[part.readers.rows, ..., : found.shape[-1]] = part.readers.unfold(found)
+    scores *= scale
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    # What no product filled holds anything, NaN included: the mask covers it.
+    split = scores.view(rows, kv_heads, queries // columns, columns, -1)
+    split.masked_fill_(~mask.seen[:, None, None], torch.finfo(precise).min)
+    weights = scores.softmax(dim=-1).to(query.dtype)
+    output = weights[..., num_shared:] @ own_values
+    for part in shared:
+        on_prefixes = weights[..., : part.keys.shape[2]]
+        found = part.readers.fold(on_prefixes) @ part.values
+        output[part.readers.rows] += part.readers.unfold(found)
+    return output
+
+
+def _products(query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return queries times keys `[G, K, Q, S]`, in float32 at least.
+
+    Rounded to half precision, scores would be off by up to a tenth, and replies with them.
+    """
+    keys = keys.transpose(-1, -2)
+    if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16):
+        # Without a copy of the keys in float32.
+        flat: torch.Tensor = torch.bmm(
+            query.flatten(0, 1), keys.flatten(0, 1), out_dtype=torch.float32
+        )
+        return flat.view(*query.shape[:-1], -1)
+    precise = torch.promote_types(query.dtype, torch.float32)
+    return query.to(precise) @ keys.to(precise)

@@ -1,0 +1,100 @@
+"""Sampling prompt by prompt through the model's own cache: for models whose prompts share nothing.
+
+Recurrent layers carry a state, not keys and values that a fork could be cut
+from; the keys of others hang on the length of the text. The model's own
+`generate` knows its cache; the draws are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+
+from gatt.generation.base import SamplingParams
+from gatt.generation.local.batching import Row
+from gatt.generation.local.sampling import next_tokens
+
+
+class _Engine(Protocol):
+    """What is needed of the engine."""
+
+    model: Any
+    tokenizer: Any
+    stop_ids: frozenset[int]
+    max_rows: int
+    max_cache_tokens: int
+    counters: Any
+
+    @property
+    def context_tokens(self) -> int: ...
+
+
+def generate_by_reencoding(
+    engine: _Engine, rows: Sequence[Row], params: SamplingParams
+) -> Iterator[list[Row]]:
+    """Yield rows with their output; those of one length go together.
+
+    Padding has a state too, and makes a text longer than it is.
+    """
+    by_length: dict[int, list[Row]] = {}
+    for row in rows:
+        by_length.setdefault(len(row.prompt), []).append(row)
+    for length, members in sorted(by_length.items()):
+        room = min(params.max_new_tokens, engine.context_tokens - length)
+        num = max(1, min(engine.max_rows, engine.max_cache_tokens // (length + room)))
+        for start in range(0, len(members), num):
+            part = members[start : start + num]
+            _answer(engine, part, params, room)
+            yield part
+
+
+def _answer(engine: _Engine, rows: Sequence[Row], params: SamplingParams, room: int) -> None:
+    model = engine.model
+    prompts = torch.tensor([row.prompt for row in rows], device=model.device)
+    stop = sorted(engine.stop_ids)
+    draw = _Draw([row.uniform for row in rows], prompts.shape[1], params)
+    with _plain_generation_config(model):
+        out = model.generate(
+            prompts, attention_mask=torch.ones_like(prompts), do_sample=False, max_new_tokens=room,
+            eos_token_id=stop or None, pad_token_id=engine.tokenizer.pad_token_id or 0,
+            logits_processor=LogitsProcessorList([draw]),
+        )  # fmt: skip
+    engine.counters.num_encoded_tokens += prompts.numel()
+    for row, ids in zip(rows, out[:, prompts.shape[1] :].tolist(), strict=True):
+        ends = [i for i, token in enumerate(ids) if token in engine.stop_ids]
+        row.output = ids[: ends[0] + 1] if ends else ids
+        row.is_done = bool(ends)
+        engine.counters.num_sampled_tokens += len(row.output)
+
+
+class _Draw(LogitsProcessor):  # type: ignore[misc]
+    """Leaves one candidate: the token that the row's own stream draws."""
+
+    def __init__(
+        self, uniforms: Sequence[torch.Tensor], prompt_length: int, params: SamplingParams
+    ) -> None:
+        self._uniforms = torch.stack(list(uniforms)) if params.temperature else None
+        self._prompt_length = prompt_length
+        self._params = params
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return scores `[R, V]` that are -inf but at the token drawn."""
+        position = input_ids.shape[1] - self._prompt_length
+        uniform = torch.empty(0) if self._uniforms is None else self._uniforms[:, position]
+        tokens = next_tokens(scores, self._params, uniform.to(scores.device))
+        return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)
+
+
+@contextmanager
+def _plain_generation_config(model: Any) -> Iterator[None]:
+    """Set aside the model's own defaults, such as a repetition penalty, for a while."""
+    before = model.generation_config
+    model.generation_config = GenerationConfig()
+    try:
+        yield
+    finally:
+        model.generation_config = before

@@ -1,0 +1,1 @@
+"""Models: loading, adapters, chat templates, digests."""

@@ -1,0 +1,220 @@
+"""A saved LoRA adapter put on a model, and refused where it does not fit all of it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from safetensors import SafetensorError, safe_open
+
+from gatt.errors import ModelError
+from gatt.models.module_pattern import pattern_problem
+from gatt.runs.input_file import read_text
+from gatt.runs.nesting import parse_json
+
+WEIGHTS: Final = "adapter_model.safetensors"
+SETTINGS: Final = "adapter_config.json"
+_DEFAULT_RANK: Final = 8
+"""What PEFT takes where the settings name no rank."""
+_MOST_WORDS: Final = 300
+"""Characters of a library's message that are passed on."""
+
+
+def attach_adapter(
+    model: Any,
+    folder: Path,
+    *,
+    base_name: str,
+    adapter_name: str = "default",
+    is_trainable: bool = False,
+) -> Any:
+    """Return the model under an adapter, beside those it already has.
+
+    PEFT takes an adapter of a model with more or fewer layers and leaves out what
+    does not fit: here every tensor of the file must find its place, and every
+    place its tensor.
+
+    Args:
+        model: a causal LM, or a `PeftModel` to add to.
+        folder: saved by `gatt train`.
+        base_name: what the user calls the model, for messages.
+        adapter_name: its name among the model's adapters.
+        is_trainable: whether it goes on being trained.
+
+    Raises:
+        ModelError: no adapter there, a broken one, or one for another model.
+    """
+    from peft import PeftModel
+
+    # PEFT asks for it by its old name; a user can do nothing about that.
+    warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+    for name in (SETTINGS, WEIGHTS):
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
+    saved = _tensor_shapes(folder / WEIGHTS)
+    _check_settings(folder, saved)
+    try:
+        with warnings.catch_warnings():
+            # `_check_fit` says it, and as an error.
+            warnings.filterwarnings("ignore", "Found missing adapter keys", UserWarning)
+            if isinstance(model, PeftModel):
+                model.load_adapter(
+                    str(folder), adapter_name=adapter_name, is_trainable=is_trainable
+                )
+            else:
+                model = PeftModel.from_pretrained(
+                    model, str(folder), adapter_name=adapter_name, is_trainable=is_trainable
+                )
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ModelError(
+            f"{folder / SETTINGS}: not the settings of an adapter ({one_line(error)}): expected "
+            "a folder saved by `gatt train`"
+        ) from None
+    except Exception as error:
+        # PEFT and what it asks for raise errors of any class over a broken file.
+        raise ModelError(
+            f"{folder}: the adapter does not fit {base_name}: {one_line(error)}"
+        ) from error
+    _check_fit(model, saved, folder, base_name, adapter_name)
+    broken = [
+        name
+        for name, weight in model.named_parameters()
+        if f".{adapter_name}" in name and not bool(weight.isfinite().all())
+    ]
+    if broken:
+        raise ModelError(
+            f"{folder}: {len(broken)} weights of the adapter are not finite, the first is {broken[0]}: its "
+            "training diverged, train it anew with a smaller learning_rate"
+        )
+    return model
+
+
+def outside_text(model: Any) -> list[str]:
+    """Return the names of the linear layers that no text reaches, such as those of a vision tower.
+
+    Adapted they would get no gradient, for which several processes would wait in vain.
+
+    Args:
+        model: a causal LM; those that read text alone have none.
+    """
+    from torch.nn import Linear
+
+    if model.config.get_text_config() is model.config:
+        return []
+    decoder, head = model.get_decoder(), model.get_output_embeddings()
+    within = {id(module) for module in decoder.modules()} | {id(head)}
+    return [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, Linear) and id(module) not in within
+    ]
+
+
+def base_model_of(folder: Path) -> str | None:
+    """Return the name of the model that an adapter was trained on; None where it names none.
+
+    Raises:
+        ModelError: no settings there, or broken ones.
+    """
+    if not (folder / SETTINGS).is_file():
+        raise ModelError(f"{folder}: no {SETTINGS}: expected a folder saved by `gatt train`")
+    name = _settings(folder).get("base_model_name_or_path")
+    return str(name) if name else None
+
+
+def adapter_rank(folder: Path) -> int:
+    """Return the largest rank in an adapter's settings.
+
+    Raises:
+        ModelError: broken settings, or a rank that is no number.
+    """
+    settings = _settings(folder)
+    more = settings.get("rank_pattern") or {}
+    values = more.values() if isinstance(more, dict) else [more]
+    ranks: list[int] = [settings.get("r", _DEFAULT_RANK), *values]
+    wrong = [rank for rank in ranks if not isinstance(rank, int)]
+    if wrong:
+        raise ModelError(f"{folder / SETTINGS}: a rank is {wrong[0]!r}: expected a whole number")
+    return max(ranks)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / SETTINGS
+    try:
+        settings = parse_json(read_text(path))
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
+            "saved by `gatt train`"
+        ) from None
+    if not isinstance(settings, dict) or settings.get("peft_type") != "LORA":
+        found = settings.get("peft_type") if isinstance(settings, dict) else type(settings).__name__
+        raise ModelError(
+            f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
+            "folder saved by `gatt train`"
+        )
+    return settings
+
+
+def one_line(error: BaseException) -> str:
+    """Return what a library said on one line, cut where it goes on for long."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= _MOST_WORDS else f"{said[:_MOST_WORDS].rstrip()} …"
+
+
+def _tensor_shapes(path: Path) -> dict[str, list[int]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = file.keys()
+            return {name: file.get_slice(name).get_shape() for name in names}
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"{path}: cannot be read ({one_line(error)}): copy or train the adapter again"
+        ) from None
+
+
+def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Refuse settings that ask for more than the weights have, or match names for ever."""
+    settings = _settings(folder)
+    patterns = [
+        settings.get(key) for key in ("target_modules", "exclude_modules", "layers_pattern")
+    ]
+    for pattern in (*patterns, *_keys(settings, "rank_pattern"), *_keys(settings, "alpha_pattern")):
+        if isinstance(pattern, str) and (why := pattern_problem(pattern)):
+            raise ModelError(
+                f"{folder / SETTINGS}: {pattern!r} is {why}: expected names of modules"
+            )
+    rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
+    if rank > most:
+        raise ModelError(
+            f"{folder / SETTINGS}: rank is {rank}, and no tensor in {WEIGHTS} is larger than {most}: copy or "
+            "train the adapter again"
+        )
+
+
+def _keys(settings: Mapping[str, Any], name: str) -> list[str]:
+    found = settings.get(name)
+    return list(found) if isinstance(found, dict) else []
+
+
+def _check_fit(
+    model: Any, shapes: Mapping[str, object], folder: Path, base_name: str, adapter_name: str
+) -> None:
+    from peft import get_peft_model_state_dict
+
+    places = set(
+        get_peft_model_state_dict(model, adapter_name=adapter_name, save_embedding_layers=False)
+    )
+    saved = set(shapes)
+    # Embeddings that were saved along have no place of the adapter's own.
+    left_over = sorted(name for name in saved - places if "lora_" in name)
+    unfilled = sorted(places - saved)
+    for problem, names in (("no place in it for", left_over), ("nothing saved for", unfilled)):
+        if names:
+            raise ModelError(
+                f"{folder}: the adapter does not fit {base_name}: {problem} {names[0]} "
+                f"({len(names)} of {len(saved | places)} tensors): use the model it was trained on"
+            )

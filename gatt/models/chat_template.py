@@ -1,0 +1,144 @@
+"""From messages to text and token ids, through the model's own chat template."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import date
+from functools import lru_cache
+from typing import Any, Final
+
+import jinja2
+
+from gatt.data.dialogue import Message
+from gatt.errors import TemplateError
+
+log = logging.getLogger(__name__)
+
+Tokenizer = Any
+"""A `transformers.PreTrainedTokenizerBase` with a chat template."""
+
+_ASKS_DATE: Final = re.compile(
+    r"""strftime_now\(\s*(?:format\s*=\s*)?(['"])([^'"\\]*)\1\s*,?\s*\)"""
+)
+_DAY: ContextVar[date | None] = ContextVar("day", default=None)
+
+
+@contextmanager
+def rendered_on(day: date) -> Iterator[None]:
+    """Have chat templates that print the date print this one while the block runs.
+
+    Llama 3's and SmolLM3's do: rows that are built again on the next day would differ.
+    """
+    before = _DAY.set(day)
+    try:
+        yield
+    finally:
+        _DAY.reset(before)
+
+
+@lru_cache(maxsize=16)
+def _dated(template: str, day: date) -> str:
+    """Return a chat template with the date that it prints in place of the calls that ask for it."""
+    dated = _ASKS_DATE.sub(
+        # Line breaks stay, so that errors name the template's own lines.
+        lambda call: repr(day.strftime(call[2])) + "\n" * call[0].count("\n"),
+        template,
+    )
+    if "strftime_now(" in dated:
+        log.warning(
+            "the chat template prints the date in a way that cannot be held to %s: a run that goes on on "
+            "another day has other rows", day,
+        )  # fmt: skip
+    return dated
+
+
+def template_of(tokenizer: Tokenizer) -> str:
+    """Return the chat template that `render` uses; empty without one.
+
+    Of several templates with names, that is the one called `default`.
+    """
+    template = getattr(tokenizer, "chat_template", None)
+    if isinstance(template, Mapping):
+        template = template.get("default")
+    return template if isinstance(template, str) else ""
+
+
+def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool) -> str:
+    """Return the text of the messages under the tokenizer's chat template.
+
+    Raises:
+        TemplateError: no template, or the template refuses the messages or fails on them, with its line.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise TemplateError(
+            f"{name_of(tokenizer)}: the tokenizer has no chat template: use an instruct model, "
+            "or put a chat_template.jinja into its folder"
+        )
+    day, template = _DAY.get(), template_of(tokenizer)
+    try:
+        text: str = tokenizer.apply_chat_template(
+            [m.as_dict() for m in messages],
+            tokenize=False,
+            add_generation_prompt=add_generation_prompt,
+            chat_template=_dated(template, day) if day and template else None,
+        )
+    # The template is a program of others: whatever it raises is a fault of the template.
+    except Exception as error:
+        raise TemplateError(f"{name_of(tokenizer)}: {_told(error)}") from None
+    return text
+
+
+def encode(
+    tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool
+) -> tuple[int, ...]:
+    """Return the token ids of `render`; the template alone decides on BOS."""
+    return encode_text(tokenizer, render(tokenizer, messages, add_generation_prompt))
+
+
+def encode_text(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
+    """Return the token ids of a text that a chat template has rendered."""
+    return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def shared_length(first: Sequence[object], second: Sequence[object]) -> int:
+    """Return how many leading items two sequences have in common."""
+    for index, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            return index
+    return min(len(first), len(second))
+
+
+def name_of(tokenizer: Tokenizer) -> str:
+    """Return what error messages call a tokenizer: its model, where it says which."""
+    return str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
+
+
+def _told(error: Exception) -> str:
+    """Return what a chat template did, and in which of its lines."""
+    line = _line(error)
+    place = "" if line is None else f" in its line {line}"
+    what = " ".join(str(error).split())
+    if isinstance(error, jinja2.TemplateError):
+        return f"the chat template refuses the dialogue{place}: {what}"
+    kind = type(error).__name__
+    return (
+        f"the chat template fails{place}: {kind}: {what}: mend chat_template.jinja in the model's folder, "
+        "or use another model"
+    )
+
+
+def _line(error: Exception) -> int | None:
+    """Return the line of the template, from 1, that raised an error; None where it was no line."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.lineno
+    found, frame = None, error.__traceback__
+    while frame is not None:
+        # Jinja marks the frames that it puts in the place of those of its compiled code.
+        if "__jinja_exception__" in frame.tb_frame.f_globals:
+            found = frame.tb_lineno
+        frame = frame.tb_next
+    return found

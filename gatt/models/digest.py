@@ -1,0 +1,128 @@
+"""What tells two models or adapters apart: a digest of their files.
+
+A name or folder does not: another model may come to stand under it, and a run
+that goes on would mix two of them. Reading every byte of a large model takes
+minutes, so files above `WHOLE_BYTES` are sampled: their size, their head (where
+a safetensors file names every tensor with its shape and place) and `NUM_BLOCKS`
+blocks spread evenly over the rest. Training, merging, quantising or editing a
+matrix touches some block of it; a change of single numbers between two blocks
+of a large file, and of nothing else, goes unseen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from gatt.errors import ModelError
+from gatt.models.adapter import SETTINGS, WEIGHTS, one_line
+from gatt.runs.nesting import parse_json
+
+WHOLE_BYTES: Final = 64 * 2**20
+"""Files up to this size are read whole, and so are most adapters."""
+NUM_BLOCKS: Final = 1023
+BLOCK_BYTES: Final = 64 * 2**10
+HEAD_BYTES: Final = 2**20
+
+_WEIGHTS: Final = ("*.safetensors", "*.bin")
+_OTHERS: Final = ("*.json", "*.jinja", "*.model", "*.txt")
+"""Shape, tokenizer and chat template: they decide what is read and said as well."""
+
+
+def model_digest(name: str) -> str:
+    """Return 16 hex digits of a base model: of its files, or of its commit on the hub.
+
+    Args:
+        name: the embedded model, a folder, or a hub id. The embedded model is
+            converted if it never was; of a hub id only the settings are fetched.
+
+    Raises:
+        ModelError: no such model, or one without weights.
+    """
+    from gatt.models.load import resolve
+
+    place = Path(resolve(name))
+    return folder_digest(place) if place.is_dir() else _commit(name)
+
+
+def adapter_digest(folder: Path) -> str:
+    """Return 16 hex digits of an adapter's weights and settings.
+
+    Raises:
+        ModelError: no adapter there, or one that cannot be read.
+    """
+    if not (folder / WEIGHTS).is_file():
+        raise ModelError(f"{folder}: no {WEIGHTS}: expected a folder saved by `gatt train`")
+    return folder_digest(folder)
+
+
+def folder_digest(folder: Path) -> str:
+    """Return 16 hex digits of the files of a model or adapter: names, sizes and content.
+
+    Files in folders below it, and those of other kinds, do not count.
+
+    Raises:
+        ModelError: no weights there, or a file that cannot be read.
+    """
+    if not any(path for pattern in _WEIGHTS for path in folder.glob(pattern)):
+        raise ModelError(f"{folder}: no weights ({', '.join(_WEIGHTS)}): expected a saved model")
+    sha = hashlib.sha256()
+    found = {p for pattern in (*_WEIGHTS, *_OTHERS) for p in folder.glob(pattern) if p.is_file()}
+    for path in sorted(found):
+        try:
+            sha.update(f"{path.name}\0".encode())
+            for part in _settings(path) if path.name == SETTINGS else _parts(path):
+                sha.update(part)
+        except OSError as error:
+            raise ModelError(f"{path}: cannot read: {error.strerror}: check the folder") from None
+    return sha.hexdigest()[:16]
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    size = path.stat().st_size
+    yield f"{size}\0".encode()
+    with path.open("rb") as stream:
+        if size <= WHOLE_BYTES:
+            yield stream.read()
+            return
+        yield stream.read(HEAD_BYTES)
+        last = size - BLOCK_BYTES
+        for number in range(NUM_BLOCKS):
+            yield _block(stream, HEAD_BYTES + number * (last - HEAD_BYTES) // (NUM_BLOCKS - 1))
+
+
+def _block(stream: BinaryIO, start: int) -> bytes:
+    stream.seek(start)
+    return stream.read(BLOCK_BYTES)
+
+
+def _settings(path: Path) -> Iterator[bytes]:
+    """Yield an adapter's settings in one order: PEFT saves sets as lists in any."""
+    raw = path.read_bytes()
+    try:
+        yield json.dumps(_sorted(parse_json(raw)), sort_keys=True).encode()
+    except ValueError:
+        yield raw
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(item) for key, item in value.items()}
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return sorted(value)
+    return value
+
+
+def _commit(name: str) -> str:
+    """Return the commit that the hub, or the cache if it cannot be reached, has of a model."""
+    from transformers.utils import cached_file
+
+    try:
+        found = cached_file(name, "config.json")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{name}: cannot look up the model: {one_line(error)}") from None
+    # A snapshot's folder in the cache is named by its commit.
+    return Path(str(found)).parent.name[:16]

@@ -1,0 +1,313 @@
+"""Views as token ids: prompts, the spans of replies in the history, and target replies.
+
+Spans come from the template, never from a search in the text: each prompt is
+rendered as the model will see it at inference, and the ids of prompt t must be
+the beginning of those of prompt t+1. That the ids themselves are compared,
+generation prompt included, is the point: a template that rewrites history
+(Qwen3 strips reasoning from it) or a merge across the boundary shows up here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.views import prompt_of_turn
+from gatt.errors import DataError, TemplateError
+from gatt.models.chat_template import (
+    Tokenizer,
+    encode_text,
+    name_of,
+    render,
+    shared_length,
+    template_of,
+)
+from gatt.models.control_tokens import control_ids, refuse_control_tokens
+from gatt.models.reasoning_marks import closes_reasoning
+
+_QUESTION: Final = (Message("user", "a"),)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model reads before it answers one turn."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EncodedView:
+    """Token ids of a view, cut after the prompt of its last user turn.
+
+    `prompt_lengths[t-1]` tokens of `input_ids` are the prompt of turn t, which
+    ends with the generation prompt. `reply_spans[t-1]` is [start, end) of the
+    reply to turn t in the history, its closing tokens included; there is one
+    span fewer than prompts.
+    """
+
+    input_ids: tuple[int, ...]
+    prompt_lengths: tuple[int, ...]
+    reply_spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What a chat template writes around a reply."""
+
+    header: str
+    """Between the generation prompt and the reply, as gpt-oss's `<|channel|>final<|message|>`; empty
+    where a reply does not go on from the prompt."""
+    tail: str
+    """All behind the reply."""
+    num_header: int
+    """Control tokens of the header."""
+    closing: tuple[int, ...]
+    """Control tokens of the tail up to the one that ends the turn."""
+
+
+def encode_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int) -> Prompt:
+    """Return the prompt of a turn, counted from 1.
+
+    Raises:
+        TemplateError: no template, or it refuses the messages.
+    """
+    text = render(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=True)
+    return Prompt(text, encode_text(tokenizer, text))
+
+
+def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
+    """Return ids and spans of a view, up to the prompt of its last user turn.
+
+    Args:
+        tokenizer: with a chat template.
+        view: at least one turn. A reply behind the last user message is not read.
+
+    Raises:
+        TemplateError: no template, or it refuses the messages.
+        DataError: a prompt is not the beginning of the next one, an end-of-turn
+            token is missing, or a message holds a control token of the model.
+    """
+    if refused := first_refused(tokenizer, view):
+        raise DataError(refused[1])
+    prompts = [encode_prompt(tokenizer, view, turn) for turn in range(1, view.num_turns + 1)]
+    spans = tuple(
+        reply_span(tokenizer, prompt, after, f"dialogue {view.id!r}, turn {turn}")
+        for turn, (prompt, after) in enumerate(itertools.pairwise(prompts), start=1)
+    )
+    return EncodedView(prompts[-1].ids, tuple(len(p.ids) for p in prompts), spans)
+
+
+def first_refused(tokenizer: Tokenizer, view: Dialogue) -> tuple[int, str] | None:
+    """Return the first turn whose prompt holds a control token in a message, and which; None without."""
+    turn = 1
+    for message in prompt_of_turn(view, view.num_turns):
+        try:
+            refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}, turn {turn}")
+        except DataError as error:
+            # A reply stands in the prompts behind its own turn.
+            return turn + (message.role == "assistant"), str(error)
+        turn += message.role == "assistant"
+    return None
+
+
+def reply_span(
+    tokenizer: Tokenizer, prompt: Prompt, after: Prompt, where: str, reply: str | None = None
+) -> tuple[int, int]:
+    """Return [start, end) of the reply to a prompt within a later prompt.
+
+    Args:
+        tokenizer: with a chat template.
+        prompt: of the turn that is answered.
+        after: of a later turn.
+        where: begins the error messages.
+        reply: what must stand there; None for anything.
+
+    Raises:
+        DataError: the prompt is not the beginning of the later one, no end-of-turn
+            token, or another reply.
+    """
+    start = len(prompt.ids)
+    if after.ids[:start] != prompt.ids:
+        raise DataError(
+            f"{where}: its prompt is not the beginning of the next turn's: expected a chat template "
+            "and text that keep the prefix"
+        )
+    end = _end_of_turn(tokenizer, after.ids, start, in_history=True)
+    if end is None:
+        raise DataError(
+            f"{where}: no end-of-turn token after the reply in the history: expected a chat template "
+            "that closes it with a special token"
+        )
+    if reply is not None:
+        written = after.text[len(prompt.text) :]
+        header = _frame(tokenizer, in_history=True).header
+        bodies = (written, written.removeprefix(header))
+        if not any(body.lstrip().startswith(reply.strip()) for body in bodies):
+            raise DataError(_changed(where, reply))
+    return start, end
+
+
+def encode_reply(
+    tokenizer: Tokenizer, view: Dialogue, turn: int, prompt_ids: Sequence[int], reply: str
+) -> tuple[int, ...]:
+    """Return the ids of a target reply to a turn, up to the token that ends the turn.
+
+    The ids are those of the joint text, so what is learned is what the model
+    would have to write after the prompt: the reply, and everything that the
+    template writes behind it up to and including the token that stops
+    generation. Where the prompt ends with a closed block of reasoning that the
+    template writes in front of no reply (Gemma 4), the written reply follows it.
+
+    Args:
+        tokenizer: with a chat template.
+        view: the training view.
+        turn: which turn is answered, from 1.
+        prompt_ids: ids of that turn's prompt, as in `encode_view`.
+        reply: the text of the target.
+
+    Raises:
+        DataError: blank reply, control token in it, prompt or reply not kept as they
+            are, or no end-of-turn token (it would never be learned).
+        TemplateError: the template refuses the messages.
+    """
+    where = f"dialogue {view.id!r}, turn {turn}"
+    if not reply.strip():
+        raise DataError(f"{where}: the target reply is blank: expected some text")
+    refuse_control_tokens(tokenizer, reply, where)
+    messages = (*prompt_of_turn(view, turn), Message("assistant", reply))
+    text = render(tokenizer, messages, add_generation_prompt=False)
+    ids = encode_text(tokenizer, text)
+    start = len(prompt_ids)
+    if ids[:start] != tuple(prompt_ids):
+        asked = encode_prompt(tokenizer, view, turn).text
+        rest = asked[shared_length(asked, text) :]
+        if not closes_reasoning(rest):
+            why = f": the reply does not go on from the end of the prompt, {rest!r}" if rest else ""
+            raise DataError(
+                f"{where}: prompt and target tokenise differently together than apart{why}"
+            )
+        ids = (*prompt_ids, *_behind(prompt_ids, ids))
+    tail = _frame(tokenizer, in_history=False).tail
+    if not text.removesuffix(tail).rstrip().endswith(reply.strip()):
+        raise DataError(_changed(where, reply))
+    end = _end_of_turn(tokenizer, ids, start, in_history=False)
+    if end is None:
+        raise DataError(
+            f"{where}: no end-of-turn token after the target: the model would never stop"
+        )
+    return ids[start:end]
+
+
+def num_closing_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
+    """Return how many tokens of `encode_reply` close the turn, and are no part of the reply's text."""
+    closing = _frame(tokenizer, in_history=False).closing
+    control = control_ids(tokenizer)
+    places = [place for place, token in enumerate(ids) if token in control]
+    return len(ids) - places[-len(closing)]
+
+
+def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Return the ids that end the assistant's turn: the template's own and EOS.
+
+    Raises:
+        TemplateError: the template closes an assistant turn with no special token.
+    """
+    closing = _frame(tokenizer, in_history=False).closing
+    if not closing:
+        raise TemplateError(
+            f"{name_of(tokenizer)}: the chat template ends the assistant's turn without a special "
+            "token: the model could not learn to stop"
+        )
+    eos = tokenizer.eos_token_id
+    return frozenset(closing) | ({eos} if eos is not None else set())
+
+
+def _end_of_turn(
+    tokenizer: Tokenizer, ids: Sequence[int], start: int, *, in_history: bool
+) -> int | None:
+    """Return the index after the control token that ends the turn of the reply begun at `start`.
+
+    What a template writes behind it (a newline, an end-of-text token) belongs
+    to no reply and is never learned. The reply's own text has no control token
+    (`refuse_control_tokens`), so those counted are the header's and the closing ones.
+    """
+    frame = _frame(tokenizer, in_history=in_history)
+    control = control_ids(tokenizer)
+    left = frame.num_header + max(len(frame.closing), 1)
+    for index in range(start, len(ids)):
+        left -= ids[index] in control
+        if not left:
+            return index + 1
+    return None
+
+
+def _frame(tokenizer: Tokenizer, *, in_history: bool) -> _Frame:
+    return _frame_of(tokenizer, template_of(tokenizer), in_history)
+
+
+@lru_cache(maxsize=32)
+def _frame_of(
+    tokenizer: Tokenizer,
+    template: str,  # noqa: ARG001 - a key of the cache: a tokenizer's template can be changed
+    in_history: bool,
+) -> _Frame:
+    """Return what the chat template writes around a reply, the last one or one of the history.
+
+    Where it closes both alike with several control tokens, as Cohere2 does with
+    `<|END_RESPONSE|><|END_OF_TURN_TOKEN|>`, the turn ends with EOS if that is
+    among them, else with the last. Of what only a last reply has behind it
+    (Phi 3: a newline and an end-of-text token) the first ends the turn.
+    """
+    before, tail = _around_reply(tokenizer, in_history)
+    control = control_ids(tokenizer)
+    here, other = (
+        encode_text(tokenizer, text) for text in (tail, _around_reply(tokenizer, not in_history)[1])
+    )
+    both = here[: shared_length(here, other)]
+    closing = [i for i in both if i in control] or [i for i in here if i in control][:1]
+    if tokenizer.eos_token_id in closing:
+        closing = closing[: closing.index(tokenizer.eos_token_id) + 1]
+    prompt = render(tokenizer, _QUESTION, add_generation_prompt=True)
+    header = _behind(encode_text(tokenizer, prompt), encode_text(tokenizer, before))
+    return _Frame(
+        before[len(prompt) :] if before.startswith(prompt) else "",
+        tail,
+        sum(i in control for i in header),
+        tuple(closing),
+    )
+
+
+def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
+    """Return all in front of a reply of one letter, and all behind it."""
+    later = (Message("user", "c"),) if in_history else ()
+    one, other = (
+        render(tokenizer, (*_QUESTION, Message("assistant", reply), *later), in_history)
+        for reply in ("b", "d")
+    )
+    before = one[: shared_length(one, other)]
+    return before, one[len(before) + 1 :]
+
+
+def _behind(prompt: Sequence[int], written: Sequence[int]) -> Sequence[int]:
+    """Return what is written behind a prompt, whose end may be a block that the written text has not.
+
+    Of the block's end what the text has too is passed over: DeepSeek-V3.2's prompt
+    ends with `<think></think>`, and a written reply begins with `</think>`.
+    """
+    start = shared_length(prompt, written)
+    block, rest = tuple(prompt[start:]), tuple(written[start:])
+    num_again = next(n for n in range(len(block), -1, -1) if block[len(block) - n :] == rest[:n])
+    return rest[num_again:]
+
+
+def _changed(where: str, reply: str) -> str:
+    hint = ", such as all before '</think>'" if "</think>" in reply else ""
+    return (
+        f"{where}: the chat template writes another text than the reply: expected it as it is: remove "
+        f"what the template changes{hint}"
+    )

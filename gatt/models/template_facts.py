@@ -1,0 +1,227 @@
+"""What a chat template can do for GAtt, found by rendering a test dialogue, and why not."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
+
+from gatt.data.dialogue import Dialogue, Message, View
+from gatt.data.views import prompt_of_turn
+from gatt.errors import DataError, TemplateError
+from gatt.models.chat_template import Tokenizer, name_of, render, shared_length
+from gatt.models.encoded_view import encode_prompt, encode_reply, encode_view
+from gatt.models.reasoning_marks import REASONING, closes_reasoning, from_mark
+from gatt.models.template_variables import read_by_template, set_template_variables
+
+log = logging.getLogger(__name__)
+
+PlacementT = TypeVar("PlacementT", bound=str)
+
+_BODY: Final = (
+    Message("user", "first question"),
+    Message("assistant", "first answer"),
+    Message("user", "second question"),
+    Message("assistant", "second answer"),
+    Message("user", "third question"),
+)
+_ANSWER: Final = "some answer"
+_ID: Final = "template-check"
+
+
+@dataclass(frozen=True)
+class TemplateFacts:
+    """What a chat template can do for GAtt."""
+
+    has_system: bool
+    """It takes a system message and shows it once, in front of the first user message."""
+    is_prefix_preserving: bool
+    """The ids of every prompt begin those of the next, so turns can share a trunk."""
+    note: str
+    """Why not, in one line; empty if all is well."""
+    has_later_system: bool = False
+    """Behind a first system message it shows a later one, which may change the instruction, once and in
+    its place."""
+    has_later_system_alone: bool = False
+    """So it does where no system message stands first."""
+    target_problem: str = ""
+    """Why no reply can be learned as it stands, in one line; empty if it can."""
+
+    def shows_later_system(self, *, is_behind_system: bool) -> bool:
+        """Whether a later system message may stand in a view, with or without a first one."""
+        return self.has_later_system if is_behind_system else self.has_later_system_alone
+
+
+def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
+    """Return what the chat template can do, by rendering a three-turn dialogue.
+
+    Raises:
+        TemplateError: no template, or one that refuses even the plain dialogue.
+    """
+    mark = "xyzzy instruction"
+    notes = []
+    try:
+        text = render(tokenizer, (Message("system", mark), *_BODY), add_generation_prompt=True)
+        where = text.find(mark)
+        has_system = text.count(mark) == 1 and 0 <= where < text.find("first question")
+        if not has_system:
+            notes.append(
+                "drops the system message"
+                if where < 0
+                else "repeats the system message or moves it to a later turn"
+            )
+    except TemplateError:
+        has_system = False
+        notes.append("takes no system message")
+    messages = (*((Message("system", mark),) if has_system else ()), *_BODY)
+    view = Dialogue(_ID, messages)
+    is_prefix_preserving = _keeps_prefix(tokenizer, view)
+    if not is_prefix_preserving:
+        notes.append(f"rewrites earlier turns when a new one comes{_left_out(tokenizer, view)}")
+    later, later_alone = (
+        _shows_later_system(tokenizer, first, is_prefix_preserving)
+        for first in ((Message("system", "first"),), ())
+    )
+    return TemplateFacts(
+        has_system,
+        is_prefix_preserving,
+        "; ".join(notes),
+        has_system and later,
+        has_system and later_alone,
+        _target_problem(tokenizer, view),
+    )
+
+
+def usable_placement(
+    wanted: PlacementT, facts: TemplateFacts
+) -> PlacementT | Literal["first_user"]:
+    """Return where the instruction can stand: `first_user` where there is no system role.
+
+    Says so in the log; call it once a run.
+    """
+    if facts.has_system or wanted in ("first_user", "every_turn"):
+        return wanted
+    log.warning("placement 'first_user' instead of %r: the chat template %s", wanted, facts.note)
+    return "first_user"
+
+
+def remedy(tokenizer: Tokenizer, is_wanted: Callable[[TemplateFacts], bool]) -> str:
+    """Return a setting of the template's own switches for reasoning that helps; empty where none does.
+
+    Args:
+        tokenizer: as it was afterwards.
+        is_wanted: whether the template that a setting makes will do.
+
+    Returns:
+        The setting as a configuration holds it, such as `chat_template_kwargs: {enable_thinking: false}`.
+    """
+    before = tokenizer.chat_template
+    switches = [name for name in sorted(read_by_template(tokenizer)) if REASONING.search(name)]
+    # Settings of false first: more reasoning is no help to who wants replies.
+    for value, name in itertools.product((False, True), switches):
+        try:
+            set_template_variables(tokenizer, {name: value})
+            if is_wanted(inspect_template(tokenizer)):
+                return f"chat_template_kwargs: {{{name}: {json.dumps(value)}}}"
+        except TemplateError:
+            continue
+        finally:
+            tokenizer.chat_template = before
+    return ""
+
+
+def refuse_unlearnable(tokenizer: Tokenizer, facts: TemplateFacts) -> None:
+    """Refuse a template under which no reply can be learned as it stands.
+
+    Raises:
+        TemplateError: says why, and what to set.
+    """
+    if not facts.target_problem:
+        return
+    setting = remedy(tokenizer, lambda found: not found.target_problem)
+    way_out = (
+        f"set {setting}, and the same for the engine that uses the adapter"
+        if setting
+        else "none of its variables helps: use another model, or put a chat_template.jinja into its folder "
+        "that writes a reply behind its generation prompt as it is"
+    )
+    raise TemplateError(
+        f"{name_of(tokenizer)}: the chat template lets no reply be learned: {facts.target_problem}: "
+        f"{way_out}"
+    )
+
+
+def _keeps_prefix(tokenizer: Tokenizer, view: Dialogue) -> bool:
+    try:
+        encode_view(tokenizer, view)
+    except DataError:
+        return False
+    return True
+
+
+def _shows_later_system(
+    tokenizer: Tokenizer, first: Sequence[Message], is_prefix_preserving: bool
+) -> bool:
+    """Whether a system message in front of the last user message stands there, once, and moves nothing."""
+    mark = "plugh instruction"
+    view = View(_ID, (*first, *_BODY[:-1], Message("system", mark), _BODY[-1]))
+    try:
+        text = render(tokenizer, view.messages, add_generation_prompt=True)
+        if is_prefix_preserving and not _keeps_prefix(tokenizer, view):
+            return False
+    except TemplateError:
+        return False
+    before, after = (text.find(m.content) for m in _BODY[-2:])
+    return text.count(mark) == 1 and before < text.find(mark) < after
+
+
+def _left_out(tokenizer: Tokenizer, view: Dialogue) -> str:
+    """Return what the second prompt lacks of the reasoning that the first one ends with."""
+    prompt, after = (encode_prompt(tokenizer, view, turn).text for turn in (1, 2))
+    rest = prompt[shared_length(prompt, after) :]
+    if not REASONING.search(rest):
+        return ""
+    block = from_mark(_generation_prompt(tokenizer, view, 1, prompt)) or rest
+    return f": the history is stripped of reasoning ({block!r})"
+
+
+def _target_problem(tokenizer: Tokenizer, view: Dialogue) -> str:
+    """Return why the first or the last turn cannot be learned; empty where both can."""
+    for turn in (1, view.num_turns):
+        prompt = encode_prompt(tokenizer, view, turn)
+        opened = from_mark(_generation_prompt(tokenizer, view, turn, prompt.text))
+        problem = ""
+        try:
+            encode_reply(tokenizer, view, turn, prompt.ids, _ANSWER)
+        except (DataError, TemplateError) as error:
+            problem = _without_place(str(error))
+        if not opened or closes_reasoning(opened):
+            if problem:
+                return problem
+        elif problem or not closes_reasoning(_header(tokenizer, view, turn, prompt.text)):
+            return f"its generation prompt opens reasoning ({opened!r}), which a written reply does not close"
+    return ""
+
+
+def _header(tokenizer: Tokenizer, view: Dialogue, turn: int, prompt: str) -> str:
+    """Return what is written between a prompt and the reply that goes on from it."""
+    messages = (*prompt_of_turn(view, turn), Message("assistant", _ANSWER))
+    text = render(tokenizer, messages, add_generation_prompt=False)
+    return text[len(prompt) : text.rfind(_ANSWER)]
+
+
+def _generation_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int, prompt: str) -> str:
+    """Return what a prompt has more than the messages alone."""
+    try:
+        bare = render(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=False)
+    except TemplateError:
+        return ""
+    return prompt[shared_length(prompt, bare) :]
+
+
+def _without_place(message: str) -> str:
+    place = f"dialogue {_ID!r}"
+    return message[len(place) :].partition(": ")[2] if message.startswith(place) else message

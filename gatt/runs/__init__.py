@@ -1,0 +1,1 @@
+"""Run folders: resumable stores, atomic files, locks, progress, provenance."""

@@ -1,0 +1,122 @@
+"""The lines of a JSONL file that may have been cut off anywhere, or compressed. No torch here."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import lzma
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, Final
+
+from gatt.errors import StoreError
+from gatt.runs.input_file import open_bytes
+
+COMPRESSED: Final = (".gz", ".xz")
+"""Endings of files that are read through gzip or xz."""
+MOST_LINE_BYTES: Final = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a file and where it stands."""
+
+    number: int
+    """From 1; blank lines count."""
+    end: int
+    """Offset behind its newline, in bytes of the text."""
+    is_terminated: bool
+    record: dict[str, Any]
+
+
+def scan_lines(
+    path: Path, *, allow_broken_end: bool = True, allow_torn_end: bool = True
+) -> Iterator[Line]:
+    """Yield the complete rows; blank lines and a torn last line are passed over.
+
+    With `allow_broken_end` a broken last line counts as torn even with its
+    newline: a power cut can leave a page of the file unwritten. Without
+    `allow_torn_end` no line is passed over.
+
+    A name that ends in one of `COMPRESSED` is read as what it says.
+
+    Raises:
+        StoreError: with the line, where it is no JSON object; a compressed file that is damaged.
+        OSError: the file cannot be read.
+    """
+    end = 0
+    with open_text(path) as stream:
+        # A few kilobytes of xz may hold a line of gigabytes.
+        lines = iter(partial(stream.readline, MOST_LINE_BYTES + 1), b"")
+        for number, data in enumerate(lines, start=1):
+            if len(data) > MOST_LINE_BYTES:
+                raise StoreError(
+                    f"{path} line {number}: longer than {MOST_LINE_BYTES:,} bytes: expected one JSON object "
+                    "a line"
+                )
+            end += len(data)
+            if not data.strip():
+                continue
+            try:
+                # Some editors begin a file with a byte-order mark.
+                record = json.loads(data.decode("utf-8-sig" if number == 1 else "utf-8"))
+                problem = "" if isinstance(record, dict) else f"found {type(record).__name__}"
+            except json.JSONDecodeError as error:
+                problem = f"broken JSON ({error.msg}, column {error.colno})"
+            except (ValueError, RecursionError) as error:
+                problem = f"broken JSON ({error})"
+            is_terminated = data.endswith(b"\n")
+            can_be_torn = allow_broken_end or (allow_torn_end and not is_terminated)
+            if problem and can_be_torn and not stream.peek(1):
+                return
+            if problem:
+                raise StoreError(
+                    f"{path} line {number}: {problem}, expected one JSON object a line: mend or "
+                    "delete the line"
+                )
+            yield Line(number, end, is_terminated, record)
+
+
+@contextlib.contextmanager
+def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMAFile]:
+    """Open the bytes of a file's text for reading, through gzip or xz where its name says so.
+
+    Raises:
+        StoreError: a compressed file turns out to be damaged while it is read.
+        OSError: the file cannot be read.
+    """
+    try:
+        with open_bytes(path) as raw:
+            yield _decompressed(raw, path.suffix)
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
+        raise StoreError(
+            f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
+            "it anew"
+        ) from None
+
+
+def refuse_compressed(path: Path) -> None:
+    """Refuse a place to write whose name promises what is not written.
+
+    Raises:
+        StoreError: naming the ending.
+    """
+    if path.suffix in COMPRESSED:
+        raise StoreError(
+            f"{path}: what is written is not compressed: expected a name without {path.suffix}"
+        )
+
+
+def _decompressed(
+    raw: BufferedReader, suffix: str
+) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
+    if suffix == ".gz":
+        return gzip.open(raw, "rb")
+    if suffix == ".xz":
+        return lzma.open(raw, "rb")
+    return raw

@@ -1,0 +1,328 @@
+"""Append-only, resumable JSONL stores. No torch here.
+
+A store is three files: `<path>` (one JSON object a line), `<path>.meta.json`
+(what the rows belong to) and `<path>.lock` (held while open). Whatever moment a
+run is killed at, every complete line stays readable and the next run goes on
+behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+from gatt.errors import DataError, StoreError
+from gatt.runs.atomic_file import atomic_write_json, refused_write, sync_folder
+from gatt.runs.input_file import read_text
+from gatt.runs.jsonl import scan_lines
+from gatt.runs.lock import take_lock, write_note
+from gatt.runs.nesting import parse_json
+
+T = TypeVar("T")
+
+SCHEMA: Final = 1
+
+_MOST_DIFFERENCES = 3
+_WAY_OUT: Final = "choose another folder or delete it"
+
+
+class RecordStore:
+    """An exclusive, fingerprinted JSONL file that is only ever appended to.
+
+    Use it in a `with` block, or `open` and `close` it. Threads may share it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        fingerprint: str,
+        kind: str,
+        fsync_seconds: float = 5.0,
+        describe: Mapping[str, Any] | None = None,
+        waits: bool = False,
+    ) -> None:
+        """Name the store; nothing is touched before it is opened.
+
+        Args:
+            path: the JSONL file; its folder is made on opening.
+            fingerprint: of all that decides what the rows are.
+            kind: what a row is, such as `sample`.
+            fsync_seconds: the longest time for which appended rows may be lost
+                by a power cut (a killed process loses none).
+            describe: what was fingerprinted, as JSON takes it; lets an error
+                name the keys that differ.
+            waits: whether opening waits for another process that has the store
+                open, instead of refusing.
+        """
+        self.path = path
+        self.repaired = False
+        """Whether opening cut off a torn last line."""
+        self.meta: Mapping[str, Any] = {
+            "kind": kind,
+            "schema": SCHEMA,
+            "fingerprint": fingerprint,
+            "describe": dict(describe or {}),
+        }
+        """What the meta file holds."""
+        self._fsync_seconds = fsync_seconds
+        self._waits = waits
+        self._mutex = threading.Lock()
+        self._fd: int | None = None
+        self._lock_fd: int | None = None
+        self._end = 0
+        self._num_records = 0
+        self._synced_at = 0.0
+
+    def __enter__(self) -> RecordStore:
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._num_records
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return read_records(self.path)
+
+    def open(self) -> None:
+        """Lock the store, check whose it is, and cut off a torn last line.
+
+        Raises:
+            StoreError: in use by another process, of another fingerprint, kind
+                or schema, a broken line before the last, or not writable.
+        """
+        if self._fd is not None:
+            raise StoreError(f"{self.path}: already open in this process: open a store once")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock_fd = take_lock(self.path, waits=self._waits)
+            self._claim()
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            sync_folder(self.path.parent)
+            self._end, self._num_records = 0, 0
+            for line in scan_lines(self.path):
+                if not line.is_terminated:
+                    break
+                self._end, self._num_records = line.end, self._num_records + 1
+            self.repaired = os.fstat(self._fd).st_size > self._end
+            if self.repaired:
+                os.ftruncate(self._fd, self._end)
+                os.fsync(self._fd)
+            # With the time of the lock's file this gives the rate to whoever looks.
+            note = {"host": platform.node(), "num_records": self._num_records}
+            write_note(self._lock_fd, f"{json.dumps(note)}\n")
+            self._synced_at = time.monotonic()
+        except OSError as error:
+            self._release()
+            raise refused_write(self.path, error) from error
+        except StoreError:
+            self._release()
+            raise
+
+    def close(self) -> None:
+        """Bring every row to the disk and release the store; closing twice is fine."""
+        with self._mutex:
+            if self._fd is None:
+                return
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise refused_write(self.path, error) from error
+            finally:
+                self._release()
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one complete line.
+
+        Raises:
+            StoreError: the store is not open, or the disk refuses (no space
+                left): the file is cut back to its last complete line.
+            TypeError: the record has a value that JSON does not take.
+            ValueError: the record has a NaN or an infinity.
+        """
+        data = _encode(record)
+        with self._mutex:
+            if self._fd is None:
+                raise StoreError(f"{self.path}: not open: append inside its `with` block")
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(self._fd, rest) :]
+                if time.monotonic() - self._synced_at >= self._fsync_seconds:
+                    os.fsync(self._fd)
+                    self._synced_at = time.monotonic()
+            except BaseException as error:
+                # An interrupt between two parts of a long line would tear it as well.
+                os.ftruncate(self._fd, self._end)
+                if isinstance(error, OSError):
+                    raise refused_write(self.path, error) from error
+                raise
+            self._end += len(data)
+            self._num_records += 1
+
+    def keys(self, field: str) -> set[str]:
+        """Return the values of a field over all rows, as strings.
+
+        Raises:
+            StoreError: a row without the field.
+        """
+        found = set()
+        for line in scan_lines(self.path):
+            if field not in line.record:
+                raise StoreError(
+                    f"{self.path} line {line.number}: no {field!r} (found keys: "
+                    f"{', '.join(line.record) or 'none'}): delete the file to start over"
+                )
+            found.add(str(line.record[field]))
+        return found
+
+    def _claim(self) -> None:
+        """Write the meta file, or check that the one there is ours."""
+        path = meta_path(self.path)
+        if not path.exists():
+            if self.path.exists() and self.path.stat().st_size:
+                raise StoreError(
+                    f"{self.path}: rows without {path.name}, expected both: {_WAY_OUT}"
+                )
+            atomic_write_json(path, self.meta)
+            return
+        found = read_meta(self.path)
+        for key in ("kind", "schema", "fingerprint"):
+            if found.get(key) != self.meta[key]:
+                raise StoreError(
+                    f"{self.path}: belongs to another run: {key} {found.get(key)!r}, expected "
+                    f"{self.meta[key]!r}{differences(found.get('describe'), self.meta['describe'])}: "
+                    f"{_WAY_OUT}"
+                )
+
+    def _release(self) -> None:
+        for fd in (self._fd, self._lock_fd):
+            if fd is not None:
+                os.close(fd)
+        self._fd = self._lock_fd = None
+
+
+def meta_path(path: Path) -> Path:
+    """Return where a store says what its rows belong to: `<path>.meta.json`."""
+    return path.with_name(f"{path.name}.meta.json")
+
+
+def read_meta(path: Path) -> dict[str, Any]:
+    """Return what a store says of itself: kind, schema, fingerprint and description.
+
+    Raises:
+        StoreError: no such file, one that cannot be read, or broken JSON.
+    """
+    place = meta_path(path)
+    try:
+        found = parse_json(read_text(place))
+    except OSError as error:
+        raise StoreError(
+            f"{place}: cannot read: {error.strerror}: expected it beside the rows"
+        ) from (None)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise StoreError(f"{place}: broken JSON, expected the store's description: {_WAY_OUT}")
+    return found
+
+
+def read_records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a JSONL file without locking it.
+
+    A torn last line (without its newline) is what a killed run leaves and a
+    running one is about to complete: it is passed over. A whole object without
+    its newline is a row.
+
+    Raises:
+        StoreError: the file cannot be read, or has a broken line.
+    """
+    try:
+        for line in scan_lines(path, allow_broken_end=False):
+            yield line.record
+    except OSError as error:
+        raise StoreError(f"{path}: cannot read: {error.strerror}") from error
+
+
+def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line number, from 1, and object of each row of a JSONL file; blank lines count.
+
+    Args:
+        path: the file.
+        is_whole: whether somebody wrote it as a whole, so that a broken last
+            line is a mistake, and not what a killed run left.
+
+    Raises:
+        DataError: with the line, for a file that cannot be read or a broken line.
+    """
+    try:
+        for line in scan_lines(path, allow_broken_end=False, allow_torn_end=not is_whole):
+            yield line.number, line.record
+    except OSError as error:
+        raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
+    except StoreError as error:
+        raise DataError(str(error)) from None
+
+
+def parsed_records(
+    path: Path, parse: Callable[[int, dict[str, Any]], T], *, is_whole: bool
+) -> Iterator[tuple[int, T]]:
+    """Yield line number and what `parse` makes of number and object of each row.
+
+    Args:
+        path: the file.
+        parse: raises `DataError` for an object that breaks its contract.
+        is_whole: see `numbered_records`.
+
+    Raises:
+        DataError: as `numbered_records`, or what `parse` raised, with file and line.
+    """
+    for number, record in numbered_records(path, is_whole=is_whole):
+        try:
+            found = parse(number, record)
+        except DataError as error:
+            raise DataError(f"{path} line {number}: {error}") from None
+        yield number, found
+
+
+def _encode(record: Mapping[str, Any]) -> bytes:
+    line = dict(record)
+    try:
+        text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, as byte-level tokenizers produce, has no UTF-8 form.
+        return json.dumps(line, allow_nan=False).encode("ascii") + b"\n"
+
+
+def differences(found: object, expected: object) -> str:
+    """Return what differs between two descriptions, for the middle of an error: a few dotted keys.
+
+    Empty where nothing differs.
+    """
+    old, new = _flat(found, ""), _flat(expected, "")
+    keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    shown = [f"{key} {old.get(key)!r} -> {new.get(key)!r}" for key in keys[:_MOST_DIFFERENCES]]
+    more = f" and {len(keys) - len(shown)} more" if len(keys) > len(shown) else ""
+    return f" (changed: {', '.join(shown)}{more})" if shown else ""
+
+
+def _flat(value: object, prefix: str) -> dict[str, object]:
+    if not isinstance(value, Mapping):
+        return {prefix[:-1]: value}
+    return {k: v for key, item in value.items() for k, v in _flat(item, f"{prefix}{key}.").items()}

@@ -1,0 +1,1 @@
+"""LoRA training: configuration, rows, trainer, run folder."""

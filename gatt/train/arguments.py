@@ -1,0 +1,102 @@
+"""The settings of a run as TRL's trainer takes them."""
+
+from __future__ import annotations
+
+import torch
+from transformers import Trainer
+from trl import SFTConfig
+
+from gatt.errors import ConfigError
+from gatt.train.config import TrainConfig
+from gatt.train.logging.integrations import reporting_callbacks
+from gatt.train.lr_schedule import refuse_bare_schedule
+from gatt.train.runtime import supports_bf16
+
+
+def uses_bf16(config: TrainConfig) -> bool:
+    """Return whether the run trains in bfloat16 on this machine.
+
+    Raises:
+        ConfigError: asked for where the device has none.
+    """
+    if config.bf16 == "auto":
+        return supports_bf16()
+    if config.bf16 and not supports_bf16():
+        raise ConfigError(
+            "bf16 is true, but this device has no bfloat16: set bf16 to 'auto' or false"
+        )
+    return config.bf16
+
+
+def checkpointing(is_on: bool) -> dict[str, bool]:
+    """Return gradient checkpointing as `SFTConfig` takes it.
+
+    Under both of its names where there are two (transformers 5.23): TRL sets the
+    alias to true, and transformers warns where it stands alone.
+    """
+    names = ("gradient_checkpointing", "activation_checkpointing")
+    return {name: is_on for name in names if name in SFTConfig.__dataclass_fields__}
+
+
+def training_arguments(config: TrainConfig) -> SFTConfig:
+    """Return TRL's configuration of a run; making it sets up ranks and device.
+
+    Everything is spelled out where TRL's default differs from transformers' or
+    would touch the rows.
+
+    Raises:
+        ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
+    """
+    # Made here and dropped: one that is not installed is told before a model is loaded.
+    reporting_callbacks(config.report_to, config.output_dir)
+    try:
+        args = SFTConfig(
+            output_dir=str(config.output_dir),
+            learning_rate=config.learning_rate,
+            lr_scheduler_type=config.lr_scheduler_type,
+            warmup_steps=config.warmup_steps,
+            num_train_epochs=config.num_train_epochs,
+            max_steps=config.max_steps,
+            per_device_train_batch_size=config.per_device_train_batch_size,
+            gradient_accumulation_steps=config.gradient_accumulation_steps,
+            optim=config.optim,
+            weight_decay=config.weight_decay,
+            max_grad_norm=config.max_grad_norm,
+            seed=config.seed,
+            # Unset, the order of rows hangs on torch's generator, which a resume moves.
+            data_seed=config.seed,
+            bf16=uses_bf16(config),
+            fp16=False,
+            **checkpointing(config.gradient_checkpointing),
+            logging_steps=config.logging_steps,
+            logging_nan_inf_filter=False,
+            save_strategy="steps",
+            save_steps=config.save_steps,
+            save_total_limit=config.save_total_limit,
+            # `GattTrainer` brings the integrations itself.
+            report_to="none",
+            disable_tqdm=config.disable_tqdm,
+            dataloader_pin_memory=torch.cuda.is_available(),
+            # Every adapter weight takes part in every forward, also in one without a target.
+            ddp_find_unused_parameters=False,
+            average_tokens_across_devices=True,
+            remove_unused_columns=False,
+            dataset_kwargs={"skip_prepare_dataset": True},
+            max_length=None,
+            packing=False,
+            padding_free=False,
+            shuffle_dataset=False,
+            completion_only_loss=False,
+            assistant_only_loss=False,
+            push_to_hub=False,
+            # TRL would have mixtures of experts return router logits for a loss that is not ours.
+            router_aux_loss_coef=0.0,
+        )
+        # The optimiser is made with the first step, and its package may not be installed.
+        Trainer.get_optimizer_cls_and_kwargs(args, torch.nn.Linear(1, 1))
+    except (ValueError, ImportError) as error:
+        raise ConfigError(
+            f"the training settings are refused: {' '.join(str(error).split())}"
+        ) from None
+    refuse_bare_schedule(args)
+    return args

@@ -1,0 +1,206 @@
+"""What a training run is told. Names that HF, PEFT or TRL have are spelled as there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from gatt.errors import ConfigError
+from gatt.models.module_pattern import pattern_problem
+from gatt.models.template_variables import check_template_variables
+from gatt.train.tracking.config import TrackConfig
+
+DEFAULT_MODEL = "smollm2-135m-instruct"
+_MOST_SEED: Final = 2**32 - 1
+"""What NumPy takes."""
+_MOST_ROWS: Final = 100_000
+"""Of one optimiser step: short data are padded to a whole one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoraSettings:
+    """The adapter, in PEFT's own names (`peft.LoraConfig`)."""
+
+    r: int = 16
+    """Rank of the update, at least 1."""
+    lora_alpha: int = 32
+    """The update is scaled by `lora_alpha / r`."""
+    lora_dropout: float = 0.0
+    """Dropout on the input of the update, in [0, 1)."""
+    target_modules: str | tuple[str, ...] = "all-linear"
+    """Names of modules to adapt, or `all-linear` for every linear layer but the LM head."""
+    use_rslora: bool = False
+    """Scale by `lora_alpha / sqrt(r)` instead."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.r < 1:
+            problems.append(f"r is {self.r}: expected at least 1")
+        if self.lora_alpha < 1:
+            problems.append(f"lora_alpha is {self.lora_alpha}: expected at least 1")
+        if not 0 <= self.lora_dropout < 1:
+            problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
+        if not self.target_modules:
+            problems.append("target_modules is empty: expected names, or 'all-linear'")
+        if isinstance(self.target_modules, str) and (why := pattern_problem(self.target_modules)):
+            problems.append(
+                f"target_modules is {self.target_modules!r}, {why}: expected a list of names, or 'all-linear'"
+            )
+        _raise(problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """One training run: samples in, a LoRA adapter out."""
+
+    samples: tuple[Path, ...]
+    """Files of samples, as `gatt synth` writes them, or these compressed (`.gz`, `.xz`)."""
+    output_dir: Path
+    """Where checkpoints, logs and the adapter go; belongs to one configuration."""
+    model: str = DEFAULT_MODEL
+    """The chat model to adapt: the embedded default, a folder, or a hub id."""
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of the model's chat template, such as `{enable_thinking: false}` for one that reasons
+    before it replies. The engine that uses the adapter needs the same."""
+    init_adapter: Path | None = None
+    """Go on from this adapter, whose own LoRA settings hold then, instead of a fresh one. Its dialogues
+    count as trained on."""
+    lora: LoraSettings = field(default_factory=LoraSettings)
+    """The adapter."""
+
+    placement: Literal["system", "first_user", "mixed", "every_turn"] = "system"
+    """Where the instruction stands in turn 1: in the system message, in front of the first user
+    message, or either, drawn for each sample from `seed` and its id; or on every turn, as it was sampled
+    (a control)."""
+    supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
+    """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
+    (a control), or the dialogue's own replies alone (a control)."""
+    plain_loss: Literal["targets", "kl"] = "targets"
+    """What a dialogue without an instruction teaches: its sampled targets, like any other, or with `kl`
+    nothing but to answer as before: on those targets, and its own replies where they are the history,
+    whatever `supervise` says, the Kullback-Leibler divergence from the model without any adapter. That
+    keeps ordinary answers intact, for one more forward pass of rows that hold such a dialogue and
+    about twice the memory of their logits. Not for weights that are spread (FSDP, ZeRO stage 3)."""
+    plain_kl_coef: float = 1.0
+    """Weight of a token learned by `kl` against one of a target, above 0."""
+    history: Literal["reference", "sampled", "mixed"] = "reference"
+    """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
+    any, or either, drawn for each sample from `seed` and its id."""
+    layout: Literal["comb", "expanded", "auto"] = "auto"
+    """All turns of a dialogue in one sequence, one row a turn, or the first where template and
+    model allow it."""
+    max_turns: int | None = None
+    """Turns of each sample that are trained on, from the first; null takes all."""
+    max_length: int = 2048
+    """Most tokens of one prompt and its target. Longer ones lose whole oldest exchanges after the
+    first; what then does not fit is dropped and counted."""
+    max_tokens_per_row: int = 8192
+    """Most tokens of a dialogue in a packed row. A longer one is cut into several rows, each with the
+    trunk and some of the turns: less memory, and the trunk encoded again."""
+    pack_rows: bool = False
+    """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length). The
+    batch size stays 1: a micro-batch is one row."""
+
+    learning_rate: float = 2e-4
+    """Peak learning rate, above 0."""
+    lr_scheduler_type: str = "cosine"
+    """Schedule of the learning rate, by transformers' name."""
+    warmup_steps: float = 0.03
+    """Steps of linear warm-up; below 1 it is the share of all steps."""
+    num_train_epochs: float = 1.0
+    """Passes over the samples; unused where `max_steps` is above 0."""
+    max_steps: int = -1
+    """Optimiser steps; -1 leaves it to `num_train_epochs`."""
+    per_device_train_batch_size: int = 1
+    """Dialogues (in the expanded layout: turns) of one micro-batch."""
+    gradient_accumulation_steps: int = 8
+    """Micro-batches of one optimiser step on each process."""
+    optim: str = "adamw_torch"
+    """Optimiser, by transformers' name."""
+    weight_decay: float = 0.0
+    """Weight decay, at least 0."""
+    max_grad_norm: float = 1.0
+    """Gradients are clipped to this norm; 0 turns it off."""
+    seed: int = 0
+    """Of the adapter's weights, the order of samples, dropout, and what is drawn where `placement`
+    or `history` is mixed."""
+    bf16: bool | Literal["auto"] = "auto"
+    """Train in bfloat16; `auto`: on a CUDA device that has it."""
+    gradient_checkpointing: bool = False
+    """Trade time for memory: activations are computed again in the backward pass."""
+    attn_implementation: Literal["sdpa", "flex_attention", "eager"] | None = None
+    """Attention, by transformers' names; null is the best there is: for packed rows FlexAttention
+    on CUDA and SDPA elsewhere, for plain ones the model's default. `eager` takes no packed rows."""
+
+    logging_steps: int = 5
+    """Optimiser steps between two lines of the log."""
+    save_steps: int = 100
+    """Optimiser steps between two checkpoints; the last step is always saved."""
+    save_total_limit: int = 2
+    """Checkpoints that are kept, at least 1."""
+    report_to: str | tuple[str, ...] = "tensorboard"
+    """Where metrics go besides the log: `tensorboard` (in `output_dir/logs`), any other integration of
+    transformers by its name, several of them, `all` that are installed, or `none`."""
+    track: TrackConfig | None = None
+    """Measure adherence turn by turn while it trains and keep the best adapter; null does not. The
+    adapter comes out the same either way."""
+    disable_tqdm: bool = False
+    """No progress bar."""
+    resume: bool = True
+    """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
+
+    def __post_init__(self) -> None:
+        check_template_variables(self.chat_template_kwargs)
+        problems = []
+        if not self.samples:
+            problems.append("samples is empty: expected at least one file of `gatt synth`")
+        for name in (
+            "max_length", "max_tokens_per_row", "per_device_train_batch_size",
+            "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
+        ):  # fmt: skip
+            if getattr(self, name) < 1:
+                problems.append(f"{name} is {getattr(self, name)}: expected at least 1")
+        if self.max_turns is not None and self.max_turns < 1:
+            problems.append(f"max_turns is {self.max_turns}: expected at least 1, or null for all")
+        for name in ("learning_rate", "num_train_epochs", "plain_kl_coef"):
+            if not 0 < getattr(self, name) < math.inf:
+                problems.append(f"{name} is {getattr(self, name)}: expected above 0")
+        if self.plain_loss not in ("targets", "kl"):
+            problems.append(f"plain_loss is {self.plain_loss!r}: expected 'targets' or 'kl'")
+        for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):
+            if not getattr(self, name) >= 0:
+                problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
+        if self.seed > _MOST_SEED:
+            problems.append(f"seed is {self.seed}: expected at most {_MOST_SEED}")
+        num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
+        if num_rows > _MOST_ROWS:
+            problems.append(
+                f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
+                f"most {_MOST_ROWS}"
+            )
+        if self.max_steps != -1 and self.max_steps < 1:
+            problems.append(f"max_steps is {self.max_steps}: expected at least 1, or -1 for none")
+        if self.history != "reference" and self.supervise != "last_turn":
+            problems.append(
+                f"supervise is {self.supervise!r} with history {self.history!r}: this control "
+                "trains on the dialogue's own replies, so use history 'reference'"
+            )
+        if self.pack_rows and self.per_device_train_batch_size > 1:
+            problems.append(
+                f"per_device_train_batch_size is {self.per_device_train_batch_size} with "
+                "pack_rows: expected 1; raise max_tokens_per_row for larger rows"
+            )
+        if self.max_tokens_per_row < self.max_length:
+            problems.append(
+                f"max_tokens_per_row is {self.max_tokens_per_row}: expected at least max_length "
+                f"({self.max_length})"
+            )
+        _raise(problems)
+
+
+def _raise(problems: list[str]) -> None:
+    if problems:
+        raise ConfigError("; ".join(problems))

@@ -1,0 +1,1 @@
+"""Progress bar and logging integrations of a training run."""

@@ -1,0 +1,230 @@
+"""The output folder of a training run: whose it is, and how far it came.
+
+`train.json` in it holds the fingerprint of all that changes the result, what
+was fingerprinted, and the state of the run. `train.json.lock` keeps a second run
+out while the first one trains.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gatt.config.load import config_dict, fingerprint
+from gatt.errors import StoreError
+from gatt.models.digest import adapter_digest, model_digest
+from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.input_file import read_text
+from gatt.runs.jsonl import open_text
+from gatt.runs.lock import free_lock, lock_path, take_lock
+from gatt.runs.nesting import parse_json
+from gatt.train.config import TrainConfig
+
+FILE: Final = "train.json"
+ADAPTER: Final = "adapter"
+BEST_ADAPTER: Final = "best_adapter"
+SCHEMA: Final = 1
+
+WITHOUT_EFFECT: Final = (
+    "output_dir", "resume", "logging_steps", "save_steps", "save_total_limit", "report_to",
+    "disable_tqdm", "track",
+)  # fmt: skip
+"""Settings that leave the adapter as it is; a run may be gone on with under other ones."""
+
+
+def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str) -> dict[str, Any]:
+    """Return all that changes the result of a run, as JSON takes it.
+
+    Files count by their content, so that a run may be moved with its data.
+
+    Args:
+        config: of the run.
+        world_size: number of processes: it sets how many rows make a step.
+        bf16: whether it trains in bfloat16.
+        template: the chat template, with its variables set.
+
+    Raises:
+        StoreError: a file of samples cannot be read.
+        ModelError: the model or the first adapter cannot be read.
+    """
+    settings = {k: v for k, v in config_dict(config).items() if k not in WITHOUT_EFFECT}
+    if config.plain_loss == "targets":
+        # Without effect then; older folders have neither.
+        del settings["plain_loss"], settings["plain_kl_coef"]
+    # Its effect is in the template; folders of before it was a key have none.
+    if not config.chat_template_kwargs:
+        del settings["chat_template_kwargs"]
+    settings["samples"] = [digest(path) for path in config.samples]
+    if config.init_adapter is not None:
+        settings["init_adapter"] = adapter_digest(config.init_adapter)
+    return {
+        **settings,
+        "bf16": bf16,
+        "world_size": world_size,
+        "template": hashlib.sha256(template.encode()).hexdigest()[:16],
+        "model_digest": model_digest(config.model),
+    }
+
+
+def digest(path: Path) -> str:
+    """Return 16 hex digits of a file's content; packing it (`.gz`, `.xz`) changes nothing.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        with open_text(path) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None
+
+
+@dataclass(frozen=True)
+class TrainStore:
+    """The output folder of one run."""
+
+    folder: Path
+    identity: Mapping[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the run."""
+        return fingerprint(self.identity)
+
+    @property
+    def adapter(self) -> Path:
+        """Where the finished adapter stands."""
+        return self.folder / ADAPTER
+
+    @property
+    def best_adapter(self) -> Path:
+        """Where the adapter stands that adhered best while it was trained, if that was tracked."""
+        return self.folder / BEST_ADAPTER
+
+    def read(self) -> dict[str, Any] | None:
+        """Return what is recorded of this run; None for a fresh folder.
+
+        Raises:
+            StoreError: the folder belongs to another configuration, or holds
+                something that is no training run.
+        """
+        path = self.folder / FILE
+        if not path.exists():
+            if self.folder.exists() and any(self.folder.glob("checkpoint-*")):
+                raise StoreError(
+                    f"{self.folder}: checkpoints without {FILE}: choose another output_dir or "
+                    "delete it"
+                )
+            return None
+        try:
+            found = parse_json(read_text(path))
+        except (OSError, ValueError):
+            found = None
+        if not isinstance(found, dict) or "fingerprint" not in found:
+            raise StoreError(
+                f"{path}: not the record of a training run: choose another output_dir or delete it"
+            )
+        if found["fingerprint"] != self.fingerprint:
+            raise StoreError(
+                f"{self.folder}: belongs to another configuration"
+                f"{_differences(found.get('identity', {}), self.identity)}: choose another "
+                "output_dir or delete it"
+            )
+        return found
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other runs out of the folder while the block runs.
+
+        A folder that is made for it and stays without a file of the run is
+        removed again.
+
+        Raises:
+            StoreError: another run holds it, or it cannot be written.
+        """
+        is_new = not self.folder.exists()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = take_lock(self.folder / FILE)
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder}: cannot write: {error.strerror}: choose another output_dir or mend it"
+            ) from None
+        try:
+            yield
+        finally:
+            if is_new:
+                self._remove_unused()
+            free_lock(lock)
+
+    def write(self, status: str, **more: Any) -> None:
+        """Record the run, whole or not at all.
+
+        Args:
+            status: `running` or `finished`.
+            more: what else a reader should find.
+        """
+        record = {"schema": SCHEMA, "fingerprint": self.fingerprint, "status": status}
+        atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **more})
+
+    def is_finished(self) -> bool:
+        """Whether the run is done and its adapter stands.
+
+        Raises:
+            StoreError: see `read`.
+        """
+        found = self.read()
+        is_there = (self.adapter / "adapter_model.safetensors").is_file()
+        return found is not None and found.get("status") == "finished" and is_there
+
+    def last_checkpoint(self) -> Path | None:
+        """Return the last complete checkpoint, if there is one."""
+        whole = [p for p in self._checkpoints() if is_complete(p)]
+        return whole[-1] if whole else None
+
+    def remove_checkpoints(self, *, only_torn: bool) -> None:
+        """Delete all checkpoints, or those that an interrupt left half written."""
+        for path in self._checkpoints():
+            if not only_torn or not is_complete(path):
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _remove_unused(self) -> None:
+        lock = lock_path(self.folder / FILE)
+        with contextlib.suppress(OSError):
+            if list(self.folder.iterdir()) == [lock]:
+                lock.unlink()
+                self.folder.rmdir()
+
+    def _checkpoints(self) -> list[Path]:
+        found = [p for p in self.folder.glob("checkpoint-*") if p.name.partition("-")[2].isdigit()]
+        return sorted(found, key=lambda p: int(p.name.partition("-")[2]))
+
+
+def is_complete(checkpoint: Path) -> bool:
+    """Whether a checkpoint was written to its end: the trainer's state comes last."""
+    try:
+        parse_json(read_text(checkpoint / "trainer_state.json"))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    old, new = _flat(found), _flat(expected)
+    keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
+    shown = ", ".join(f"{k} {old.get(k)!r}, now {new.get(k)!r}" for k in keys[:3])
+    return f" ({shown}{' and more' if len(keys) > 3 else ''})" if shown else ""
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= (
+            _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+        )
+    return flat

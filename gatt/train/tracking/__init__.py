@@ -1,0 +1,1 @@
+"""Measuring adherence while a model trains."""

@@ -1,0 +1,326 @@
+"""`GattTrainer`: TRL's trainer with the loss of this project. All that leans on TRL's inside.
+
+What it leans on is checked by `tests/unit/gatt/train/test_trl_contract.py`, which
+fails when an upgrade moves it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from peft import PeftModel
+from transformers import Trainer
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from trl import SFTConfig, SFTTrainer
+
+from gatt.comb.attention.backend import choose_backend, enable_comb_attention
+from gatt.comb.collator import GattCollator, Layout
+from gatt.comb.comb import IGNORE
+from gatt.comb.loss import scored_tokens, summed_kl, summed_loss
+from gatt.errors import ConfigError, TrainingError
+from gatt.models.isolation import undisturbed
+from gatt.train.config import TrainConfig
+from gatt.train.logging.integrations import reporting_callbacks
+from gatt.train.logging.progress_bar import CompactProgress
+from gatt.train.lr_schedule import leave_steps_to_train
+
+STATE_KEY = "GattTrainer"
+"""Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
+
+log = logging.getLogger(__name__)
+
+
+class GattTrainer(SFTTrainer):  # type: ignore[misc]
+    """Trains on rows of `gatt.train.data.rows.build_rows`.
+
+    The loss of an optimiser step is the mean over the supervised tokens of all
+    its micro-batches on all processes, however they are spread. A micro-batch
+    without a target contributes zero and stays in the graph. Tokens of combs with
+    `by_kl` count by their KL divergence from the model without the adapter,
+    times `plain_kl_coef`.
+
+    Example:
+        A random model stands in for yours, which `gatt.models.load.load_model` loads; samples are those
+        of `gatt.data.sample.read_samples`. `gatt.train.run.train` does all of this, with folders and resume.
+
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from peft import LoraConfig
+        >>> from transformers import LlamaConfig, LlamaForCausalLM
+        >>> from gatt import Dialogue, GattTrainer, Message, TrainConfig
+        >>> from gatt.models.load import load_tokenizer
+        >>> from gatt.data.sample import GattSample, TurnTarget
+        >>> from gatt.train.data.rows import build_rows
+        >>> from gatt.train.arguments import training_arguments
+        >>> tokenizer = load_tokenizer("smollm2-135m-instruct")
+        >>> model = LlamaForCausalLM(LlamaConfig(
+        ...     vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16,
+        ...     num_hidden_layers=1, num_attention_heads=2,
+        ... ))
+        >>> talk = ("system", "Speak French."), ("user", "Hello!"), ("assistant", "Hi."), ("user", "Well?")
+        >>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
+        >>> targets = TurnTarget(1, "Bonjour !"), TurnTarget(2, "Très bien.")
+        >>> samples = [GattSample("s1", dialogue, None, targets)]
+        >>> folder = Path(mkdtemp())
+        >>> config = TrainConfig(
+        ...     samples=(folder / "samples.jsonl",), output_dir=folder, max_steps=1,
+        ...     gradient_accumulation_steps=1, report_to="none", disable_tqdm=True,
+        ... )
+        >>> rows, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)
+        >>> trainer = GattTrainer(
+        ...     model, config, training_arguments(config), rows, tokenizer=tokenizer,
+        ...     layout=report.layout,
+        ...     peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"),
+        ... )
+        >>> trainer.train().global_step
+        1
+        >>> trainer.num_supervised_tokens == report.num_supervised_tokens > 0
+        True
+    """
+
+    # `compute_loss` divides by the tokens of the whole step: the base class must not divide again.
+    loss_is_scaled_for_ga = True
+
+    def __init__(
+        self,
+        model: Any,
+        config: TrainConfig,
+        args: SFTConfig,
+        rows: Any,
+        *,
+        tokenizer: Any,
+        layout: Layout,
+        peft_config: Any = None,
+    ) -> None:
+        """Set up the trainer; nothing is trained yet.
+
+        Args:
+            model: a causal LM, or a PEFT model to go on with.
+            config: of the run.
+            args: of `training_arguments`.
+            rows: the dataset of `build_rows`.
+            tokenizer: the model's own, with a padding token.
+            layout: of the rows.
+            peft_config: of a fresh adapter, for a model without one.
+
+        Raises:
+            ConfigError: `plain_loss` is `kl`, and the model has no adapter, one with biases, or
+                weights that are spread over the processes.
+        """
+        self.num_supervised_tokens = 0
+        """Supervised tokens trained on so far, over all processes and resumes."""
+        self._num_correct: torch.Tensor | int = 0
+        self._num_scored = 0
+        self._num_tokens = 0
+        self._kl: torch.Tensor | float = 0.0
+        self._num_kl = 0
+        self._kl_coef = config.plain_kl_coef
+        self._step_loss: torch.Tensor | float = 0.0
+        self._logged_at = time.monotonic()
+        text = model.config.get_text_config()
+        names = ("attention_dropout", "attn_pdrop")
+        dropout = next((value for name in names if (value := getattr(text, name, None))), 0.0)
+        self._backend = choose_backend(config.attn_implementation, args.device, dropout)
+        if layout == "comb":
+            enable_comb_attention(model)
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=GattCollator(_padding_id(model, tokenizer), layout),
+            train_dataset=rows,
+            processing_class=tokenizer,
+            peft_config=peft_config,
+            # Some of them set themselves up at the end of this very call.
+            callbacks=reporting_callbacks(config.report_to, config.output_dir),
+        )
+        if config.plain_loss == "kl":
+            self._check_kl()
+        self.remove_callback(PrinterCallback)
+        self.remove_callback(ProgressCallback)
+        self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    def _check_kl(self) -> None:
+        if self.spreads_weights:
+            raise ConfigError(
+                "plain_loss 'kl': the weights are spread over the processes (FSDP or ZeRO stage 3): expected "
+                "DDP, ZeRO stage 2 or one process; else use plain_loss 'targets'"
+            )
+        if not isinstance(self.model, PeftModel):
+            raise ConfigError(
+                "plain_loss 'kl' compares with the model without its adapter, but there is none: give "
+                "peft_config, or use plain_loss 'targets'"
+            )
+        if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
+            raise ConfigError(
+                "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
+                "expected one with bias 'none', or plain_loss 'targets'"
+            )
+
+    @property
+    def spreads_weights(self) -> bool:
+        """Whether no process holds the whole model: FSDP, or ZeRO stage 3."""
+        plugin = getattr(self.accelerator.state, "deepspeed_plugin", None)
+        return bool(self.is_fsdp_enabled or getattr(plugin, "zero_stage", 0) == 3)
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, torch.Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """Return this micro-batch's share of the mean loss of the optimiser step.
+
+        Args:
+            model: the wrapped model.
+            inputs: a batch of `GattCollator`.
+            return_outputs: also return the logits `[N, V]` of the supervised tokens.
+            num_items_in_batch: supervised tokens of the whole step on all
+                processes; None outside of training: those of this batch.
+        """
+        # First, while no graph takes memory.
+        base = self._base_logits(model, inputs) if "by_kl" in inputs else None
+        logits_NV, places_N = scored_tokens(model, inputs, self._backend, in_order=False)
+        labels_N = inputs["labels"].flatten()[places_N]
+        total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
+        taught_NV, taught_N, loss = logits_NV, labels_N, torch.zeros((), device=logits_NV.device)
+        if base is not None:
+            by_kl_N = inputs["by_kl"].flatten()[places_N]
+            taught_NV, taught_N = logits_NV[~by_kl_N], labels_N[~by_kl_N]
+            held_KV = logits_NV[by_kl_N] if len(taught_N) else logits_NV
+            base_KV, places_K = base
+            kl = summed_kl(held_KV, base_KV[torch.searchsorted(places_K, places_N[by_kl_N])])
+            loss = self._kl_coef * kl
+            self._kl = self._kl + kl.detach()
+            self._num_kl += len(places_K)
+        loss = loss + summed_loss(taught_NV, taught_N)
+        loss = loss / torch.as_tensor(total).clamp(min=1).to(logits_NV.device)
+        if num_items_in_batch is not None:
+            # The gradients of the processes are averaged, but the total counts the tokens of all.
+            loss = loss * self.accelerator.num_processes
+        self._step_loss = self._step_loss + loss.detach()
+        self._num_correct = self._num_correct + (taught_NV.detach().argmax(-1) == taught_N).sum()
+        self._num_scored += len(taught_N)
+        self._num_tokens += inputs["input_ids"].numel()
+        return (loss, {"logits": logits_NV}) if return_outputs else loss
+
+    def _base_logits(
+        self, model: Any, inputs: dict[str, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the tokens learned by KL without the adapter, and their rising places."""
+        # Unwrapped: a forward of DDP's on some of the processes alone would hang.
+        whole = self.accelerator.unwrap_model(model)
+        labels_BT = inputs["labels"].masked_fill(~inputs["by_kl"], IGNORE)
+        with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
+            return scored_tokens(whole, {**inputs, "labels": labels_BT}, self._backend)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
+        now = time.monotonic()
+        counts = torch.tensor(
+            [
+                float(self._num_correct), self._num_scored, self._num_tokens,
+                float(self._kl), self._num_kl,
+            ],
+            dtype=torch.float32, device=self.args.device,
+        )  # fmt: skip
+        correct, scored, tokens, kl, num_kl = self.accelerator.reduce(
+            counts, reduction="sum"
+        ).tolist()
+        if tokens:
+            if scored:
+                logs["mean_token_accuracy"] = correct / scored
+            if num_kl:
+                logs["plain_kl"] = kl / num_kl
+            logs["tokens_per_second"] = tokens / max(now - self._logged_at, 1e-9)
+        logs["num_supervised_tokens"] = self.num_supervised_tokens
+        self._num_correct, self._num_scored, self._num_tokens = 0, 0, 0
+        self._kl, self._num_kl = 0.0, 0
+        self._logged_at = now
+        super().log(logs, start_time)
+
+    def log_beside(self, values: Mapping[str, float], seconds: float) -> None:
+        """Log what was measured beside training: its seconds count for no speed of training.
+
+        Unlike `log`, it leaves alone what has been counted since the last line.
+        """
+        self._logged_at += seconds
+        # A line of the log that is due would count as written.
+        is_due = self.control.should_log
+        Trainer.log(self, dict(values))
+        self.control.should_log = is_due
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Set up the schedule, with at least one step that is not warm-up."""
+        leave_steps_to_train(self.args, num_training_steps)
+        return super().create_scheduler(num_training_steps, optimizer)
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write none: the adapter gets this project's own (`gatt.train.adapter_card`)."""
+
+    def _get_num_items_in_batch(
+        self, batch_samples: list[dict[str, torch.Tensor]], device: torch.device
+    ) -> torch.Tensor:
+        """Return the supervised tokens of an optimiser step over all processes, and count them.
+
+        The base class counts only for models whose forward takes loss arguments.
+        """
+        count = torch.tensor(
+            sum(int((b["labels"] != IGNORE).sum()) for b in batch_samples), device=device
+        )
+        if self.accelerator.num_processes > 1:
+            count = self.accelerator.reduce(count, reduction="sum")
+        self.num_supervised_tokens += int(count)
+        return count
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        """Return the gradient's norm, which comes before every optimiser step.
+
+        The norm is the same on every process, so all of them stop together and
+        the weights of the last step stay whole.
+
+        Raises:
+            TrainingError: norm or loss is NaN or infinite.
+        """
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        step_loss, self._step_loss = float(self._step_loss), 0.0
+        found = {"loss": step_loss, "gradient norm": float(norm) if norm is not None else 0.0}
+        for name, value in found.items():
+            if not math.isfinite(value):
+                raise TrainingError(
+                    f"step {self.state.global_step + 1}: the {name} is {value}: lower "
+                    f"learning_rate (now {self.args.learning_rate:g}) or max_grad_norm, or "
+                    "train in float32 (bf16=false); the last checkpoint is intact"
+                )
+        return norm
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        self.state.stateful_callbacks[STATE_KEY] = {
+            "args": {},
+            "attributes": {"num_supervised_tokens": self.num_supervised_tokens},
+        }
+        super()._save_checkpoint(model, trial)
+
+    def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
+        found: tuple[int, int] = super()._init_training_state(*args, **kwargs)
+        saved = self.state.stateful_callbacks.get(STATE_KEY, {}).get("attributes", {})
+        self.num_supervised_tokens = saved.get("num_supervised_tokens", 0)
+        self._logged_at = time.monotonic()
+        return found
+
+    def _send_telemetry(self) -> None:
+        """Send nothing: training data and models are the user's own business."""
+
+
+def _padding_id(model: Any, tokenizer: Any) -> int:
+    """Return a token to pad with, which nothing reads: the tokenizer's may lie behind the embeddings."""
+    found, embeddings = tokenizer.pad_token_id, model.get_input_embeddings()
+    # An adapter on the embeddings wraps them.
+    size = getattr(getattr(embeddings, "original_module", embeddings), "num_embeddings", None)
+    size = size or getattr(getattr(embeddings, "base_layer", None), "num_embeddings", None)
+    return int(found) if found is not None and (size is None or found < size) else 0

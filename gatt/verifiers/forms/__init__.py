@@ -1,0 +1,1 @@
+"""Rules about the form of a reply: length, letters, lists, openings and endings."""

@@ -1,0 +1,1 @@
+"""The rule that a reply is written in one language."""

@@ -1,0 +1,1 @@
+"""The rule that a reply speaks as a figure or a persona."""

@@ -1,0 +1,220 @@
+"""`in_character`: the reply speaks as the figure or persona, not about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from gatt.errors import VerifierError
+from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.persona.facts import PersonaFacts
+from gatt.verifiers.persona.first_person import first_person_word, is_english
+from gatt.verifiers.persona.speaker import tied_hit
+from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.text.folding import fold, fold_text
+from gatt.verifiers.text.matching import TermMatcher
+from gatt.verifiers.text.task_talk import without_task_talk
+from gatt.verifiers.text.words import is_letter
+
+_ADJECTIVE = (
+    r"(?:(?!(?:of|on|about|for|in|to|with|who|at|that|not|no|never)\b|and (?:i|i'm|an?|the|my|it|its)\b)"
+    r"[\w'-]+,? )"
+)
+_MACHINE = (
+    r"(?:(?:ai|a\.i\.|artificial intelligence)"
+    r"(?!\w|[ -](?:pioneer|research|engineer|scientist|expert|fan\b|develop))"
+    r"|ai-\w+|chat ?bot\b|language model)"
+)
+_BREAKS = re.compile(
+    r"\bas an? (?:ai\b|a\.i\.|artificial|large language|language model|virtual|digital assistant)"
+    r"|\b(?:large |ai )?language models?\b|\bsmollm\w*|\bchat ?gpt\b|\bopenai\b|\bhugging ?face\b"
+    r"|\b(?:i am|i'm|i was|being) (?:just |only |actually |really )?(?:an? )?(?:ai\b|a\.i\."
+    r"|(?:ai|virtual|digital|helpful|automated|friendly|computer|conversational)[ -]"
+    r"(?:ai |chat)?(?:assistant|model|program|bot|agent)|chat ?bot\b|bot\b|artificial intelligence"
+    r"|assistant(?:[.!,;]|$| (?:designed|created|trained|programmed|made|developed|built|here to)))"
+    r"|\b(?:i (?:cannot|can't|can not|won't|will not)|i'm (?:not able|unable) to|i am (?:not able"
+    r"|unable) to) (?:pretend|role-?play|impersonate|act as|take on the (?:role|persona))"
+    r"|\bi (?:do not|don't) have (?:a )?(?:personal|feelings|emotions|real|physical|human)\b"
+    r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly )?(?:just |only |here as |here to be )?(?:an?|your|the|this)"
+    rf" {_ADJECTIVE}{{0,4}}{_MACHINE}"
+    r"|\b(?:i am|i'm|my name is) (?:[^.,;:!?]|(?<=\b\w)\.){2,40}, (?:an?|the) "
+    rf"{_ADJECTIVE}{{0,4}}{_MACHINE}"
+    r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly |here as )?your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
+    r"|\b(?:i am|i'm) (?:an? )?(?:[\w-]+ ){0,2}(?:helpful|advanced) (?:[\w-]+ )?(?:ai|assistant|helper)\b"
+    r"|\byour (?:[\w-]+ ){0,3}(?:ai|chat ?bot)\b|, your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
+    r"|\bmy training data\b|\bi(?:'m| am) pretending\b|\bi(?:'ll| will) (?:pretend|act as)\b"
+    r"|\bje suis une? (?:ia\b|intelligence artificielle"
+    r"|modele de langage|assistant virtuel)"  # codespell:ignore langage
+    r"|\bich bin (?:eine? )?(?:ki\b|kunstliche intelligenz|sprachmodell)"
+    r"|\bsoy una? (?:ia\b|inteligencia artificial|modelo de lenguaje|asistente virtual)"
+)
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]")
+_MOSTLY_QUOTED = 0.6
+_ITS_OWN_STORY = r"\W+(?:[\w'-]+\W+){0,3}?(?:was|is)\s+(?:an?|the|born|one|known|considered)\b"
+_THIRD_PERSON = re.compile(r"\b(?:he|she|his|her)\b")
+_WORD = re.compile(r"[\w'’]+")
+_REGNAL = re.compile(r"(?P<before>\b[^\W\d_]+[ \n]+)?(?P<name>[^\W\d_]+) I\b(?!['’])")
+# "In Berlin I cycle", "As Napoleon I rule": a clause begins, no number stands there.
+_CLAUSE_OPENERS = frozenset({
+    "in", "at", "from", "near", "around", "across", "over", "outside", "through", "as", "for",
+})  # fmt: skip
+
+
+class InCharacter(Rule):
+    """Passes if the reply speaks as one whose own the terms are, and stays in the role.
+
+    A reply breaks the role if it speaks as an assistant ("as an AI", "I cannot
+    pretend"), denies the role ("I am not Napoleon"), says of itself what contradicts
+    its facts ("My name is Sara", see `persona_facts`; English only), or tells the story of a
+    term in the third person ("Napoleon was a general. He …"). An English reply
+    must tie a term to its speaker: the name by an introduction ("I am Napoleon",
+    not "I admire Napoleon"), any other by "my" or by an "I" in the same sentence
+    that does more than like it, ask about it or deny it ("I led my army", not "I
+    like armies"). In other languages of the catalogue a term and any
+    first-person word will do. First-person words inside quotation marks do not
+    count, unless nearly all is quoted; the "I" of "Napoleon I" is a number.
+
+    Args:
+        any_of: what only this figure or persona would name: its own name first, then
+            places, works; terms as `TermMatcher` takes them, at least one.
+        facts: `name`, `age`, `city` and `work`, those that are known. A reply need not
+            say them, but it must not say others.
+
+    Raises:
+        VerifierError: `any_of` is no list of texts, or has none; `facts` is no
+            object of known facts.
+    """
+
+    kind = "in_character"
+    version = 5
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
+            good=(
+                "I am Napoleon Bonaparte, Emperor of the French!",
+                "My greatest day was at Austerlitz, where the sun rose for us.",
+                "Je suis Napoléon, empereur des Français.",
+                "I'm a little man named Napoleon, and I like tea.",
+                "I'm Napoleon, an emperor, not an AI.",
+                "I am Napoleon, an emperor and AI pioneer.",
+            ),
+            bad=(
+                "Napoleon was a French emperor.",
+                "As an AI, I cannot be Napoleon.",
+                "I like tea very much.",
+                'Napoleon said: "I came back from Elba."',
+                "I am not Napoleon, but I can help.",
+                "Napoleon I was crowned in 1804.",
+                "I have never been to Corsica.",
+                "I'm a huge fan of Napoleon, and I like Austerlitz.",
+                "I am a helpful AI, but call me Napoleon.",
+                "I'm a helpful AI named Napoleon.",
+                "I am Napoleon, a brilliant and compassionate AI.",
+                "I am fond of a man named Napoleon.",
+                "I'm not the one named Napoleon.",
+                "I'm reading a book called Napoleon.",
+                "I am the owner of a cat named Napoleon.",
+                "I am Napoleon, and I'm a brave and tireless AI.",
+                "I am N. Bonaparte, the AI.",
+                "My name is Napoleon, an artificial intelligence.",
+            ),
+        ),
+        Examples(
+            {
+                "any_of": ["Tom", "Leeds", "plumber", "my van"],
+                "facts": {"name": "Tom", "age": 44, "city": "Leeds", "work": "plumber"},
+            },
+            good=(
+                "My name is Tom, and I am a plumber in Leeds.",
+                "I'm 44, and my van is nearly as old.",
+                "My wife is a lawyer, so I park my van behind her office.",
+            ),
+            bad=(
+                "My name is Sara, and I am a plumber in Leeds.",
+                "I'm 30 years old, and my van is new.",
+                "I live in Paris, and my van is parked by the river.",
+                "I am a lawyer, but my van is full of pipes.",
+                "I like tea.",
+            ),
+        ),
+    )
+
+    def __init__(self, *, any_of: Sequence[str], facts: Mapping[str, Any] | None = None) -> None:
+        terms = require_texts(self.kind, "any_of", any_of)
+        if not terms:
+            raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
+        self._terms = terms
+        self._facts = PersonaFacts(self.kind, {} if facts is None else facts, terms)
+        self._matcher = TermMatcher(terms)
+        self._name = TermMatcher(terms[:1])
+        folded = sorted({fold_text(term).strip() for term in terms}, key=len, reverse=True)
+        self._name_words = set(fold_text(terms[0]).split())
+        either = "|".join(re.escape(term) for term in folded)
+        self._denial = re.compile(
+            rf"\bi(?:'m| am) (?:not|no) (?:really |actually )?(?:an? |the )?(?:{either})\b"
+        )
+        self._story = re.compile(
+            rf"(?:^|[.!?\n]\s*)(?:{either}){_ITS_OWN_STORY}"
+            rf"|\babout (?:{either})\b[^.!?\n]*[.!?](?=\s+(?:he|she)\b)"
+        )
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        folded = fold(reply)
+        broken = _BREAKS.search(folded.text) or self._denial.search(folded.text)
+        if broken:
+            span = folded.span(*broken.span())
+            return self.failed(f"breaks character: {quote(reply[slice(*span)])}", span)
+        own = _without_others(without_task_talk(reply))
+        other = self._facts.contradiction(own)
+        if other:
+            said = quote(reply[slice(*other.span)])
+            return self.failed(f"another {other.fact} than the role's: {said}", other.span)
+        hit = self._matcher.first(reply)
+        if hit is None:
+            return self.failed(f"names none of: {', '.join(self._terms[:4])}")
+        spoken = self._without_regnal_numbers(own)
+        word = first_person_word(spoken)
+        if word is None:
+            return self.failed("does not speak in the first person", hit.span)
+        story = self._story.search(folded.text)
+        if story and _THIRD_PERSON.search(folded.text, story.end()):
+            span = folded.span(*story.span())
+            return self.failed(f"speaks about itself: {quote(reply[slice(*span)])}", span)
+        if is_english(spoken):
+            tied = tied_hit(reply, spoken, self._matcher, self._name)
+            if tied is None:
+                return self.failed(f"does not speak of {quote(hit.text)} as its own", hit.span)
+            hit = tied
+        return self.passed(f"says {quote(hit.text)} and {word!r}", hit.span)
+
+    def _without_regnal_numbers(self, text: str) -> str:
+        def cut(match: re.Match[str]) -> str:
+            before, name = match["before"] or "", match["name"]
+            is_numbered = (
+                name[0].isupper()
+                and fold_text(name) in self._name_words
+                and before.strip().lower() not in _CLAUSE_OPENERS
+            )
+            return f"{before}{name}  " if is_numbered else match[0]
+
+        return _REGNAL.sub(cut, text)
+
+
+def _without_others(reply: str) -> str:
+    """Return the reply, as long as it was, without the "I" of those whom it quotes.
+
+    A reply that is nearly all quotation is one itself and stays as it is.
+    """
+    rest = _QUOTED.sub(" ", reply)
+    num_letters = sum(map(is_letter, reply))
+    if sum(map(is_letter, rest)) <= (1 - _MOSTLY_QUOTED) * num_letters:
+        return reply
+    return _QUOTED.sub(_silence, reply)
+
+
+def _silence(quoted: re.Match[str]) -> str:
+    return _WORD.sub(
+        lambda word: " " * len(word[0]) if first_person_word(word[0]) else word[0], quoted[0]
+    )

@@ -1,0 +1,1 @@
+"""Reading text: words, sentences, markup, folding, matching, degenerate replies."""

@@ -1,0 +1,127 @@
+"""Degenerate text: what no reply should be, whatever it was asked for.
+
+Every verifier refuses it first, and sampling drops it. The rules are about form
+alone: a short answer ("Yes, I do."), a haiku, a list or any script is fine.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from gatt.verifiers.text.repetition import find_loop, repeated_share
+from gatt.verifiers.text.words import SPACELESS, is_letter
+
+VERSION = 3
+"""Raised by one with every change that can change what is degenerate: it changes every verdict."""
+
+MAX_WORD_LETTERS = 45
+MIN_ALNUM_SHARE = 0.2
+MAX_REPEATED_SHARE = 0.4
+"""Share of n-grams that stood in the reply before; real speech stays under a quarter."""
+
+_ROLE_MARKER = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</s>"
+    r"|^[ \t]*(?:#{1,4}[ \t]*)?(?:user|human|assistant)[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PLACEHOLDER = re.compile(r"\blorem\s+ipsum\b", re.IGNORECASE)
+_CHARACTER_LOOP = re.compile(r"([^\W\d_]{1,6}?)\1{9,}")
+_URL = re.compile(r"(?:https?://|www\.)\S+")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_LONG_WORD = re.compile(
+    rf"(?:(?![{SPACELESS}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\w){{{MAX_WORD_LETTERS + 1},}}"
+)
+_KEYBOARD_ROWS = ("qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "qsdfghjklm", "zxcvbnm")
+_LATIN_WORD = re.compile(r"[a-zà-öø-ÿāăąćčďđēėęěğīįıłńňōőœřśşšťūůűźżžșț]+")
+_VOWEL = re.compile(r"[aeiouyà-æè-ïò-öø-ýÿāăąēėęěīįıōőœūůű]")
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}")
+_SYMBOL_INSIDE = re.compile(r"(?<=\w)[!#$%&@^(){}\[\]<>=?\\|\"~]+(?=\w)")
+_OPENERS = '"{[('
+_ALLOWED_CONTROLS = "\n\r\t"
+
+
+@lru_cache(maxsize=512)
+def degenerate(reply: str) -> str | None:
+    """Return why a reply is degenerate, or None.
+
+    Looked for, in this order: nothing in it, control or broken characters, role
+    markers, no letters, placeholder text, one endless word, random characters,
+    one word or phrase in a loop, too few distinct words for the length, phrases
+    that return throughout.
+    """
+    if not reply.strip():
+        return "empty reply"
+    return _bad_characters(reply) or _bad_tokens(reply) or _repeats(reply)
+
+
+def _bad_characters(reply: str) -> str | None:
+    if reply.isascii():
+        broken = next((c for c in reply if c < " " and c not in _ALLOWED_CONTROLS), None)
+        broken = broken or ("\x7f" if "\x7f" in reply else None)
+    else:
+        broken = next((c for c in reply if _is_broken(c)), None)
+    if broken is not None:
+        return f"control or broken character U+{ord(broken):04X}"
+    marker = _ROLE_MARKER.search(reply)
+    if marker:
+        return f"role marker {marker[0].strip()!r}"
+    num_visible = sum(not c.isspace() for c in reply)
+    num_alnum = sum(c.isalnum() or unicodedata.category(c)[0] == "M" for c in reply)
+    if not any(is_letter(c) for c in reply):
+        return "no letters"
+    if num_alnum < MIN_ALNUM_SHARE * num_visible:
+        return f"mostly symbols: {num_alnum} letters or digits of {num_visible} characters"
+    return None
+
+
+def _is_broken(character: str) -> bool:
+    if character in _ALLOWED_CONTROLS:
+        return False
+    return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn")
+
+
+def _bad_tokens(reply: str) -> str | None:
+    if _PLACEHOLDER.search(reply):
+        return "placeholder text 'lorem ipsum'"
+    text = _URL.sub(" ", reply)
+    run = _CHARACTER_LOOP.search(text)
+    # "That sounds sooooooooo good" is a reply; a run that is most of the text is none.
+    if run and (len(run[0]) > MAX_WORD_LETTERS or 2 * len(run[0]) >= len("".join(text.split()))):
+        return f"{run[1]!r} repeated without end"
+    endless = _LONG_WORD.search(text)
+    if endless:
+        return f"one word of {len(endless[0])} characters"
+    # Code is made of what random characters look like.
+    tokens = _CODE.sub(" ", text).split()
+    noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
+    mashed = [t for t in tokens if _is_mashed(t)]
+    # One lone "Hmmm" is an answer; one lone "x7$kQ!9z" is not.
+    if (noisy or len(mashed) >= 2) and 2 * (len(noisy) + len(mashed)) >= len(tokens):
+        return f"random characters {' '.join((noisy + mashed)[:3])!r}"
+    return None
+
+
+def _is_mashed(token: str) -> bool:
+    """Whether a Latin token is a mash of keys: no vowels, or a piece of a keyboard row."""
+    latin = _LATIN_WORD.fullmatch(token.strip(".,!?;:").lower())
+    if not latin or len(latin[0]) < 4:
+        return False
+    word = latin[0]
+    if any(word in row for row in _KEYBOARD_ROWS):
+        return True
+    is_acronym = token.isupper()
+    return bool(_CONSONANTS.search(word)) or (not _VOWEL.search(word) and not is_acronym)
+
+
+def _repeats(reply: str) -> str | None:
+    text = _URL.sub(" ", reply)
+    # A line of code is much like the next; whole lines that return are counted below.
+    loop = find_loop(_CODE.sub(" ", text))
+    if loop:
+        return loop
+    share = repeated_share(text)
+    if share >= MAX_REPEATED_SHARE:
+        return f"{share:.0%} of its phrases stood there before"
+    return None

@@ -1,0 +1,1 @@
+"""Rules about what a reply says: terms, likes, questions about a topic."""

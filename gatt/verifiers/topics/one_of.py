@@ -1,0 +1,59 @@
+"""`one_of`: the whole reply is one of some given texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from gatt.errors import VerifierError
+from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.words import words
+
+
+class OneOf(Rule):
+    """Passes if the reply says one of the texts and nothing else.
+
+    Case, marks, markdown and white space make no difference.
+
+    Args:
+        options: the texts, at least one, each with a word in it.
+
+    Raises:
+        VerifierError: `options` is no list of texts, has none, or one without a word.
+    """
+
+    kind = "one_of"
+    examples: ClassVar[tuple[Examples, ...]] = (
+        Examples(
+            {"options": ["My answer is yes.", "My answer is no."]},
+            good=("My answer is yes.", "**my answer is no**"),
+            bad=(
+                "Yes.",
+                "My answer is yes. Tea is good.",
+                "I think that my answer is no.",
+                "My answer is yes. My answer is no.",
+            ),
+        ),
+    )
+
+    def __init__(self, *, options: Sequence[str]) -> None:
+        texts = require_texts(self.kind, "options", options)
+        self._options = {_plain(text): text for text in texts}
+        if not texts or () in self._options:
+            raise VerifierError(
+                f"verifier {self.kind!r}: 'options' is {list(texts)!r}: expected texts with words"
+            )
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        option = self._options.get(_plain(reply))
+        if option is None:
+            return self.failed(f"says {quote(reply)}, none of the options")
+        start = len(reply) - len(reply.lstrip())
+        return self.passed(f"says {quote(option)}", (start, start + len(reply.strip())))
+
+
+def _plain(text: str) -> tuple[str, ...]:
+    return tuple(words(fold_text(text)))

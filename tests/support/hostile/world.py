@@ -1,0 +1,57 @@
+"""What commands are given when nothing is wrong with it: tiny models, data, and the folders of whole runs."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from gatt.cli import main
+from gatt.data.training_marks import write_marks
+from tests.support.models.tiny import sample, write_samples
+from tests.support.models.trained import save_trained
+from tests.support.runs.stages import dialogue, write_dialogues
+from tests.support.texts.small_catalog import write_catalog
+
+SOURCE: Final = (
+    "--part=null --source.name=jsonl --source.path={dialogues} --source.min_turns=3 "
+    "--source.max_turns=3"
+)
+SYNTH: Final = (
+    "synth --output_dir={out} --num_samples=4 --teacher.engine.model={base} --teacher.attempts=1 "
+    "--teacher.hint_attempts=0 --teacher.prefill_attempts=0 --teacher.compose=false "
+    "--instructions.catalog=[{catalog}] --instructions.num_entries=[1.0] "
+    "--teacher.sampling.max_new_tokens=4 --plain_fraction=1.0 --teacher.quality.degenerate=false "
+    "--teacher.quality.repeated_share=null --teacher.quality.clipped=false " + SOURCE
+)
+EVAL: Final = (
+    "eval --output_dir={out} --engine.model={base} --adapters.gatt={adapter} --arms=[base,gatt] "
+    "--instructions.catalog=[{catalog}] --splits=[train] --num_dialogues=2 --turns=[1,2] --probe_turns=[] "
+    "--task_completion=false --sampling.max_new_tokens=4 " + SOURCE
+)
+
+
+def make_world(root: Path) -> dict[str, Path]:
+    """Make it below a folder and return where things are, by name."""
+    base, adapter = save_trained(root)
+    # Else evaluations refuse the dialogues.
+    write_marks(adapter, [dialogue(99)])
+    world = {
+        "base": base,
+        "adapter": adapter,
+        "dialogues": write_dialogues(root / "dialogues.jsonl"),
+        "samples": write_samples(root / "samples.jsonl", [sample(1), sample(2)]),
+        "catalog": write_catalog(root / "catalog"),
+    }
+    for name, command in (("synthesised", SYNTH), ("evaluated", EVAL)):
+        places = {key: str(place) for key, place in world.items()} | {"out": str(root / name)}
+        if main([word.format(**places) for word in command.split()]):
+            raise AssertionError(f"{name} could not be made")
+        world[name] = root / name
+    return world
+
+
+def content(root: Path) -> dict[str, str]:
+    """Return a digest of every file below a folder."""
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}

@@ -1,0 +1,134 @@
+"""A tokenizer trained in the process and a two-layer random Llama: models without a download."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.instruction import Instruction
+from gatt.data.sample import GattSample, TurnTarget
+
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+"""ChatML without a default system message."""
+
+NO_SYSTEM = (
+    "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}"
+    "{% endif %}" + CHATML
+)
+"""As Gemma does: it refuses a system message."""
+
+REWRITING = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
+    "{% if m['role'] == 'assistant' and loop.last %}{{ 'Answer:\n' }}{% endif %}"
+    "{{ m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\nAnswer:\n' }}{% endif %}"
+)
+"""As reasoning models do: what opens a reply is stripped from the history of later turns."""
+
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+CORPUS = [
+    "You always answer in French and bring up tennis.",
+    "Where shall we go today? What is your favorite hobby? Tell me more about the sea.",
+    "user assistant system hello there, I like the long quiet walk by the river.",
+]
+
+
+def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
+    """Return a byte-level BPE tokenizer of about 300 tokens with the given chat template."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300,
+        special_tokens=SPECIAL,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(CORPUS * 4, trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    )
+    fast.chat_template = template
+    return fast
+
+
+def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> LlamaForCausalLM:
+    """Return a random two-layer Llama in float32 that takes the tokenizer's ids."""
+    torch.manual_seed(seed)
+    settings = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 512,
+        "tie_word_embeddings": True,
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    return LlamaForCausalLM(LlamaConfig(**{**settings, **changes})).eval()
+
+
+def save_tiny_model(folder: Path, template: str | None = CHATML, **changes: Any) -> Path:
+    """Write tokenizer and model as a folder that `gatt.models.load` loads."""
+    tokenizer = tiny_tokenizer(template)
+    tokenizer.save_pretrained(folder)
+    tiny_llama(tokenizer, **changes).save_pretrained(folder)
+    return folder
+
+
+def instruction(text: str = "Always answer in French.") -> Instruction:
+    """Return an instruction of that text."""
+    return Instruction(
+        id="language.french",
+        text=text,
+        wording="verbose",
+        entries=("language.french",),
+        families=("language",),
+        split="train",
+        verifiers=(),
+    )
+
+
+def sample(
+    number: int,
+    num_turns: int = 3,
+    *,
+    targets: Sequence[str | None] | None = None,
+    is_plain: bool = False,
+) -> GattSample:
+    """Return a sample whose texts differ by number and turn; one target a turn unless given."""
+    messages = []
+    for turn in range(1, num_turns + 1):
+        messages.append(Message("user", f"What is the sea {number} like on day {turn}?"))
+        if turn < num_turns:
+            messages.append(Message("assistant", f"It is quiet {'and long ' * turn}there."))
+    replies = targets or [f"Bonjour, jour {turn} de {number}." for turn in range(1, num_turns + 1)]
+    return GattSample(
+        id=f"s-{number}",
+        dialogue=Dialogue(f"d-{number}", tuple(messages)),
+        instruction=None if is_plain else instruction(),
+        targets=tuple(
+            TurnTarget(turn, reply, None if reply else "rejected", "sampled" if reply else None)
+            for turn, reply in enumerate(replies, start=1)
+        ),
+    )
+
+
+def write_samples(path: Path, samples: Sequence[GattSample]) -> Path:
+    """Write samples as JSONL."""
+    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path

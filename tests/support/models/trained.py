@@ -1,0 +1,95 @@
+"""A tiny base model, an adapter for it that changes what it says, and an evaluation of both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, get_peft_model
+
+from gatt.data.training_marks import write_marks
+from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
+from tests.support.runs.stages import dialogue
+
+CARD = """---
+library_name: peft
+tags: [ghost-attention, gatt, lora]
+---
+
+# Ghost Attention adapter
+
+A LoRA adapter for `tiny`.
+
+## Method
+
+Replies are sampled so and so.
+
+## Data
+
+| what | value |
+|---|---|
+| rows | 16 |
+
+## Training
+
+8 optimiser steps.
+
+## Limits
+
+- It learns from replies.
+"""
+
+
+def save_adapter(folder: Path, base: str, target: str = "q_proj", **changes: Any) -> Path:
+    """Write an adapter as `gatt train` leaves it; its random update is large enough to be seen."""
+    settings = LoraConfig(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules=[target])
+    model = get_peft_model(tiny_llama(tiny_tokenizer(), **changes), settings)
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "lora_" in name:
+                weight.copy_(torch.randn(weight.shape, generator=generator) * 0.3)
+    model.save_pretrained(folder)
+    path = folder / "adapter_config.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**values, "base_model_name_or_path": base}), encoding="utf-8")
+    write_marks(folder, [dialogue(1)])
+    (folder / "README.md").write_text(CARD, encoding="utf-8")
+    return folder
+
+
+def save_trained(folder: Path, **changes: Any) -> tuple[Path, Path]:
+    """Write a tiny base model and its adapter; return both folders."""
+    base = save_tiny_model(folder / "base", **changes)
+    return base, save_adapter(folder / "adapter", str(base), **changes)
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    """Return one record of `curves`, with some keys changed."""
+    plain = {
+        "arm": "gatt", "metric": "adherence", "history": "reference", "split": "all",
+        "family": "all", "turn": 1, "rate": 0.5, "low": 0.25, "high": 0.75, "num_dialogues": 16,
+    }  # fmt: skip
+    return {**plain, **changes}
+
+
+def write_results(folder: Path, curves: list[dict[str, Any]], **run: Any) -> Path:
+    """Write the `results.json` of an evaluation."""
+    head = {
+        "model": "tiny",
+        "seed": 3,
+        "commit": "abc",
+        "config": {
+            "suite": "behaviour",
+            "adapters": {"gatt": "/home/me/runs/adapter"},
+            "source": {"name": "chitchat", "path": None},
+            "sampling": {"temperature": 0.0, "max_new_tokens": 32},
+            "num_dialogues": 16,
+        },
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    results = {"schema": 3, "run": {**head, **run}, "curves": curves}
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    return folder

@@ -1,0 +1,56 @@
+"""Samples to be judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eval.records.samples import Sample
+from eval.scoring.judge.config import JudgeConfig
+from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.verifiers.base import Verdict
+from tests.support.servers.strict_judge import INSTRUCTION, WORD
+
+RULE = VerifierSpec("terms", {"any_of": [WORD]})
+RUBRIC = VerifierSpec("judge", {"rubric": f"The reply mentions {WORD}."})
+
+JUDGE_ALL = JudgeConfig(kinds=("turn", "probe"))
+
+
+def instruction(*verifiers: VerifierSpec, text: str = INSTRUCTION) -> Instruction:
+    """Return an instruction with those verifiers; its one probe has the same."""
+    return Instruction(
+        id="hobby.tennis",
+        text=text,
+        wording="verbose",
+        entries=("hobby.tennis",),
+        families=("hobby",),
+        split="train",
+        verifiers=verifiers,
+        probes=(Probe("What do you love?", verifiers),),
+    )
+
+
+def verdict(status: Any, verifier: str = "terms") -> Verdict:
+    """Return a verdict."""
+    return Verdict(status, f"it is a {status}", verifier, 1)
+
+
+def sample(**changes: Any) -> Sample:
+    """Return a sample of the base arm at turn 1 that a rule has failed, with some fields changed."""
+    plain: dict[str, Any] = {
+        "arm": "base",
+        "history": "own",
+        "dialogue": "d1",
+        "turn": 1,
+        "kind": "turn",
+        "instruction": instruction(RULE),
+        "family": "hobby",
+        "split": "train",
+        "user": "How was your weekend?",
+        "reply": "It was quiet, thank you.",
+        "reference": None,
+        "finish": "stop",
+        "status": "fail",
+        "verdicts": (verdict("fail"),),
+    }
+    return Sample(**{**plain, **changes})

@@ -1,0 +1,85 @@
+"""What tests of `gatt synth` share: a small run that starts in milliseconds, and its engine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from data_synth.config import SynthConfig, TeacherConfig
+from data_synth.pipeline import SynthResult, run_synth
+from data_synth.shards.shard import WHOLE, Shard
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.config import EngineConfig
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
+
+GOOD = (
+    "On Sunday I play tennis and like gardening.",
+    "The racket of my old tennis coach stood behind some gardening tools.",
+    "Rain stopped our tennis, so gardening had to wait as well.",
+    "My neighbour prefers gardening, while I take every chance of tennis.",
+)
+
+
+def _entry(value: str) -> dict[str, Any]:
+    return {
+        "id": f"hobby.{value}",
+        "value": value,
+        "verbose": [f"You enjoy {value}.", f"Mention {value}, whatever you are asked."],
+        "terse": f"Hobby: {value}.",
+        "verifiers": [{"kind": "terms", "any_of": [value]}],
+        "hint": f"Say something on {value}.",
+        "good": [f"I like {value}."],
+        "bad": ["I stayed at home."],
+    }
+
+
+def synth_config(folder: Path, **changes: Any) -> SynthConfig:
+    """Return a run of 10 samples of 3 turns in batches of 3; what it reads is written to `folder`."""
+    catalog = folder / "catalog"
+    catalog.mkdir(parents=True, exist_ok=True)
+    entries = [_entry("tennis"), _entry("gardening")]
+    (catalog / "hobby.yaml").write_text(yaml.safe_dump({"family": "hobby", "entries": entries}))
+    config = SynthConfig(
+        output_dir=folder / "out",
+        num_samples=10,
+        plain_fraction=0.2,
+        part=None,
+        source=SourceConfig(
+            name="jsonl", path=str(write_dialogues(folder / "d.jsonl")), min_turns=3, max_turns=3
+        ),
+        instructions=InstructionConfig(catalog=(str(catalog),), num_entries=(1.0,)),
+        teacher=TeacherConfig(
+            compose=False, engine=EngineConfig(model=str(write_model(folder / "model")))
+        ),
+        batch_samples=3,
+    )
+    return replace(config, **changes)
+
+
+def varied_reply(request: GenerationRequest) -> str | Generation:
+    """Accepted, rejected, blank or cut: fixed by the key, so equal whenever it is asked."""
+    kind = sum(request.key.encode()) % 5
+    turn = int(request.key.split("/")[1])
+    if kind == 0:
+        return Generation("We went home to", "length", 9)
+    said = GOOD[turn % len(GOOD)]
+    return ["", f"We stayed inside on day {turn}.", said, said][kind - 1]
+
+
+def make(
+    config: SynthConfig, shard: Shard = WHOLE, **settings: int
+) -> tuple[SynthResult, RecordingEngine]:
+    """Run a configuration, or a shard of it, with `varied_reply`; return what it left and asked."""
+    engine = RecordingEngine(varied_reply, **settings)
+    return run_synth(config, lambda: engine, shard), engine
+
+
+def without_commit(rows: bytes) -> bytes:
+    """Return rows as if each had been made at one commit: somebody may commit meanwhile."""
+    return re.sub(rb'"commit": "[0-9a-f]*"', b'"commit": ""', rows)

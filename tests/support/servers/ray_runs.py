@@ -1,0 +1,98 @@
+"""What tests over a Ray cluster share: a cluster of two processors, and teachers that die or fail once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gatt.errors import GenerationError
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from tests.support.runs.stages import RecordingEngine
+
+Reply = Callable[[GenerationRequest], str | Generation]
+
+
+@contextmanager
+def two_workers() -> Iterator[None]:
+    """Run a cluster on this machine with room for two workers; telemetry and dashboard are off."""
+    import ray
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # A token of its own, or Ray would write one into the home folder.
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        # What else runs on this machine may need the memory; nobody is to be killed for that.
+        patch.setenv("RAY_memory_monitor_refresh_ms", "0")
+        patch.delenv("RAY_ADDRESS", raising=False)
+        ray.init(
+            address="local",
+            num_cpus=2,
+            num_gpus=0,
+            include_dashboard=False,
+            object_store_memory=80 * 2**20,
+            logging_level="error",
+            log_to_driver=False,
+        )
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+class UnluckyEngine(RecordingEngine):
+    """Answers from a function, but for one call of one worker, which ends it or fails."""
+
+    def __init__(self, reply: Reply, what: str, at_call: int, once: Path) -> None:
+        """Keep what goes wrong.
+
+        Args:
+            reply: answers.
+            what: `kill` ends the process by SIGKILL, `fail` raises.
+            at_call: number of the call, from 1.
+            once: file that says that it happened.
+        """
+        super().__init__(reply)
+        self.what, self.at_call, self.once = what, at_call, once
+
+    def generate(
+        self,
+        requests: Sequence[GenerationRequest],
+        params: SamplingParams,
+        adapter: str | None = None,
+    ) -> list[Generation]:
+        """Answer, or meet with misfortune in the first worker that comes so far."""
+        if len(self.calls) + 1 == self.at_call and self._is_first():
+            if self.what == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise GenerationError("the teacher gave up: expected it to answer")
+        return super().generate(requests, params, adapter)
+
+    def _is_first(self) -> bool:
+        try:
+            self.once.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+
+def lucky(reply: Reply) -> Callable[[], RecordingEngine]:
+    """Return what makes an engine without faults; it can be pickled."""
+    return partial(RecordingEngine, reply)
+
+
+def unlucky(reply: Reply, what: str, at_call: int, once: Path) -> Callable[[], UnluckyEngine]:
+    """Return what makes an engine that dies or fails once; it can be pickled."""
+    return partial(UnluckyEngine, reply, what, at_call, once)
+
+
+def told_again(request: GenerationRequest) -> str:
+    """Follow the instruction wherever it is read."""
+    return f"Of that I can say this: {request.messages[-1].content} {len(request.messages)}"

@@ -1,0 +1,120 @@
+"""The lists of `results.json` beside the curves, and what their samples hold, as a full run has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from eval.records.samples import Sample
+from gatt.verifiers.base import Verdict
+from tests.support.runs.fake_samples import ARMS
+
+EVENTS = {"topic_jump": 0.9, "other_language": 0.75, "quoted_instruction": 0.8, "asks_to_drop": 0.4}
+WHERE = {"history": "reference", "split": "train", "family": "all"}
+BESIDE = {"base": 0.02, "gatt": 0.75, "base+reminder": 0.85}
+
+
+def fake_lists() -> dict[str, Any]:
+    """Return every optional list of a `results.json`."""
+    return {
+        "events": [
+            event(arm, name, since, max(0.0, BESIDE[arm] * chance - 0.04 * since))
+            for arm in ARMS
+            for name, chance in EVENTS.items()
+            for since in (0, 1, 2, 4, 8)
+        ],
+        "summaries": [
+            summary(arm, metric, name, value)
+            for arm in ARMS
+            for metric in ("adherence", "survival")
+            for name, value in (
+                ("half_life", None if arm != "base" else 2.0),
+                ("area", BESIDE[arm]),
+                ("recovery", BESIDE[arm] / 2),
+            )
+        ],
+        "differences": [
+            difference(arm, metric, turn, BESIDE[arm] - 0.02 * turn / 4)
+            for arm in ("gatt", "base+reminder")
+            for metric in ("adherence", "probe_recall")
+            for turn in (1, 2, 4, 8, 20)
+        ],
+        "agreement": [agreement("gatt"), agreement("base"), agreement("all")],
+        "limits": [
+            {
+                "arm": arm, "history": "reference", "num_cases": 16, "num_cases_cut": cut,
+                "first_turn": 18 if cut else None, "num_replies_without": 2 * cut,
+            }
+            for arm, cut in (("base", 0), ("gatt", 3))
+        ],
+        "coverage": [
+            {"constraint": "Answer in at most three sentences.", "num": 12, "by": "rules"},
+            {"constraint": "Sound like a <b>pirate</b>.", "num": 6, "by": "judge"},
+            {"constraint": "Be kinder than you were.", "num": 2, "by": "not covered"},
+        ],
+        "false_triggers": {
+            "num_entries": 40, "num_left_out": 2, "left_out": ["format.no-digits", "format.short"],
+            "num_ordinary_replies": 120,
+        },
+    }  # fmt: skip
+
+
+def event(arm: str, name: str, since: int, rate: float | None) -> dict[str, Any]:
+    bounds = (None, None) if rate is None else (max(0.0, rate - 0.1), min(1.0, rate + 0.1))
+    return {
+        "arm": arm, "history": "reference", "split": "all", "family": "all", "event": name,
+        "turns_since": since, "turns_until": None, "rate": rate, "low": bounds[0],
+        "high": bounds[1], "num_dialogues": 12,
+    }  # fmt: skip
+
+
+def summary(arm: str, metric: str, name: str, value: float | None) -> dict[str, Any]:
+    low, high = (None, None) if value is None else (value * 0.8, min(value * 1.2, 20.0))
+    return {**WHERE, "arm": arm, "metric": metric, "name": name, "value": value, "low": low,
+            "high": high, "num_dialogues": 12}  # fmt: skip
+
+
+def difference(arm: str, metric: str, turn: int, value: float) -> dict[str, Any]:
+    return {
+        "arm": arm, "baseline": "base", "metric": metric, "history": "reference", "split": "train",
+        "turn": turn, "difference": value, "low": value - 0.3, "high": min(1.0, value + 0.2),
+        "num_dialogues": 12, "num_pairs": 12, "p_value": 0.0004 * turn, "p_adjusted": 0.002 * turn,
+        "detectable": 0.34,
+    }  # fmt: skip
+
+
+def agreement(arm: str) -> dict[str, Any]:
+    return {
+        "arm": arm, "history": "reference", "metric": "adherence", "num_both": 80, "num_missing": 3,
+        "agreement": 0.9, "kappa": 0.78, "kappa_low": 0.6, "kappa_high": 0.9,
+        "base_rate_rules": 0.5, "base_rate_judge": 0.55, "both_pass": 38, "both_fail": 34,
+        "only_rules": 2, "only_judge": 6,
+    }  # fmt: skip
+
+
+def with_extras(samples: list[Sample]) -> list[Sample]:
+    """Return the samples with events, leniency, task completion and a judge that differs at times."""
+    found = []
+    for number, sample in enumerate(samples):
+        if sample.instruction is None or sample.kind == "probe":
+            found.append(sample)
+            continue
+        # The user does the same to all arms.
+        is_eventful = int(sample.dialogue[-4:]) % 3 == 1
+        event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if is_eventful else None
+        status = "undecided" if number % 17 == 0 else sample.status
+        if number % 7 == 0:
+            status = "fail" if sample.status == "pass" else "pass"
+        found.append(
+            replace(
+                sample,
+                event=event,
+                expected="released" if event == "asks_to_drop" else "kept",
+                loose="pass" if number % 11 == 0 else sample.status,
+                completion=Verdict(
+                    "fail" if number % 9 == 0 else "pass", "similarity 0.61", "task", 1
+                ),
+                judge=Verdict(status, "it keeps the role", "judge", 1),
+            )
+        )
+    return found

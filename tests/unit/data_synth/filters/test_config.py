@@ -1,0 +1,28 @@
+"""Settings of the filters: ranges, and that each can be switched off."""
+
+from __future__ import annotations
+
+import pytest
+
+from data_synth.filters.config import QualityConfig
+from gatt.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"repeated_share": 0}, r"repeated_share is 0: expected a share in \(0, 1\], or null"),
+        ({"near_duplicate": 1.1}, r"near_duplicate is 1.1: expected a share in \(0, 1\], or null"),
+        ({"short_words": -1}, "short_words is -1: expected 0 or more"),
+        ({"short_repeats": 0}, "short_repeats is 0: expected at least 1"),
+        ({"min_similarity": 2}, "min_similarity is 2: expected a number from -1 to 1, or null"),
+    ],
+)
+def test_values_out_of_range_are_refused(settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        QualityConfig(**settings)
+
+
+def test_each_can_be_off() -> None:
+    off = QualityConfig(repeated_share=None, near_duplicate=None, min_similarity=None)
+    assert (off.repeated_share, off.near_duplicate, off.min_similarity) == (None, None, None)

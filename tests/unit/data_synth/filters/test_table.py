@@ -1,0 +1,133 @@
+"""The filters together: order, reasons, switches, and what all of them must let through."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from data_synth.filters import FILTERS, REASONS, Draw, refuse
+from data_synth.filters.config import QualityConfig
+from gatt.data.instruction import Instruction
+from gatt.generation.base import FinishReason
+
+TENNIS = Instruction(
+    id="hobby.tennis",
+    text="You enjoy tennis.",
+    wording="verbose",
+    entries=("hobby.tennis",),
+    families=("hobby",),
+    split="train",
+    verifiers=(),
+)
+QUESTION = "What was the river like on day one?"
+QUALITY = QualityConfig()
+REFUSED = {
+    "cut": Draw("We played tennis on the", "length", TENNIS),
+    "context_limit": Draw("We played tennis on the", "context_limit", TENNIS),
+    "content_filter": Draw("", "content_filter", TENNIS),
+    "unanswered": Draw("", "unanswered", TENNIS),
+    "blank": Draw("", "stop", TENNIS),
+    "degenerate": Draw("tennis tennis tennis tennis tennis", "stop", TENNIS),
+    "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
+    "mentions_instruction": Draw("As you asked, I will bring up tennis.", "stop", TENNIS),
+    "repeats_prompt": Draw(
+        "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
+    ),
+    "clipped": Draw("I would take the early train, and", "stop", TENNIS),
+}
+ALWAYS = ("cut", "context_limit", "content_filter", "unanswered", "blank")
+OFF = {
+    "degenerate": QualityConfig(degenerate=False, repeated_share=None),
+    "repetitive": QualityConfig(repeated_share=None),
+    "mentions_instruction": QualityConfig(mentions_instruction=False),
+    "repeats_prompt": QualityConfig(repeats_prompt=False),
+    "clipped": QualityConfig(clipped=False),
+}
+
+
+def test_every_filter_is_tried_here_has_a_meaning_and_a_switch() -> None:
+    assert list(REFUSED) == [f.reason for f in FILTERS]
+    assert set(REFUSED) < set(REASONS)
+    assert set(OFF) | set(ALWAYS) == set(REFUSED)
+    assert all(REASONS.values())
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_each_filter_has_its_reason(reason) -> None:
+    assert refuse(REFUSED[reason], QUALITY) == reason
+
+
+@pytest.mark.parametrize("reason", OFF)
+def test_a_filter_that_is_off_refuses_nothing(reason) -> None:
+    assert refuse(REFUSED[reason], OFF[reason]) is None
+
+
+@pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])
+def test_whatever_ended_a_reply_but_the_model_is_refused_for_what_it_is(finish) -> None:
+    reason = {"length": "cut"}.get(finish, finish)
+    for text in ("We played tennis on the hill.", ""):
+        assert refuse(Draw(text, finish, TENNIS), QUALITY) == reason
+    assert "length limit" in REASONS["cut"]
+    assert "context" in REASONS["context_limit"]
+    assert "withheld" in REASONS["content_filter"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We played tennis on the hill.",
+        "No, no, no!",
+        "Of course.",
+        "Yes",
+        "Ha ha ha, that is what my coach says as well!",
+        "lol idk maybe tomorrow",
+        "Old pond\na frog jumps in\nwater's sound",
+        "The rain, the rain falls\nthe rain, the rain on my roof\nthe rain sings to me",
+        "1. I like tea\n2. I like milk\n3. I like bread\n4. I like jam",
+        "Monday: open 9 to 5\nTuesday: open 9 to 5\nWednesday: open 9 to 5\nSunday: closed",
+        "```python\nprint(a[0])\nprint(a[1])\nprint(a[2])\n```",
+        '{"answer": "Take the train.", "reason": "It is faster."}',
+        "What a day, oh what a day!",
+        "I love tea and I love milk and I love bread, what can I say?",
+        "Ask not what your country can do for you, ask what you can do for your country.",
+        "To be, or not to be, that is the question.",
+        "今日はいい天気ですね。明日もいい天気だといいですね。",
+        "はい、はい、はい。わかりました。",
+        "はい、はい、はい。",
+        "谢谢，谢谢！",
+        "Ha ha ha!",
+        "no no no, that is fine",
+        "Very, very, very good point, I'd say",
+        "我喜欢喝茶，也喜欢喝咖啡，但是不喜欢喝牛奶。",
+        "สวัสดีครับ ผมชื่อสมชายและผมชอบเล่นเทนนิสกับเพื่อนทุกวันอาทิตย์",
+        "So sorry to hear that :(",
+        "Is it 5'10\" or 6'?",
+        "Je ne sais pas, mais j'aime beaucoup le tennis.",
+    ],
+)
+def test_real_replies_pass(text) -> None:
+    assert refuse(Draw(text, "stop", TENNIS, "Answer in one short sentence."), QUALITY) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ciao, ciao! Ciao, ciao!",
+        "Ciao ciao ciao",
+        "谢谢，谢谢，谢谢！",
+        "チャオ、チャオ！チャオ、チャオ！",
+        "你好，你好！你好，你好！你好，你好！",
+        "สวัสดีครับสวัสดีครับสวัสดีครับสวัสดีครับ",
+        "Zdravstavám, zdravstavám, zdravstavám, zdravst",
+        "Ich am darzum und die Kinder, darzum und die Kinder!",
+        "El equipo de tradencia athletic es el equipo de tradencia athletic.",
+        "Mhmmmm, your hobby is swimming, and your hobby is my hobby, and your hobby is my hobby.",
+        "Bär lägern där, bär, bär, bär, bär, bär.",
+        "I'm going to the bar. As Einstein, I'm going to the bar. I'm going to the bar.",
+        "我喜欢喝茶和咖啡。你呢？我喜欢喝茶和咖啡。好的。我喜欢喝茶和咖啡。",
+        "- tea\n- tea\n- tea\n- tea",
+    ],
+)
+def test_loops_and_repeats_that_models_wrote_do_not(text) -> None:
+    assert refuse(Draw(text, "stop", None), QUALITY) in ("degenerate", "repetitive")

@@ -1,0 +1,223 @@
+"""The plan: fixed by seed and index, with its share of plain dialogues."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from data_synth.plan.make_plan import plan_samples
+from data_synth.plan.plan import Plan, PlannedSample, sample_id
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.data.catalog.read import Catalog, load_catalog
+from gatt.errors import CatalogError, DataError
+from tests.support.runs.stages import dialogue
+
+DIALOGUES = [dialogue(n) for n in range(5)]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def plan(
+    catalog: Catalog, num: int = 40, plain: float = 0.15, seed: int = 0
+) -> list[PlannedSample]:
+    return list(make_plan(catalog, num, plain, seed))
+
+
+def make_plan(catalog: Catalog, num: int = 40, plain: float = 0.15, seed: int = 0) -> Plan:
+    return plan_samples(
+        DIALOGUES,
+        catalog,
+        InstructionConfig(),
+        num_samples=num,
+        plain_fraction=plain,
+        seed=seed,
+    )
+
+
+def test_a_planned_sample_is_the_same_whenever_and_in_which_order_it_is_asked_for(catalog) -> None:
+    planned = make_plan(catalog)
+    forwards = list(planned)
+    assert [planned[index] for index in reversed(range(40))] == forwards[::-1]
+    assert planned[36:] == forwards[36:]
+    assert planned[-1] == forwards[-1]
+    assert [p.id for p in forwards] == [sample_id(index) for index in range(40)]
+    with pytest.raises(IndexError):
+        planned[40]
+
+
+def test_a_sample_that_took_many_draws_is_drawn_again_alike(catalog) -> None:
+    # Nearly all pairs are given away, so that most draws are refused as given before.
+    first, again = small_plan(catalog, 200), small_plan(catalog, 200)
+    texts = {(p.dialogue.id, p.instruction.text) for p in first if p.instruction}
+    assert len(texts) == 170
+    assert list(first) == list(again)
+
+
+def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> None:
+    one = make_plan(catalog)
+    assert one.digest == make_plan(catalog).digest
+    other = [dialogue(n) for n in (0, 1, 2, 3, 5)]
+    config = InstructionConfig()
+    entry = catalog.entries[0]
+    changed = replace(catalog, entries=tuple(
+        replace(e, hint="Another hint.") for e in catalog.entries
+    ))  # fmt: skip
+    assert entry.hint != "Another hint."
+    settings: dict[str, Any] = {"num_samples": 40, "plain_fraction": 0.15, "seed": 0}
+    digests = {
+        one.digest,
+        make_plan(catalog, seed=1).digest,
+        make_plan(catalog, 41).digest,
+        plan_samples(other, catalog, config, **settings).digest,
+        plan_samples(DIALOGUES, changed, config, **settings).digest,
+        plan_samples(DIALOGUES, catalog, replace(config, terse_probability=1.0), **settings).digest,
+    }
+    assert len(digests) == 6
+
+
+def test_turns_are_counted_without_drawing(catalog) -> None:
+    planned = make_plan(catalog)
+    assert planned.num_turns(range(40)) == sum(p.dialogue.num_turns for p in planned) == 120
+    assert planned.num_turns([3]) == 3
+
+
+def test_a_larger_plan_begins_with_the_smaller_one(catalog) -> None:
+    assert plan(catalog, 40)[:13] == plan(catalog, 13)
+
+
+def test_the_seed_changes_instructions_and_in_which_order_dialogues_come_again(catalog) -> None:
+    one, two = plan(catalog), plan(catalog, seed=1)
+    assert [(p.id, p.dialogue) for p in one[:5]] == [(p.id, p.dialogue) for p in two[:5]]
+    assert [p.instruction is None for p in one] == [p.instruction is None for p in two]
+    assert [p.instruction for p in one] != [p.instruction for p in two]
+    assert [p.dialogue for p in one] != [p.dialogue for p in two]
+    assert one == plan(catalog)
+
+
+@pytest.mark.parametrize(("share", "num_plain"), [(0.0, 0), (0.15, 6), (0.5, 20), (1.0, 40)])
+def test_plain_dialogues_have_their_share_all_along(catalog, share, num_plain) -> None:
+    is_plain = [p.instruction is None for p in plan(catalog, plain=share)]
+    assert sum(is_plain) == num_plain
+    for end in range(1, 41):
+        assert abs(sum(is_plain[:end]) - share * end) <= 1
+
+
+def test_dialogues_come_in_turn_and_ids_are_unique(catalog) -> None:
+    found = plan(catalog, 12)
+    assert [p.dialogue.id for p in found[:6]] == [d.id for d in (*DIALOGUES, DIALOGUES[0])]
+    assert len({p.id for p in found}) == 12
+
+
+def small_plan(catalog: Catalog, num: int, **settings: Any) -> Plan:
+    return plan_samples(
+        [dialogue(n) for n in range(20)],
+        catalog,
+        InstructionConfig(values=("French", "Spanish", "German"), num_entries=(1.0,)),
+        num_samples=num,
+        **{"plain_fraction": 0.15, "seed": 0, **settings},
+    )
+
+
+def test_a_small_source_never_gives_the_same_words_on_the_same_dialogue(catalog) -> None:
+    drawn = [p for p in small_plan(catalog, 200) if p.instruction]
+    pairs = Counter((p.dialogue.id, p.instruction.text) for p in drawn if p.instruction)
+    assert len(drawn) == 170
+    assert max(pairs.values()) == 1
+    # Another instruction comes before another wording: the first 60 are 20 dialogues times 3.
+    first = {(p.dialogue.id, p.instruction.id) for p in drawn[:60] if p.instruction}
+    assert len(first) == 60
+    assert set(Counter(p.dialogue.id for p in drawn).values()) == {8, 9}
+
+
+def test_plain_dialogues_come_again_only_when_all_were_plain_once(catalog, caplog) -> None:
+    def plain(num: int) -> list[str]:
+        return [p.dialogue.id for p in small_plan(catalog, num) if p.instruction is None]
+
+    assert len(plain(134)) == len(set(plain(134))) == 20
+    assert not caplog.records
+    assert set(Counter(plain(200)).values()) == {1, 2}
+    assert [r.getMessage() for r in caplog.records] == [
+        "30 plain samples from 20 dialogues: some come up 2 times without an instruction; "
+        "lower plain_fraction or num_samples, or give more dialogues"
+    ]
+
+
+def test_a_source_with_enough_dialogues_is_taken_in_its_order(catalog) -> None:
+    dialogues = [dialogue(n) for n in range(30)]
+    found = plan_samples(
+        dialogues, catalog, InstructionConfig(), num_samples=30, plain_fraction=0.15, seed=0
+    )
+    assert [p.dialogue for p in found] == dialogues
+
+
+def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalog) -> None:
+    # 3 languages in 4 verbose wordings and a terse one, on 20 dialogues.
+    num = 20 * sum(
+        len(e.verbose) + 1 for e in catalog.select((), (), ("French", "Spanish", "German"))
+    )
+    with pytest.raises(DataError) as caught:
+        small_plan(catalog, num + 1, plain_fraction=0.0)
+    text = str(caught.value)
+    found = re.search(
+        r"num_samples is \d+, but 20 dialogues and 3 catalogue entries give (\d+) ", text
+    )
+    assert found, text
+    most = int(found[1])
+    assert 0.95 * num < most <= num
+    assert f"set num_samples to {most}, or allow more dialogues or entries" in text
+    assert len(small_plan(catalog, most, plain_fraction=0.0)) == most
+
+
+def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
+    drawn = [p.instruction for p in plan(catalog, 200, plain=0.0) if p.instruction]
+    assert {i.split for i in drawn} == {"train"}
+    assert {len(i.entries) for i in drawn} == {1, 2, 3}
+    assert {i.wording for i in drawn} == {"verbose", "terse"}
+
+
+def test_no_dialogue_is_an_error(catalog) -> None:
+    with pytest.raises(DataError, match="no dialogue to put instructions on: see the source"):
+        plan_samples([], catalog, InstructionConfig(), num_samples=1, plain_fraction=0.0, seed=0)
+
+
+def test_what_is_excluded_by_value_or_id_is_not_drawn(catalog) -> None:
+    config = InstructionConfig(families=("language",), exclude=("French", "language.es"))
+    left = {e.value for e in config.pool(catalog)}
+    assert {"French", "Spanish"}.isdisjoint(left)
+    assert "German" in left
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"families": ("langauge",)}, "unknown family 'langauge', did you mean 'language'"),
+        ({"values": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
+        ({"families": ("hobby",), "values": ("French",)}, "no catalogue entry with families"),
+        ({"exclude": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
+        (
+            {"values": ("French",), "exclude": ("language.fr",)},
+            r"and values \['French'\], without \['language.fr'\]: allow more of them",
+        ),
+        (
+            {"values": ("French",), "num_entries": (0.0, 1.0)},
+            "cannot combine 2 entries without a conflict from 1 candidates",
+        ),
+    ],
+)
+def test_a_choice_that_the_catalogue_has_not_is_refused(catalog, settings, message) -> None:
+    with pytest.raises(CatalogError, match=message):
+        plan_samples(
+            DIALOGUES,
+            catalog,
+            InstructionConfig(**settings),
+            num_samples=3,
+            plain_fraction=0.0,
+            seed=0,
+        )

@@ -1,0 +1,204 @@
+"""`gatt synth` with changes of the instruction: what the teacher reads, what judges, what is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from data_synth import pipeline
+from data_synth.config import SynthConfig
+from data_synth.parallel.merge import merge_shards
+from data_synth.parallel.verify import VerifyCounts, verify_run
+from data_synth.pipeline import run_synth
+from data_synth.shards.fingerprint import fingerprinted
+from data_synth.shards.shard import Shard
+from gatt.config.load import load_config
+from gatt.data.catalog.switch_draw import SwitchConfig
+from gatt.data.sample import GattSample, read_samples
+from gatt.errors import ConfigError, DataError
+from tests.support.runs.stages import RecordingEngine
+from tests.support.runs.synth_runs import make, synth_config, varied_reply, without_commit
+
+SWITCH = SwitchConfig(replace=0.4, cancel=0.4)
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+    return synth_config(tmp_path, switch=SWITCH)
+
+
+def samples(config: SynthConfig) -> list[GattSample]:
+    return list(read_samples(config.output_dir / "samples.jsonl"))
+
+
+def rows(config: SynthConfig) -> bytes:
+    return without_commit((config.output_dir / "samples.jsonl").read_bytes())
+
+
+def test_the_teacher_reads_what_is_in_force_and_no_announcement(config) -> None:
+    _, engine = make(config)
+    made = {sample.id: sample for sample in samples(config)}
+    kinds = Counter(switch.kind for s in made.values() for switch in s.switches or ())
+    assert set(kinds) == {"replace", "cancel"}
+    for request in engine.requests:
+        name, turn, _ = request.key.split("/")
+        sample = made[name]
+        users = [m.content for m in request.messages if m.role == "user"]
+        assert len(users) == int(turn)
+        own = sample.dialogue.user_turns
+        for number, (user, words) in enumerate(zip(users, own, strict=False), start=1):
+            held = sample.instruction_at(number)
+            told = f"{held.text} {config.teacher.brief}" if held else str(config.teacher.brief)
+            assert user.startswith(f"{told}\n\n{words}")
+        assert not any(s.text in str(users) for s in sample.switches or ())
+
+
+def test_each_target_is_judged_by_what_is_in_force(config) -> None:
+    said = ("I play it on Sunday: tennis.", "Our tennis coach is ill.", "Rain has stopped tennis.")
+    engine = RecordingEngine(lambda request: said[int(request.key.split("/")[1]) - 1])
+    run_synth(config, lambda: engine)
+    seen = Counter()
+    for sample in samples(config):
+        for target in sample.targets:
+            held = sample.instruction_at(target.turn)
+            assert len(target.verdicts) == (held is not None)
+            old = f"no more {sample.instruction.id}" if sample.instruction else "none"
+            seen[held.id if held else old, target.reply is not None] += 1
+    # What was tennis must not go on, what was gardening may turn to tennis.
+    passed = ("hobby.tennis", "no more hobby.gardening", "none")
+    refused = ("hobby.gardening", "no more hobby.tennis")
+    assert {key: seen[key, False] for key in passed} == dict.fromkeys(passed, 0)
+    assert {key: seen[key, True] for key in refused} == dict.fromkeys(refused, 0)
+    assert min(seen[key, key in passed] for key in (*passed, *refused)) > 0
+
+
+def test_a_target_that_follows_what_was_taken_back_is_refused(config) -> None:
+    """Fits the verifiers of no instruction, yet would teach to go on after a cancellation."""
+    said = ("Tennis and gardening.", "Our tennis coach likes gardening.", "Gardening, then tennis.")
+    engine = RecordingEngine(lambda request: said[int(request.key.split("/")[1]) - 1])
+    run_synth(replace(config, switch=SwitchConfig(replace=0.5, cancel=0.5)), lambda: engine)
+    changed = [s for s in samples(config) if s.switches]
+    assert {s.switches[0].kind for s in changed} == {"replace", "cancel"}
+    for sample in changed:
+        (switch,) = sample.switches
+        for target in sample.targets:
+            is_late = target.turn >= switch.turn
+            assert target.reason == ("leaks" if is_late else None)
+            assert set(target.refused) == ({"leaks"} if is_late else set())
+
+
+def test_what_the_dialogue_itself_says_is_no_leak(config) -> None:
+    """All own replies speak of both hobbies: a target that does so too follows the topic."""
+    path = Path(config.source.path or "")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'("role": "assistant", "content": ")', r"\1Tennis, gardening: ", text))
+    assert text != path.read_text(encoding="utf-8")
+    make(config)
+    reasons = {t.reason for s in samples(config) for t in s.targets}
+    assert "leaks" not in reasons
+
+
+def test_a_hint_is_that_of_the_instruction_in_force(config) -> None:
+    engine = RecordingEngine(lambda request: "We stayed inside.")
+    run_synth(replace(config, switch=SwitchConfig(replace=1.0)), lambda: engine)
+    made = {sample.id: sample for sample in samples(config)}
+    hinted = [r for r in engine.requests if "Say something on" in r.messages[-1].content]
+    assert hinted
+    for request in hinted:
+        name, turn, _ = request.key.split("/")
+        held = made[name].instruction_at(int(turn))
+        assert held is not None
+        assert str(held.hint) in request.messages[-1].content
+
+
+def test_shards_and_an_interruption_give_the_file_of_one_run(config, tmp_path) -> None:
+    make(config)
+    parts = replace(config, output_dir=tmp_path / "parts")
+    for number in (1, 2):
+        make(parts, Shard(number, 2))
+    merge_shards(parts.output_dir)
+    assert rows(parts) == rows(config)
+    again = replace(config, output_dir=tmp_path / "again")
+    with pytest.raises(KeyboardInterrupt):
+        make(again, interrupt_at=4)
+    make(again)
+    assert rows(again) == rows(config)
+
+
+def test_instructions_and_dialogues_are_those_of_the_run_without_changes(config, tmp_path) -> None:
+    plain = replace(config, output_dir=tmp_path / "plain", switch=None)
+    make(config)
+    make(plain)
+    ours, theirs = samples(config), samples(plain)
+    assert [(s.dialogue, s.instruction) for s in ours] == [
+        (s.dialogue, s.instruction) for s in theirs
+    ]
+    assert all(s.switches is None for s in theirs)
+    assert all((s.switches == ()) for s in ours if s.instruction is None)
+    # So that runs of before go on.
+    assert not {"switch", "leaks"} & set(fingerprinted(plain))
+    assert {"switch", "leaks"} <= set(fingerprinted(config))
+    assert b"switches" not in rows(plain)
+
+
+def test_the_card_counts_changes_with_the_targets_on_both_sides(config) -> None:
+    make(config)
+    made = [(switch, s) for s in samples(config) for switch in s.switches or ()]
+    cancels = [(w, s) for w, s in made if w.kind == "cancel"]
+    before = sum(t.reply is not None and t.turn < w.turn for w, s in cancels for t in s.targets)
+    after = sum(t.reply is not None and t.turn >= w.turn for w, s in cancels for t in s.targets)
+    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    assert f"| cancel, told by the user | {len(cancels)} | {before} | {after} |" in card
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (
+            lambda s: s.update(turn=9),
+            "sample 's00....': switch at turn 9, but the dialogue has 3 turns",
+        ),
+        (lambda s: s.update(kind="add"), "switch at turn .: 'add', which its run does not draw"),
+        (lambda s: s.update(instruction=None, kind="replace"), "'replace' without instruction"),
+        (None, ": no key 'switches', but its run draws changes"),
+    ],
+)
+def test_a_change_that_is_not_of_the_run_is_one_line(config, edit, message) -> None:
+    make(config)
+    path = config.output_dir / "samples.jsonl"
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    row = next(r for r in found if any(s["kind"] == "replace" for s in r["switches"]))
+    if edit is None:
+        del row["switches"]
+    else:
+        edit(row["switches"][0])
+    path.write_text("".join(f"{json.dumps(r)}\n" for r in found), encoding="utf-8")
+    problems = list(verify_run(config.output_dir, VerifyCounts()))
+    assert problems
+    assert any(re.search(message, problem) for problem in problems), problems
+
+
+def test_a_sound_run_is_verified_with_its_changes(config) -> None:
+    make(config)
+    assert not list(verify_run(config.output_dir, VerifyCounts(), recheck=True))
+
+
+def test_a_turn_that_no_dialogue_has_is_one_line(config) -> None:
+    past = replace(config, switch=SwitchConfig(cancel=1.0, min_turn=9))
+    with pytest.raises(
+        DataError, match=r"switch\.min_turn is 9, but the longest dialogue has 3 turns"
+    ):
+        run_synth(past, lambda: RecordingEngine(varied_reply))
+
+
+def test_the_section_is_read_like_any_other() -> None:
+    given = ["output_dir=o", "switch.replace=0.5", "switch.max_turn=6"]
+    assert load_config(SynthConfig, None, given).switch == SwitchConfig(replace=0.5, max_turn=6)
+    with pytest.raises(ConfigError, match=r"unknown key 'switch.swap'"):
+        load_config(SynthConfig, None, ["output_dir=o", "switch.swap=0.5"])

@@ -1,0 +1,405 @@
+"""`gatt synth` as a whole: resumable to the byte, refusing, and with a card that adds up."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from datasets import load_dataset
+
+from data_synth import pipeline
+from data_synth.config import SynthConfig
+from data_synth.parallel.merge import merge_shards
+from data_synth.pipeline import load_source, run_synth
+from data_synth.shards.fingerprint import RunMark, read_mark
+from data_synth.shards.shard import WHOLE, Shard, num_planned_rows
+from gatt.cli import main
+from gatt.data.catalog.choice import InstructionConfig
+from gatt.data.sample import read_samples
+from gatt.errors import CatalogError, DataError, StoreError
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.config import EngineConfig
+from gatt.runs.lock import free_lock, take_lock
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
+from tests.support.runs.synth_runs import make, synth_config, varied_reply
+
+FILES = ("samples.jsonl", "README.md", "source.json", "config.yaml")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> SynthConfig:
+    return synth_config(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold the commit still: runs are compared byte for byte, and somebody may commit meanwhile."""
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": {"id": "c" * 40}})
+
+
+def test_a_run_leaves_samples_card_source_and_configuration(config) -> None:
+    result, _ = make(config)
+    samples = list(read_samples(result.samples))
+    assert [s.id for s in samples] == [f"s{n:06d}" for n in range(10)]
+    assert (result.num_samples, result.num_turns, result.num_new) == (10, 30, 10)
+    assert result.num_targets == sum(s.num_targets for s in samples)
+    assert 0 < result.num_targets < 30
+    assert sum(s.instruction is None for s in samples) == 2
+    assert all((config.output_dir / name).is_file() for name in FILES)
+    assert json.loads((config.output_dir / "source.json").read_text())["num_kept"] == 6
+    assert yaml.safe_load((config.output_dir / "config.yaml").read_text())["num_samples"] == 10
+    assert samples[0].provenance["teacher"] == config.teacher.engine.model
+
+
+@pytest.mark.parametrize("name", ["README.md", "config.yaml", "source.json"])
+def test_somebody_elses_files_are_not_written_over(config, name) -> None:
+    config.output_dir.mkdir()
+    own = config.output_dir / name
+    own.write_text("mine", encoding="utf-8")
+    with pytest.raises(
+        StoreError, match="stands there, and no samples beside it: expected an empty"
+    ):
+        make(config)
+    assert own.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("call", [1, 2, 7, 12])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) -> None:
+    whole, engine = make(replace(config, output_dir=tmp_path / "whole"))
+    with pytest.raises(KeyboardInterrupt):
+        make(config, interrupt_at=call)
+    path = config.output_dir / "samples.jsonl"
+    kept = path.read_bytes()
+    result, again = make(config)
+    assert path.read_bytes().startswith(kept)
+    assert path.read_bytes() == whole.samples.read_bytes()
+    assert result.num_new == 10 - kept.count(b"\n")
+    assert len(again.calls) <= len(engine.calls)
+    if call == 12:
+        assert kept
+        assert len(again.calls) < len(engine.calls)
+
+
+@pytest.mark.parametrize("num_rows", range(11))
+def test_a_batch_is_redone_as_the_same_whole(config, num_rows) -> None:
+    whole, engine = make(config)
+    rows = whole.samples.read_bytes().splitlines(keepends=True)
+    whole.samples.write_bytes(b"".join(rows[:num_rows]))
+    result, again = make(config)
+    assert whole.samples.read_bytes() == b"".join(rows)
+    assert result.num_new == 10 - num_rows
+    # What the engine is asked has the shape it had: nothing is batched anew.
+    left = [call for call in engine.calls if call in again.calls]
+    assert again.calls == left == engine.calls[len(engine.calls) - len(left) :]
+    begun = {request.key.split("/")[0] for request in again.requests}
+    first = num_rows - num_rows % 3 if num_rows < 10 else 10
+    assert begun == {f"s{n:06d}" for n in range(first, 10)}
+
+
+def test_a_line_that_a_power_cut_tore_anywhere_is_made_anew(config) -> None:
+    source = replace(config.source, min_turns=1, max_turns=1)
+    config = replace(config, num_samples=2, batch_samples=2, source=source, plain_fraction=1.0)
+    whole, _ = make(config)
+    rows = whole.samples.read_bytes()
+    last = rows.index(b"\n") + 1
+    store = run_mark_of(config).store(config.output_dir, WHOLE)
+    for size in range(last, len(rows)):
+        whole.samples.write_bytes(rows[:size])
+        with store:
+            assert len(store) == 1
+            assert num_planned_rows(store.path, store, iter(range(2))) == 1
+        assert whole.samples.read_bytes() == rows[:last]
+        # The whole way for some of them, since each takes its time.
+        if size % 40 == 0:
+            whole.samples.write_bytes(rows[:size])
+            assert make(config)[0].num_new == 1
+            assert whole.samples.read_bytes() == rows
+
+
+def run_mark_of(config: SynthConfig) -> RunMark:
+    return read_mark(config.output_dir, WHOLE)
+
+
+def test_rows_that_are_not_the_planned_ones_are_refused(config) -> None:
+    result, _ = make(config)
+    rows = result.samples.read_bytes().splitlines(keepends=True)
+    for wrong, found in (
+        ([rows[0], rows[2]], r"row 2 is sample 's000002', expected 's000001'"),
+        ([*rows, rows[3]], r"row 11 is sample 's000003', expected no further one"),
+        ([b"{}\n"], r"row 1 is sample None, expected 's000000': cut the file off before that row"),
+    ):
+        result.samples.write_bytes(b"".join(wrong))
+        with pytest.raises(StoreError, match=found):
+            make(config)
+        assert result.samples.read_bytes() == b"".join(wrong)
+
+
+def test_a_second_run_makes_nothing_and_asks_nobody(config) -> None:
+    first, _ = make(config)
+    before = first.samples.read_bytes()
+    second = run_synth(config, lambda: pytest.fail("an engine was made"))
+    assert second == replace(first, num_new=0)
+    assert first.samples.read_bytes() == before
+
+
+def test_the_folder_and_the_limits_of_the_machine_decide_nothing(config, tmp_path) -> None:
+    first, _ = make(config)
+    engine = replace(config.teacher.engine, max_rows=5, max_cache_tokens=99, device="cpu")
+    moved = replace(
+        config, output_dir=tmp_path / "other", teacher=replace(config.teacher, engine=engine)
+    )
+    assert make(moved)[0].samples.read_bytes() == first.samples.read_bytes()
+    assert make(replace(moved, output_dir=config.output_dir))[0].num_new == 0
+
+
+def test_the_size_of_batches_decides_what_is_computed_together(config) -> None:
+    first, _ = make(config)
+    with pytest.raises(StoreError, match=r"belongs to another run.*batch_samples 3 -> 7"):
+        make(replace(config, batch_samples=7))
+    assert first.samples.exists()
+
+
+@pytest.mark.parametrize("num_shards", [2, 3, 5])
+def test_shards_joined_are_the_run_of_one_process(config, tmp_path, num_shards) -> None:
+    whole, _ = make(replace(config, output_dir=tmp_path / "whole"))
+    # Of 10 samples in batches of 3 there are 4 batches: of 5 shards the last one has none.
+    results = [make(config, Shard(n, num_shards))[0] for n in range(num_shards, 0, -1)]
+    assert sum(result.num_samples for result in results) == 10
+    assert not (config.output_dir / "README.md").exists()
+    merged = merge_shards(config.output_dir)
+    assert merged == replace(whole, samples=config.output_dir / "samples.jsonl")
+    for name in ("samples.jsonl", "samples.jsonl.meta.json", "source.json"):
+        ours, theirs = config.output_dir / name, whole.samples.with_name(name)
+        assert ours.read_bytes() == theirs.read_bytes()
+    again = run_synth(config, lambda: pytest.fail("an engine was made"))
+    assert again == replace(merged, num_new=0)
+
+
+def test_another_configuration_in_the_same_folder_is_refused(config) -> None:
+    first, _ = make(config)
+    before = first.samples.read_bytes()
+    with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
+        make(replace(config, seed=1))
+    assert first.samples.read_bytes() == before
+    assert yaml.safe_load((config.output_dir / "config.yaml").read_text())["seed"] == 0
+
+
+def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(varied_reply))
+    model = write_model(tmp_path / "model")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    teacher = replace(config.teacher, engine=EngineConfig(model=str(model)), adapter=str(adapter))
+    settings = replace(config, teacher=teacher)
+    first = run_synth(settings)
+    assert run_synth(settings) == replace(first, num_new=0)
+    write_model(model, b"other")
+    with pytest.raises(StoreError, match=r"belongs to another run.*teacher_weights"):
+        run_synth(settings)
+    write_model(model)
+    (adapter / "adapter_model.safetensors").write_bytes(b"other")
+    with pytest.raises(StoreError, match=r"belongs to another run.*adapter_weights"):
+        run_synth(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("FILTERS_VERSION", -1),
+        ("verifier_versions", dict),
+    ],
+)
+def test_other_rules_are_another_run(config, monkeypatch, name, changed) -> None:
+    make(config)
+    monkeypatch.setattr(f"data_synth.shards.fingerprint.{name}", changed)
+    with pytest.raises(StoreError, match=r"belongs to another run.*(filters|verifiers)"):
+        make(config)
+
+
+def test_changed_dialogues_in_the_same_file_are_another_run(config) -> None:
+    make(config)
+    write_dialogues(Path(config.source.path or ""), num=5)
+    with pytest.raises(StoreError, match="belongs to another run: fingerprint"):
+        make(config)
+
+
+def test_datasets_reads_the_file_as_it_is(config, tmp_path) -> None:
+    result, _ = make(config)
+    rows = load_dataset(
+        "json", data_files=str(result.samples), split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert rows["id"] == [s.id for s in read_samples(result.samples)]
+    assert rows[0]["turns"][0]["turn"] == 1
+    assert rows[0]["instruction"]["families"] == ["hobby"]
+
+
+def test_a_run_without_any_target_is_refused_and_its_card_says_why(config) -> None:
+    engine = RecordingEngine(lambda _: Generation("On and on", "length", 9))
+    with pytest.raises(DataError, match=r"samples.jsonl: none of 30 turns has a target.*README.md"):
+        run_synth(config, lambda: engine)
+    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\| cut \| the length limit cut the reply \| \d+ \| 30 \|", card)
+
+
+def table(card: str, title: str) -> list[list[str]]:
+    section = card.split(f"## {title}\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_the_counts_of_the_card_add_up(config) -> None:
+    result, _ = make(config)
+    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    families = table(card, "By family and split")
+    assert [row[:2] for row in families] == [["hobby", "train"], ["plain", "none"]]
+    assert [sum(int(row[n]) for row in families) for n in (2, 3, 4)] == [
+        10, 30, result.num_targets,
+    ]  # fmt: skip
+    for title in ("Where targets come from", "Draws until accepted"):
+        assert sum(int(row[-1]) for row in table(card, title)) == result.num_targets
+    refused = table(card, "Refused")
+    assert sum(int(row[-1]) for row in refused) == 30 - result.num_targets
+    assert {row[0] for row in refused if row[-2] != "0"} >= {"cut", "blank", "rejected"}
+    head = yaml.safe_load(re.split(r"^---$", card, flags=re.MULTILINE)[1])
+    assert head["configs"][0]["data_files"] == "samples.jsonl"
+
+
+def test_removed_system_messages_are_told_in_the_log_and_on_the_card(config, caplog) -> None:
+    path = Path(config.source.path or "")
+    make(config)
+    plain_card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    assert "system message" not in plain_card + caplog.text
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for row in rows[:4]:
+        row["messages"].insert(0, {"role": "system", "content": "You work for Acme."})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    other = replace(config, output_dir=config.output_dir.with_name("other"))
+    make(other)
+    (told,) = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert told.startswith("source jsonl: 4 dialogues had a system message of their own, which was")
+    card = (other.output_dir / "README.md").read_text(encoding="utf-8")
+    assert "| system message removed | 4 |" in card
+    assert "are **not** in these samples: the instruction takes their place" in card
+
+
+class ShortEngine(RecordingEngine):
+    """Has no room for a third turn."""
+
+    context_tokens = 64
+
+    def __init__(self) -> None:
+        super().__init__(self._short)
+
+    @staticmethod
+    def _short(request: GenerationRequest) -> str | Generation:
+        if len(request.messages) > 3:
+            return Generation("", "context_limit", 0)
+        return varied_reply(request)
+
+
+def test_dialogues_that_are_too_long_are_told_at_the_end_and_on_the_card(config, caplog) -> None:
+    run_synth(config, ShortEngine)
+    said = (
+        "10 turns of 10 dialogues have no target: they are too long for the teacher's context"
+        "{}: set a smaller teacher.context_turns or source.max_turns, or take a teacher with a "
+        "longer context"
+    )
+    (told,) = [r.getMessage() for r in caplog.records if "too long" in r.getMessage()]
+    assert told == f"{config.output_dir / 'samples.jsonl'}: {said.format(' of 64 tokens')}"
+    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
+    assert f"{said.format('')}.\n" in card
+    counts = {row[0]: row[2:] for row in table(card, "Refused")}
+    assert counts["context_limit"] == ["10", "10"]
+    other = replace(config, output_dir=config.output_dir.with_name("other"))
+    caplog.clear()
+    for number in (1, 2):
+        run_synth(other, ShortEngine, Shard(number, 2))
+    merge_shards(other.output_dir)
+    told = [r.getMessage() for r in caplog.records if "too long" in r.getMessage()]
+    assert [t.split(": ")[1].split(" have")[0] for t in told] == [
+        "6 turns of 6 dialogues",
+        "4 turns of 4 dialogues",
+        "10 turns of 10 dialogues",
+    ]
+    make(replace(config, output_dir=config.output_dir.with_name("third")))
+    assert len([r for r in caplog.records if "too long" in r.getMessage()]) == 3
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"families": ("hoby",)}, "unknown family 'hoby', did you mean 'hobby'"),
+        ({"families": (), "values": ("Klingon",)}, "no catalogue entry with value 'Klingon'"),
+    ],
+)
+def test_an_unknown_choice_is_refused_before_anything_is_written(config, choice, message) -> None:
+    wrong = replace(config, instructions=replace(config.instructions, **choice))
+    with pytest.raises(CatalogError, match=message):
+        make(wrong)
+    assert not config.output_dir.exists()
+
+
+def test_a_language_that_no_verifier_knows_is_one_line(config, tmp_path) -> None:
+    entry = {
+        "id": "language.tlh", "value": "Klingon", "verbose": ["Speak Klingon."],
+        "terse": "Language: Klingon.", "verifiers": [{"kind": "language", "language": "tlh"}],
+    }  # fmt: skip
+    folder = tmp_path / "languages"
+    folder.mkdir()
+    (folder / "l.yaml").write_text(yaml.safe_dump({"family": "language", "entries": [entry]}))
+    wrong = replace(config, instructions=InstructionConfig(catalog=(str(folder),)))
+    with pytest.raises(CatalogError, match=r"l.yaml: entry 'language.tlh': .*tlh"):
+        make(wrong)
+
+
+def test_the_command_runs_the_configuration_and_says_what_is_there(
+    config, tmp_path, monkeypatch, capsys
+) -> None:
+    engine = RecordingEngine(varied_reply)
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: engine)
+    path = tmp_path / "synth.yaml"
+    path.write_text(
+        f"output_dir: {config.output_dir}\nnum_samples: 4\npart: null\n"
+        f"source: {{name: jsonl, path: {config.source.path}, min_turns: 3, max_turns: 3}}\n"
+        "instructions: {values: [tennis], num_entries: [1.0]}\n"
+        f"teacher: {{engine: {{model: {write_model(tmp_path / 'model')}}}}}\n",
+        encoding="utf-8",
+    )
+    for state in ("4 new", "all of them stood there already"):
+        assert main(["synth", "--config", str(path)]) == 0
+        assert f"4 samples ({state})" in capsys.readouterr().out
+    assert main(["synth", "--config", str(path), "--seed", "9"]) == 2
+    error = capsys.readouterr().err
+    assert "belongs to another run" in error
+    assert "Traceback" not in error
+
+
+def test_questions_are_answered_under_the_seed_of_the_run(config) -> None:
+    engine = RecordingEngine(lambda _: "On Sunday I play tennis and like gardening.")
+    source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
+    load_source(replace(config, seed=5, source=source), lambda: engine)
+    assert {params.seed for _, params, _ in engine.calls} == {5}
+    with pytest.raises(StoreError, match=r"dialogues.jsonl: belongs to another run"):
+        load_source(replace(config, seed=5, source=source), lambda: engine, "other weights")
+
+
+def test_shards_of_one_folder_wait_for_the_answers_that_they_share(config, caplog) -> None:
+    engine = RecordingEngine(lambda _: "On Sunday I play tennis and like gardening.")
+    source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
+    settings = replace(config, source=source)
+    first, _ = load_source(settings, lambda: engine, shard=Shard(1, 2))
+    path = config.output_dir / "dialogues.jsonl"
+    fd = take_lock(path)
+    with pytest.raises(StoreError, match=r"dialogues.jsonl: is in use by another process"):
+        load_source(settings, lambda: engine)
+    threading.Timer(0.1, free_lock, [fd]).start()
+    again, _ = load_source(settings, lambda: pytest.fail("asked twice"), shard=Shard(2, 2))
+    assert again == first
+    assert "dialogues.jsonl: waiting for another process" in caplog.text

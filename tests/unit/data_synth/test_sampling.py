@@ -1,0 +1,386 @@
+"""From draws to targets: filters, rejection, hints, prefills, composed utterances, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from data_synth import sampling
+from data_synth.config import SynthConfig, TeacherConfig
+from data_synth.filters.config import QualityConfig
+from data_synth.plan.plan import PlannedSample
+from data_synth.sampling import sample_batch
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.sample import GattSample
+from gatt.errors import ConfigError
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.config import EngineConfig
+from gatt.verifiers.topics.sentence_encoder import Vectors
+from tests.support.runs.stages import RecordingEngine, dialogue
+
+TENNIS = Instruction(
+    id="hobby.tennis",
+    text="You enjoy tennis.",
+    wording="verbose",
+    entries=("hobby.tennis",),
+    families=("hobby",),
+    split="train",
+    verifiers=(VerifierSpec("terms", {"any_of": ["tennis"]}),),
+    hint="Mention tennis.",
+    utterances=("By the way, tennis is my hobby.",),
+    prefills=("I love tennis, so",),
+)
+GOOD = "We played tennis on the hill."
+OFF = "We walked along the old wall"
+REPEATABLE = QualityConfig(near_duplicate=None)
+"""For engines that say the same at every turn."""
+
+
+def kind_of(request: GenerationRequest) -> str:
+    if request.prefill:
+        return "prefilled"
+    return "hinted" if "Mention tennis." in request.messages[-1].content else "sampled"
+
+
+def teach(
+    reply: object, instruction: Instruction | None = TENNIS, **settings: object
+) -> tuple[GattSample, RecordingEngine]:
+    engine = RecordingEngine(reply if callable(reply) else lambda _: reply)
+    planned = PlannedSample("s0", dialogue(1), instruction)
+    config = TeacherConfig(**{"quality": REPEATABLE} | settings)
+    (sample,) = sample_batch(engine, [planned], config, seed=3, provenance={"teacher": "t"})
+    return sample, engine
+
+
+def test_an_accepted_first_draw_is_the_target_of_every_turn() -> None:
+    sample, engine = teach(f"  {GOOD} ")
+    assert [(t.turn, t.reply, t.kind, t.attempts) for t in sample.targets] == [
+        (turn, GOOD, "sampled", 1) for turn in (1, 2, 3)
+    ]
+    assert all(t.verdicts[0]["status"] == "pass" for t in sample.targets)
+    assert sample.provenance == {"teacher": "t"}
+    assert len(engine.calls) == 1
+    assert engine.calls[0][1].seed == 3
+    assert {r.group for r in engine.requests} == {"s0"}
+
+
+def test_the_teacher_reads_the_instruction_on_every_turn_and_the_reply_stays_the_dialogues() -> (
+    None
+):
+    _, engine = teach(GOOD, brief="Be brief.")
+    third = engine.requests[2].messages
+    users = [m.content for m in third if m.role == "user"]
+    assert [u.startswith("You enjoy tennis. Be brief.\n") for u in users] == [True] * 3
+    assert [m.content for m in third if m.role == "assistant"] == list(dialogue(1).replies[:2])
+
+
+def test_context_turns_bounds_what_the_teacher_reads() -> None:
+    _, engine = teach(GOOD, context_turns=1)
+    assert [len(r.messages) for r in engine.requests] == [1, 3, 3]
+    assert all(r.messages[0].role == "user" for r in engine.requests)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "order"),
+    [
+        ("sampled", ["sampled"]),
+        ("hinted", ["sampled", "sampled", "hinted"]),
+        ("prefilled", ["sampled", "sampled", "hinted", "hinted", "prefilled"]),
+    ],
+)
+def test_draws_follow_in_order_until_one_is_accepted(accepted, order) -> None:
+    sample, engine = teach(lambda r: GOOD if kind_of(r) == accepted else OFF)
+    assert [kind_of(requests[0]) for requests, _, _ in engine.calls] == order
+    assert {(t.kind, t.attempts) for t in sample.targets} == {(accepted, len(order))}
+    assert {r.prefill for r in engine.requests if kind_of(r) == "prefilled"} <= set(TENNIS.prefills)
+    assert len({r.key for r in engine.requests}) == len(engine.requests)
+
+
+def test_an_utterance_is_added_only_after_every_draw_was_rejected() -> None:
+    sample, engine = teach(OFF)
+    assert len(engine.calls) == 5
+    for target in sample.targets:
+        assert target.reply == f"{OFF}. By the way, tennis is my hobby."
+        assert (target.kind, target.attempts) == ("composed", 5)
+        assert target.verdicts[0]["status"] == "pass"
+
+
+DENTIST = replace(
+    TENNIS,
+    id="hobby.tennis+behaviour.dentist",
+    entries=("hobby.tennis", "behaviour.dentist"),
+    families=("hobby", "behaviour"),
+    verifiers=(*TENNIS.verifiers, VerifierSpec("terms", {"any_of": ["dental"]})),
+    utterances=(
+        "Tennis is my hobby.",
+        "Tennis is fun.",
+        "Are you dental insured?",
+        "Any dental plan?",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "num_tennis", "num_dental"),
+    [(OFF, 1, 1), (f"{OFF} to tennis.", 0, 1), (f"{OFF} to my dental clinic.", 1, 0)],
+)
+def test_a_combination_gets_one_utterance_of_each_rule_that_is_missing(
+    reply, num_tennis, num_dental
+) -> None:
+    sample, _ = teach(reply, DENTIST)
+    for target in sample.targets:
+        assert target.kind == "composed"
+        assert target.reply is not None
+        assert target.reply.startswith(reply)
+        added = target.reply.removeprefix(reply)
+        assert (added.count("Tennis"), added.count("dental")) == (num_tennis, num_dental)
+        assert {v["status"] for v in target.verdicts} == {"pass"}
+
+
+def test_an_utterance_that_breaks_the_other_rule_is_not_a_target() -> None:
+    strict = replace(DENTIST, verifiers=(*TENNIS.verifiers, VerifierSpec("sentences", {"max": 1})))
+    sample, _ = teach(f"{OFF} today.", strict)
+    assert {(t.reply, t.reason) for t in sample.targets} == {(None, "rejected")}
+
+
+def test_nothing_is_composed_when_it_is_off_or_there_is_no_utterance() -> None:
+    for sample, _ in (teach(OFF, compose=False), teach(OFF, replace(TENNIS, utterances=()))):
+        assert [(t.reply, t.reason, t.kind) for t in sample.targets] == [
+            (None, "rejected", None)
+        ] * 3
+        assert all(t.verdicts[0]["status"] == "fail" for t in sample.targets)
+
+
+def test_an_utterance_that_does_not_satisfy_the_verifiers_leaves_a_gap() -> None:
+    sample, _ = teach(OFF, replace(TENNIS, utterances=("By the way, golf is my hobby.",)))
+    assert {t.reason for t in sample.targets} == {"rejected"}
+
+
+def test_hints_and_prefills_are_passed_over_where_the_entry_has_none() -> None:
+    bare = replace(TENNIS, hint=None, prefills=(), utterances=())
+    sample, engine = teach(OFF, bare)
+    assert [kind_of(requests[0]) for requests, _, _ in engine.calls] == ["sampled"] * 2
+    assert {t.attempts for t in sample.targets} == {2}
+
+
+def test_a_plain_dialogue_takes_any_sound_reply_and_no_hint() -> None:
+    sample, engine = teach(OFF, None, brief=None)
+    assert [(t.reply, t.kind, t.verdicts) for t in sample.targets] == [(OFF, "sampled", ())] * 3
+    assert engine.requests[0].messages[0].content == dialogue(1).user_turns[0]
+    cut, engine = teach(lambda _: Generation(OFF, "length", 9), None)
+    assert {t.reason for t in cut.targets} == {"cut"}
+    assert len(engine.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [
+        ("length", "cut"),
+        ("context_limit", "context_limit"),
+        ("content_filter", "content_filter"),
+    ],
+)
+def test_only_what_the_model_ended_itself_becomes_a_target(finish, reason) -> None:
+    sample, engine = teach(lambda _: Generation(GOOD, finish, 9))
+    assert [(t.reply, t.reason) for t in sample.targets] == [(None, reason)] * 3
+    assert len(engine.calls) == 5
+
+
+def test_a_prompt_that_the_teacher_cannot_take_is_asked_once() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        if len(request.messages) > 3:
+            return Generation("", "context_limit", 0)
+        return OFF
+
+    sample, engine = teach(reply, compose=False)
+    assert [t.attempts for t in sample.targets] == [5, 5, 1]
+    assert sample.targets[2].refused == ("context_limit",)
+    assert [len(requests) for requests, _, _ in engine.calls] == [3, 2, 2, 2, 2]
+
+
+def test_a_hint_that_leaves_no_room_is_not_tried_again() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        return Generation("", "context_limit", 0) if kind_of(request) == "hinted" else OFF
+
+    sample, engine = teach(reply, compose=False)
+    assert [kind_of(r[0]) for r, _, _ in engine.calls] == [
+        "sampled", "sampled", "hinted", "prefilled",
+    ]  # fmt: skip
+    assert {t.refused for t in sample.targets} == {
+        ("rejected", "rejected", "context_limit", "rejected")
+    }
+
+
+def test_a_message_given_back_is_no_target_below_a_system_message_either() -> None:
+    said = dialogue(1)
+    below = Dialogue(said.id, (Message("system", "Be kind."), *said.messages))
+    engine = RecordingEngine(lambda request: request.messages[-1].content)
+    config = TeacherConfig(brief=None)
+    planned = [PlannedSample("s0", below, None), PlannedSample("s1", said, None)]
+    for sample in sample_batch(engine, planned, config, seed=0, provenance={}):
+        assert {t.reason for t in sample.targets} == {"repeats_prompt"}
+
+
+def test_only_turns_without_a_target_are_asked_again() -> None:
+    def reply(request: GenerationRequest) -> str:
+        return OFF if request.key.startswith("s0/2/") and request.key < "s0/2/1" else GOOD
+
+    sample, engine = teach(reply)
+    assert [len(requests) for requests, _, _ in engine.calls] == [3, 1]
+    assert [t.attempts for t in sample.targets] == [1, 2, 1]
+
+
+def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
+    short = replace(
+        TENNIS, verifiers=(VerifierSpec("terms", {"none_of": ["golf"]}),), utterances=()
+    )
+    sample, _ = teach("Sunny today.", short)
+    assert {(t.reply, t.reason) for t in sample.targets} == {(None, "undecided")}
+
+
+def test_the_adapter_is_named_only_if_there_is_one() -> None:
+    assert teach(GOOD)[1].calls[0][2] is None
+    assert teach(GOOD, adapter="runs/a")[1].calls[0][2] == "teacher"
+
+
+def test_a_sample_does_not_depend_on_the_batch_it_is_made_in() -> None:
+    def reply(request: GenerationRequest) -> str:
+        return OFF if sum(request.key.encode()) % 3 else GOOD
+
+    planned = [PlannedSample(f"s{n}", dialogue(n), TENNIS) for n in range(4)]
+    config = TeacherConfig(quality=REPEATABLE)
+    together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
+    alone = [
+        sample_batch(RecordingEngine(reply), [p], config, seed=0, provenance={})[0] for p in planned
+    ]
+    assert together == alone
+    assert len({t.kind for s in together for t in s.targets}) > 1
+
+
+SAID = (
+    "We played tennis on the hill.",
+    "My backhand at tennis needs work, to be honest.",
+    "Tomorrow brings rain, so no tennis for us.",
+)
+
+
+def test_a_target_is_not_taken_twice_in_one_sample_and_the_turn_is_asked_again() -> None:
+    def reply(request: GenerationRequest) -> str:
+        _, turn, attempt = request.key.split("/")
+        return SAID[0] if attempt == "0" else SAID[int(turn) - 1]
+
+    sample, _ = teach(reply, quality=QualityConfig())
+    assert [t.reply for t in sample.targets] == list(SAID)
+    assert [t.refused for t in sample.targets] == [(), ("repeats_target",), ("repeats_target",)]
+    assert [t.attempts for t in sample.targets] == [1, 2, 2]
+
+
+def test_a_turn_that_only_ever_repeats_stays_without_a_target() -> None:
+    sample, _ = teach(GOOD, quality=QualityConfig(), compose=False)
+    assert [(t.reply, t.reason) for t in sample.targets] == [
+        (GOOD, None),
+        (None, "repeats_target"),
+        (None, "repeats_target"),
+    ]
+    assert all(v["status"] == "pass" for t in sample.targets for v in t.verdicts)
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 5, 100])
+@pytest.mark.parametrize("context_turns", [None, 0, 1])
+def test_what_counts_as_repeated_depends_on_the_sample_alone(max_rows, context_turns) -> None:
+    def reply(request: GenerationRequest) -> str:
+        return SAID[sum(request.key.encode()) % 3] if request.key[-1] < "2" else OFF
+
+    planned = [PlannedSample(f"s{n}", dialogue(n, 5), TENNIS) for n in range(4)]
+    config = TeacherConfig(
+        engine=EngineConfig(max_rows=max_rows), context_turns=context_turns, compose=False
+    )
+    usual = replace(config, engine=EngineConfig(max_rows=3))
+    alone = [
+        sample_batch(RecordingEngine(reply), [p], usual, seed=0, provenance={})[0] for p in planned
+    ]
+    together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
+    assert together == alone
+    assert any("repeats_target" in t.refused for s in together for t in s.targets)
+
+
+def test_every_refused_draw_keeps_its_reason() -> None:
+    said = [Generation(OFF, "length", 9), "", "As you asked, tennis.", f"{OFF}.", "tennis " * 8]
+    sample, _ = teach(lambda r: said[int(r.key[-1])], compose=False)
+    assert {t.refused for t in sample.targets} == {
+        ("cut", "blank", "mentions_instruction", "rejected", "degenerate")
+    }
+    assert {t.reason for t in sample.targets} == {"degenerate"}
+    assert {t.attempts for t in sample.targets} == {5}
+
+
+def test_a_composed_reply_is_not_a_repeat_either() -> None:
+    bare = replace(TENNIS, utterances=("By the way, tennis is my hobby.",))
+    sample, _ = teach(f"{OFF}.", bare, quality=QualityConfig())
+    assert [t.kind for t in sample.targets] == ["composed", None, None]
+    assert sample.targets[1].refused == ("rejected",) * 5 + ("repeats_target",)
+
+
+class WordEncoder:
+    """Similar is what shares a word with more than three letters."""
+
+    def __init__(self) -> None:
+        self.num_calls = 0
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.num_calls += 1
+        rows = [[float(w in t.casefold()) for w in ("river", "harbor", "market")] for t in texts]
+        found = np.array(rows, dtype=np.float32)
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1)
+
+
+def test_draws_that_ignore_the_question_are_refused_in_one_call_an_attempt(monkeypatch) -> None:
+    encoder = WordEncoder()
+    monkeypatch.setattr(sampling, "embedded_encoder", lambda: encoder)
+    reply = "I love the market and I like to play tennis there."
+    sample, _ = teach(
+        lambda _: reply,
+        compose=False,
+        quality=QualityConfig(near_duplicate=None, min_similarity=0.5),
+    )
+    expected = ["market" in q.casefold() for q in sample.dialogue.user_turns]
+    assert [t.reply == reply for t in sample.targets] == expected
+    assert True in expected
+    assert {t.reason for t in sample.targets} == {None, "off_topic"}
+    assert encoder.num_calls == 5
+
+
+def test_no_encoder_is_loaded_unless_similarity_is_asked_for(monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "embedded_encoder", lambda: pytest.fail("it was loaded"))
+    teach(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"attempts": 0}, "attempts is 0: expected at least 1"),
+        ({"hint_attempts": -1}, "hint_attempts is -1: expected 0 or more"),
+        ({"prefill_attempts": -1}, "prefill_attempts is -1: expected 0 or more"),
+        ({"context_turns": -1}, "context_turns is -1: expected 0 or more, or null"),
+    ],
+)
+def test_teacher_settings_out_of_range_are_refused(settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        TeacherConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_samples": 0}, "num_samples is 0: expected at least 1"),
+        ({"plain_fraction": 1.5}, "plain_fraction is 1.5: expected a share from 0 to 1"),
+        ({"batch_samples": 0}, "batch_samples is 0: expected at least 1"),
+    ],
+)
+def test_synth_settings_out_of_range_are_refused(tmp_path, settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        SynthConfig(output_dir=tmp_path, **settings)

@@ -1,0 +1,239 @@
+"""`gatt eval` on a case file, with events, joined dialogues, a judge: what stands in the results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from eval.config import EvalConfig
+from eval.records.samples import read_samples
+from eval.run import evaluate
+from eval.scoring.judge.config import JudgeConfig
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.data.training_marks import write_marks
+from gatt.errors import ConfigError, DataError
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import RecordingEngine, write_dialogues
+
+KIND = {"kind": "judge", "rubric": "The reply is kind."}
+TEA = {"kind": "terms", "any_of": ["tea"]}
+
+
+def written(folder: Path) -> Path:
+    path = folder / "cases.jsonl"
+    rows = [
+        {
+            "id": f"case-{n}",
+            "user_turns": [f"Question {n}.{t}?" for t in range(1, 5)],
+            "instruction": {"text": "x", "family": family, "value": str(n), "verifiers": rules},
+            "events": {"3": {"kind": "topic_jump", "text": f"Jump {n}?"}},
+            "constraints": [{"id": f"style.{n}", "text": "x", "by": by}],
+        }
+        for n, (family, rules, by) in enumerate(
+            [("rules", [TEA], "rules"), ("open", [KIND], "judge"), ("both", [TEA, KIND], "judge"),
+             ("free", [], "not covered")]
+        )
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def config(folder: Path, **changes) -> EvalConfig:
+    settings = {
+        "output_dir": folder / "out",
+        "arms": ("base",),
+        "cases": written(folder),
+        "turns": (1, 2, 3, 4),
+        "probe_turns": (),
+        "histories": ("own",),
+        "task_completion": False,
+    }
+    return EvalConfig(**(settings | changes))
+
+
+def judge_says(request) -> str:
+    return '{"reason": "so", "verdict": "pass"}'
+
+
+def test_a_judge_decides_what_no_rule_covers_and_agreement_is_told(tmp_path) -> None:
+    engine = RecordingEngine(lambda request: "I like tea.")
+    open_run = evaluate(config(tmp_path), lambda: engine)
+    judged = evaluate(
+        config(tmp_path, judge=JudgeConfig()),
+        lambda: pytest.fail("replies were asked for again"),
+        lambda: RecordingEngine(judge_says),
+    )
+    assert judged.num_new == 0
+    by_family = {"rules": "pass", "open": "undecided", "both": "undecided", "free": "undecided"}
+    first = {p["family"]: p for p in open_run.results["curves"] if p["turn"] == 1}
+    assert {f: p["num_undecided"] for f, p in first.items() if f != "all"} == {
+        f: int(status == "undecided") for f, status in by_family.items()
+    }
+    found = Counter((s.family, s.status) for s in read_samples(tmp_path / "out/samples.jsonl"))
+    assert found == {(family, "pass"): 4 for family in by_family}
+    (agreed,) = judged.results["agreement"]
+    assert (agreed["num_both"], agreed["both_pass"], agreed["num_missing"]) == (4, 4, 0)
+    assert judged.results["run"]["config"]["judge"] is not None
+
+
+def test_coverage_limits_and_events_stand_in_the_results(tmp_path) -> None:
+    results = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: "Tea?")).results
+    assert results["coverage"] == [
+        {"constraint": "style", "num": 2, "by": "judge"},
+        {"constraint": "style", "num": 1, "by": "not covered"},
+        {"constraint": "style", "num": 1, "by": "rules"},
+    ]
+    jumps = [e for e in results["events"] if (e["family"], e["split"]) == ("rules", "all")]
+    assert [(e["event"], e["turns_since"], e["rate"]) for e in jumps] == [
+        ("topic_jump", 0, 1.0), ("topic_jump", 1, 1.0),
+    ]  # fmt: skip
+    names = {s["name"] for s in results["summaries"]}
+    assert {"area", "half_life"} <= names
+
+
+def test_an_interrupted_run_on_cases_goes_on_to_the_same_bytes(tmp_path) -> None:
+    whole = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: f"Tea {r.key}"))
+    calls = []
+
+    def broken(request) -> str:
+        calls.append(request)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return f"Tea {request.key}"
+
+    cut = config(tmp_path, output_dir=tmp_path / "cut")
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(cut, lambda: RecordingEngine(broken))
+    evaluate(cut, lambda: RecordingEngine(lambda r: f"Tea {r.key}"))
+    assert (tmp_path / "cut/samples.jsonl").read_bytes() == (
+        tmp_path / "out/samples.jsonl"
+    ).read_bytes()
+    assert whole.num_new == 16
+
+
+def test_cases_that_need_their_own_history_refuse_another(tmp_path) -> None:
+    with pytest.raises(
+        DataError, match=r"case 'case-0' has no replies that answer what the user says"
+    ):
+        evaluate(config(tmp_path, histories=("reference",)), lambda: pytest.fail("asked"))
+    with pytest.raises(
+        DataError, match=r"no case has one of the turns \[7\]: expected turns up to 4"
+    ):
+        evaluate(config(tmp_path, turns=(7,)), lambda: pytest.fail("asked"))
+
+
+def long(folder: Path, **changes) -> EvalConfig:
+    path = write_dialogues(folder / "d.jsonl", num=6, num_turns=3)
+    return config(
+        folder,
+        **({
+            "cases": None,
+            "part": None,
+            "source": SourceConfig(name="jsonl", path=str(path), min_turns=3, max_turns=3),
+            "num_turns": 6,
+            "turns": (1, 4, 6),
+            "splits": ("train",),
+            "num_dialogues": 3,
+            "instructions": InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        } | changes),
+    )  # fmt: skip
+
+
+def test_joined_dialogues_jump_topics_at_their_seams(tmp_path) -> None:
+    results = evaluate(long(tmp_path), lambda: RecordingEngine(lambda r: "Yes.")).results
+    samples = list(read_samples(tmp_path / "out/samples.jsonl"))
+    assert {s.turn: s.event for s in samples} == {1: None, 4: "topic_jump", 6: None}
+    assert len({s.dialogue for s in samples}) == 3
+    assert {e["event"] for e in results["events"]} == {"topic_jump"}
+
+
+def test_each_part_of_a_joined_dialogue_is_looked_for_in_what_was_trained_on(tmp_path) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    source = long(tmp_path).source.load(None)[0]
+    write_marks(adapter, [source[3]])
+    with pytest.raises(
+        DataError, match=r"arm 'gatt': 1 of 6 dialogues of the evaluation are among"
+    ):
+        evaluate(
+            long(tmp_path, arms=("base", "gatt"), adapters={"gatt": adapter}),
+            lambda: pytest.fail("asked"),
+        )
+
+
+def test_unknown_kinds_of_events_and_judged_arms_are_refused(tmp_path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"event_kinds: 'topic_jmp' does not stand in .*'topic_jump'"
+    ):
+        evaluate(
+            long(tmp_path, event_turns=(2,), event_kinds=("topic_jmp",)), lambda: pytest.fail("x")
+        )
+    with pytest.raises(ConfigError, match=r"judge.arms has 'gatt': expected some of \['base'\]"):
+        config(tmp_path, judge=JudgeConfig(arms=("gatt",)))
+
+
+def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> None:
+    messages = [
+        {"role": role, "content": f"{role} says tea {n}"}
+        for n in range(4)
+        for role in ("user", "assistant")
+    ]
+    rows = [
+        {"id": "under", "messages": messages, "instruction": {"text": "x", "family": "f", "verifiers": [TEA]}},
+        {"id": "short", "user_turns": ["Hm?"]},
+    ]  # fmt: skip
+    settings = config(tmp_path, turns=(2, 3))
+    settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    results = evaluate(settings, lambda: RecordingEngine(lambda r: "Tea.")).results
+    assert {p["arm"] for p in results["curves"]} == {"base"}
+    (note,) = [n for n in results["notes"] if "count nowhere" in n]
+    assert note == (
+        "1 of 2 cases have none of the turns [2, 3], as the case 'short' with 1: they count nowhere."
+    )
+    assert not [n for n in results["notes"] if "evaluation part" in n]
+
+
+def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
+    turns = ["Question one?", "Question two?"]
+    jump = {"2": {"kind": "topic_jump", "text": "But cats?"}}
+    probe = {"question": "What do you like?", "verifiers": [TEA]}
+    told = {"text": "Mention tea.", "family": "f", "verifiers": [TEA]}
+    rows = [
+        {"id": "plain", "user_turns": turns},
+        {"id": "plain-jump", "user_turns": turns, "events": jump},
+        {"id": "under", "user_turns": turns, "instruction": told},
+        {"id": "under-probed", "user_turns": turns, "instruction": told, "probes": [probe]},
+    ]
+    settings = config(tmp_path, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
+    settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    for _ in range(2):
+        results = evaluate(
+            settings,
+            lambda: RecordingEngine(lambda r: "Tea."),
+            lambda: RecordingEngine(judge_says),
+        ).results
+        samples = list(read_samples(settings.output_dir / "samples.jsonl"))
+        assert Counter(s.twin for s in samples) == {"": 4, "plain-jump": 2, "under-probed": 3}
+    (point,) = (
+        p for p in results["curves"]
+        if (p["metric"], p["turn"], p["family"], p["split"]) == ("adherence", 1, "all", "all")
+    )  # fmt: skip
+    assert (point["num_decided"], point["num_dialogues"], point["num_instructions"]) == (2, 1, 1)
+
+
+def test_a_model_that_copies_itself_is_noted(tmp_path) -> None:
+    def noted(reply) -> list[str]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        results = evaluate(config(folder), lambda: RecordingEngine(reply)).results
+        return [n for n in results["notes"] if "word for word" in n]
+
+    (note,) = noted(lambda request: "I like tea.")
+    assert note.startswith(
+        "base: 100 % of its replies at turn 4 of its own history are earlier ones"
+    )
+    assert not noted(lambda request: f"I like tea {request.key}.")

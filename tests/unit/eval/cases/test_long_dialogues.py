@@ -1,0 +1,37 @@
+"""Joined dialogues: none in two, seams where the next begins."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.cases.long_dialogues import join_dialogues, parts_of
+from gatt.errors import DataError
+from tests.support.runs.stages import dialogue
+
+
+def test_dialogues_are_joined_in_order_and_none_is_used_twice() -> None:
+    dialogues = [dialogue(n, turns) for n, turns in enumerate((3, 4, 5, 8, 9, 2))]
+    found = join_dialogues(dialogues, 8)
+    assert [len(long.seams) for long in found.values()] == [2, 0, 0]
+    first = next(iter(found.values()))
+    assert first.seams == (4, 8)
+    assert first.dialogue.num_turns == 8
+    assert first.dialogue.user_turns[3:7] == dialogues[1].user_turns
+    assert {long.dialogue.num_turns for long in found.values()} == {8}
+    texts = [turn for long in found.values() for turn in long.dialogue.user_turns]
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_parts_of_a_joined_dialogue_are_known_one_by_one() -> None:
+    dialogues = [dialogue(n, 3) for n in range(3)]
+    found = join_dialogues(dialogues, 8)
+    (long,) = found.values()
+    parts = parts_of(long.dialogue, found)
+    assert parts == tuple(dialogues)
+    assert long.dialogue.user_turns[6:] == dialogues[2].user_turns[:2]
+    assert parts_of(dialogues[0], found) == (dialogues[0],)
+
+
+def test_too_few_turns_are_said() -> None:
+    with pytest.raises(DataError, match="2 dialogues with 6 turns together give none of 8 turns"):
+        join_dialogues([dialogue(n, 3) for n in range(2)], 8)

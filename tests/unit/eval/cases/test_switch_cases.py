@@ -1,0 +1,196 @@
+"""Cases whose instruction changes: from the configuration, and from a file."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from eval.cases.switches import add_switches, told_where_shown
+from eval.records.case import Case
+from eval.records.case_file import read_cases
+from eval.run import fingerprinted
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.data.catalog.read import Catalog, load_catalog
+from gatt.data.catalog.switch_draw import SwitchConfig
+from gatt.data.catalog.switch_wording import EVALUATION
+from gatt.data.instruction import compose
+from gatt.errors import ConfigError, DataError
+from tests.support.models.golden_templates import GEMMA, SMOLLM2
+from tests.support.runs.stages import dialogue
+from tests.support.runs.switched import cancel
+from tests.support.runs.switched_cases import case, config, judged
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def test_cases_change_as_the_configuration_says(catalog) -> None:
+    wanted = SwitchConfig(replace=0.5, add=0.2, cancel=0.3, min_turn=3, max_turn=3)
+    settings = config(
+        switch=wanted,
+        instructions=InstructionChoice(num_entries=(1.0,), families=("hobby", "behaviour")),
+    )
+    given = compose([catalog.entry("hobby.tennis")], Random(0))
+    cases = [Case(f"c{n}", dialogue(n, 5), given, None) for n in range(60)]
+    plain = Case("p", dialogue(1, 5), None, None)
+    found = add_switches(settings, catalog, [*cases, plain])
+    kinds = Counter(s.kind for c in found for s in c.switches)
+    assert sum(kinds.values()) == 60
+    assert set(kinds) == {"replace", "add", "cancel"}
+    assert {s.turn for c in found for s in c.switches} == {3}
+    assert found[-1] == plain
+    assert found == add_switches(settings, catalog, [*cases, plain])
+    # In words that no training data has.
+    words = [w for texts in EVALUATION.texts.values() for w in texts]
+    starts = {w.partition("{")[0] for w in words}
+    assert all(s.text.startswith(tuple(starts - {""})) for c in found for s in c.switches)
+    held = [s.instruction for c in found for s in c.switches if s.instruction]
+    assert {i.split for i in held} == {"train"}
+    # What is new is asked for, also where the old one holds beside it.
+    new = [catalog.entry(i.entries[-1]) for i in held]
+    assert all(i.probes[0] in e.probes for i, e in zip(held, new, strict=True))
+    assert all(len(i.probes) == 1 for i in held)
+    first = add_switches(replace(settings, probe_choice="first"), catalog, cases)
+    asked = [s.instruction for c in first for s in c.switches if s.instruction]
+    assert all(i.probes == catalog.entry(i.entries[-1]).probes[:1] for i in asked)
+    assert add_switches(config(), catalog, cases) == cases
+    known = {"hobby.golf", "hobby.chess"}
+    drawn = add_switches(settings, catalog, cases, known)
+    came = {i.entries[-1] for c in drawn for s in c.switches if (i := s.instruction)}
+    assert came == known
+
+
+def test_what_ordinary_replies_follow_is_not_taken_back(catalog) -> None:
+    settings = config(switch=SwitchConfig(cancel=1.0, min_turn=3))
+    ordinary = compose([catalog.entry("format.no_digits")], Random(0))
+    assert (
+        add_switches(settings, catalog, [Case("c", dialogue(1, 5), ordinary, None)])[0].switches
+        == ()
+    )
+
+
+def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) -> None:
+    cases = [case(cancel(3, "system")), case(cancel(3))]
+    with caplog.at_level(logging.WARNING):
+        assert told_where_shown(cases, SMOLLM2.tokenizer(), config()) == cases
+        assert told_where_shown(cases, None, config()) == cases
+        assert not caplog.text
+        found = told_where_shown(cases, GEMMA.tokenizer(), config())
+    assert [c.switches for c in found] == [(cancel(3),), (cancel(3),)]
+    assert (
+        "1 cases: a change of the instruction stands in front of the user's message" in caplog.text
+    )
+
+
+def test_runs_and_cases_of_before_keep_their_fingerprints() -> None:
+    assert "switch" not in fingerprinted(config())
+    assert "switch" in fingerprinted(config(switch=SwitchConfig(cancel=1.0)))
+    assert "switches" not in case().as_dict()
+    assert case(cancel(3)).as_dict()["switches"][0]["kind"] == "cancel"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"switch": SwitchConfig(cancel=1.0, min_turn=6)},
+            "switch at turn 6 is past the last turn, source.min_turns is 5: lower it, or take longer",
+        ),
+        (
+            {"switch": SwitchConfig(cancel=1.0, max_turn=8)},
+            "switch at turn 8 is past the last turn",
+        ),
+        (
+            {
+                "switch": SwitchConfig(cancel=1.0, min_turn=5),
+                "turns": (1, 3),
+                "probe_turns": (2, 4),
+            },
+            "switch.min_turn is 5, but turn 4 is the last that turns and probe_turns ask for: lower it",
+        ),
+        (
+            {"switch": SwitchConfig(cancel=1.0), "event_turns": (2,), "histories": ("own",)},
+            "switch with event_turns: expected one of them",
+        ),
+        (
+            {"switch": SwitchConfig(cancel=1.0), "cases": Path("c.jsonl")},
+            "cases with switch: expected the changes in the file of cases",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_are_one_line(changes, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(**changes)
+
+
+CASE = {
+    "id": "tea", "user_turns": ["Hi!", "And now?", "Why?"],
+    "instruction": {"text": "Speak of tea.", "family": "drink", "verifiers": [
+        {"kind": "terms", "any_of": ["tea"]}]},
+}  # fmt: skip
+NEW = {"text": "Speak of milk.", "family": "drink",
+       "verifiers": [{"kind": "terms", "any_of": ["milk"]}]}  # fmt: skip
+
+
+def read(tmp_path: Path, *rows: dict[str, Any]) -> tuple[Case, ...]:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return read_cases(path).cases
+
+
+def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
+    add = {"turn": 2, "kind": "add", "text": "Also: Speak of milk.", "instruction": NEW,
+           "probes": [{"question": "What now?", "verifiers": NEW["verifiers"]}]}  # fmt: skip
+    drop = {"turn": 3, "kind": "cancel", "place": "system", "text": "Stop."}
+    (found,) = read(tmp_path, CASE | {"switches": [add, drop]})
+    first, second = found.switches
+    assert (first.kind, first.place, second.place) == ("add", "user", "system")
+    assert first.instruction is not None
+    assert first.instruction.text == "Speak of tea. Speak of milk."
+    assert first.instruction.id == "drink.tea+drink.tea@2"
+    assert judged(found, 2, "Milk, no coffee.").status == "fail"
+    assert judged(found, 2, "Milk and tea.").status == "pass"
+    assert judged(found, 3, "Milk and tea.").status == "fail"
+    probe = found.probe_at(2)
+    assert probe is not None
+    assert probe.question == "What now?"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"switches": [{"turn": 2, "kind": "swap", "text": "x"}]}, "unknown kind 'swap': expected one of"),
+        (
+            {"switches": [{"turn": 9, "kind": "cancel", "text": "x"}]},
+            "switch at turn 9, but the dialogue has 3 turns: expected a turn from 2 to 3",
+        ),
+        (
+            {"switches": [{"turn": 2, "kind": "cancel", "text": "x"},
+                          {"turn": 3, "kind": "cancel", "text": "x"}]},
+            "switch at turn 3: 'cancel' of an instruction that was never given",
+        ),
+        (
+            {"switches": [{"turn": 2, "kind": "cancel", "text": "x"}], "instruction": None},
+            "'switches' without 'instruction': expected what they change",
+        ),
+        (
+            {"switches": [{"turn": 2, "kind": "cancel", "text": "x", "instruction": NEW}]},
+            "switch 1: 'cancel' with 'instruction': expected none",
+        ),
+        ({"switches": [{"turn": 2, "kind": "replace", "text": "x"}]}, "'replace' without instruction"),
+        ({"switches": {"turn": 2}}, "'switches' is dict: expected a list"),
+        ({"switches": [{"at": 2}]}, "switch 1: unknown key 'at'"),
+    ],
+)  # fmt: skip
+def test_broken_changes_of_a_case_are_one_line(tmp_path, changes, message) -> None:
+    with pytest.raises(DataError, match=f"cases.jsonl line 1: .*{message}"):
+        read(tmp_path, CASE | changes)

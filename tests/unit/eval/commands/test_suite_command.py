@@ -1,0 +1,150 @@
+import json
+
+import pytest
+
+from eval.commands import suite as command
+from eval.records import suite
+from gatt.cli import CommandParser
+from gatt.errors import ConfigError, DataError, StoreError
+
+CONSTRAINT = {"id": "t-1", "text": "Answer in Dutch"}
+TURNS = (
+    {"prompt": "Always: Answer in Dutch\n\n\nHow are you?", "constraints_data": [CONSTRAINT]},
+    {"prompt": "And now?", "constraints_data": [CONSTRAINT], "mood": "grey"},
+)
+
+
+def run(*words):
+    parser = CommandParser(prog="gatt suite")
+    command.add_arguments(parser)
+    return command.run(parser.parse_args([str(word) for word in words]))
+
+
+@pytest.fixture
+def testset(tmp_path):
+    path = tmp_path / "testsets/single/dutch_1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in TURNS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch):
+    folder = tmp_path / "suites"
+    folder.mkdir()
+    (folder / "table30.yaml").write_text("about: Table 30\nturns: [1, 2]\n", encoding="utf-8")
+    (folder / "plain.yaml").write_text("num_plain: 3\n", encoding="utf-8")
+    monkeypatch.setattr(suite, "SUITES", folder)
+    return folder
+
+
+def test_an_import_writes_cases_and_counts_what_became_of_them(testset, tmp_path, capsys):
+    output = tmp_path / "out" / "cases.jsonl"
+    assert run("import", "sequor", tmp_path, "--output", output) == 0
+    (line,) = output.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["user_turns"] == ["How are you?", "And now?"]
+    assert capsys.readouterr().out == (
+        f"{output}: 1 cases, 2 turns\n"
+        "constraints: 1 language, 0 judge\n"
+        "not said: 1 key 'mood' of a turn\n"
+    )
+
+
+def test_tasks_are_composed_when_asked_for(tmp_path, capsys):
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "constraints").mkdir()
+    tasks = "".join(json.dumps({"prompt": f"Question {n}?"}) + "\n" for n in range(5))
+    (tmp_path / "tasks/persona_1.jsonl").write_text(tasks, encoding="utf-8")
+    row = json.dumps({"constraint": "Answer in Dutch", "id": "t-1"})
+    (tmp_path / "constraints/single.jsonl").write_text(row, encoding="utf-8")
+    output = tmp_path / "cases.jsonl"
+    words = ("--compose", "--num-turns", 3, "--seed", 4, "--output", output)
+    assert run("import", "sequor", tmp_path, *words) == 0
+    assert len(json.loads(output.read_text(encoding="utf-8"))["user_turns"]) == 3
+    assert "1 cases, 3 turns" in capsys.readouterr().out
+
+
+def test_test_sets_are_cut_and_rules_that_anybody_follows_are_counted(testset, tmp_path, capsys):
+    rows = [json.loads(line) for line in testset.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row["prompt"] = row["prompt"].replace("Answer in Dutch", "Keep responses under 90 words")
+        row["constraints_data"] = [{"id": "t-2", "text": "Keep responses under 90 words"}]
+    testset.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert (
+        run("import", "sequor", tmp_path, "--num-turns", 1, "--output", tmp_path / "c.jsonl") == 0
+    )
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "constraints: 1 words, 0 judge",
+        "followed by ordinary replies too: 1 of the 1 that rules decide",
+        "not said: 1 turns behind the first 1",
+    ]
+
+
+def test_an_output_that_exists_is_left_alone(testset, tmp_path):
+    output = tmp_path / "cases.jsonl"
+    output.write_text("mine", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"exists already: give a new file to --output"):
+        run("import", "sequor", testset, "--output", output)
+    assert output.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("sysbanch", "."),
+            r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: seq",
+        ),
+        (("sequor", "nowhere"), "nowhere: no such file or folder: expected a local copy of sequor"),
+        (("sysbench", ".", "--compose", "--num-turns", 3), "--compose, --num-turns: sysbench is"),
+        (("sequor", ".", "--seed", 1), "--seed: .* add --compose"),
+        (("sequor", ".", "--num-turns", 0), "--num-turns is 0: expected at least 1"),
+    ],
+)
+def test_words_that_do_not_fit_are_one_line(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=message):
+        run("import", *words, "--output", "cases.jsonl")
+    assert not (tmp_path / "cases.jsonl").exists()
+
+
+def test_a_failed_import_leaves_no_file(testset, tmp_path):
+    testset.write_text("[]\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"dutch_1\.jsonl line 1: found list"):
+        run("import", "sequor", testset, "--output", tmp_path / "cases.jsonl")
+    assert not (tmp_path / "cases.jsonl").exists()
+
+
+def test_list_names_the_suites_with_what_they_are_about(shipped, capsys):
+    assert run("list") == 0
+    out = capsys.readouterr().out
+    assert "table30" in out
+    assert "Table 30" in out
+    assert "plain" in out
+
+
+@pytest.mark.parametrize("form", ["name", "file"])
+def test_show_prints_a_suite(shipped, capsys, form):
+    assert run("show", "table30" if form == "name" else shipped / "table30.yaml") == 0
+    assert capsys.readouterr().out == "about: Table 30\nturns:\n- 1\n- 2\n"
+
+
+def test_show_of_anything_else_is_one_line(shipped, tmp_path):
+    with pytest.raises(
+        ConfigError,
+        match=r"no suite 'table3', did you mean 'table30'\? \(shipped: plain, table30\)",
+    ):
+        run("show", "table3")
+    for name in ("cases.jsonl", "cases.jsonl.gz"):
+        (tmp_path / name).write_bytes(b"\x1f\x8b")
+        with pytest.raises(ConfigError, match="a file of cases: expected a suite"):
+            run("show", tmp_path / name)
+    (tmp_path / "twice.yaml").write_text("about: a\nabout: b\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"twice\.yaml line 2: key 'about' already stands"):
+        run("show", tmp_path / "twice.yaml")
+
+
+def test_no_shipped_suite_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(suite, "SUITES", tmp_path / "none")
+    with pytest.raises(ConfigError, match=r"no suite 'x' \(shipped: none\), and no such file"):
+        run("show", "x")

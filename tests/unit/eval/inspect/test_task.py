@@ -1,0 +1,396 @@
+"""Suites under Inspect: its own mock model, in the process and through its command line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="needs the extra `inspect`")
+
+from inspect_ai import eval as inspect_eval
+from inspect_ai import score as inspect_score
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+from eval.inspect import task as inspect_task
+from eval.inspect.task import PrerequisiteError, gatt_suite, verifiers
+from eval.metrics.statistics.clustered import clustered_interval
+from eval.rollout.roll_out import BLANK
+
+TEA = {"kind": "terms", "any_of": ["tea"]}
+QUESTION = "What do you sell?"
+RULE = "You run a tea shop. Mention tea in every reply."
+
+
+def case(name: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "user_turns": [f"Question {turn} of {name}?" for turn in range(1, 5)],
+        "instruction": {"text": RULE, "family": "tea", "value": "tea", "verifiers": [TEA]},
+        "probes": [{"question": QUESTION, "verifiers": [TEA]}],
+    } | changes
+
+
+def suite(folder: Path, *cases: dict[str, Any], turns: str = "[1, 2, 3, 4]") -> str:
+    lines = "".join(json.dumps(one) + "\n" for one in cases)
+    (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
+    path = folder / "tea.yaml"
+    path.write_text(f"cases: cases.jsonl\nturns: {turns}\nprobe_turns: [3]\n", encoding="utf-8")
+    return str(path)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return what keeps Inspect's logs, traces and buffers within a folder."""
+    names = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+    found = {name: str(folder / "home" / name.lower()) for name in names}
+    for path in found.values():
+        Path(path).mkdir(parents=True, exist_ok=True)
+    return found | {"INSPECT_LOG_DIR": str(folder / "logs"), "INSPECT_EVAL_CTL_SERVER": "false"}
+
+
+@pytest.fixture(autouse=True)
+def _kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    root = logging.getLogger()
+    handlers, level, hook = list(root.handlers), root.level, sys.excepthook
+    yield
+    root.handlers[:], sys.excepthook = handlers, hook
+    root.setLevel(level)
+
+
+class Model:
+    """Answers `reply(what the user said last, number of user messages)`, and keeps what it read."""
+
+    def __init__(self, reply: Any) -> None:
+        self.reply = reply
+        self.read: list[list[str]] = []
+
+    def __call__(self, messages: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
+        self.config = config
+        self.read.append([f"{m.role}: {m.text}" for m in messages])
+        said = self.reply(messages[-1].text, sum(m.role == "user" for m in messages))
+        output = said if isinstance(said, ModelOutput) else ModelOutput.from_content("mock", said)
+        # Without it the mock model counts tokens, with an encoding that it would download.
+        output.usage = ModelUsage(input_tokens=1, output_tokens=2, total_tokens=3)
+        return output
+
+    def read_at(self, turn: int) -> list[str]:
+        """Return the one prompt that ends with the ordinary message of a turn."""
+        (found,) = [p for p in self.read if f"Question {turn} of" in p[-1]]
+        return found
+
+
+def run(
+    model: Model, suite_file: str, folder: Path, changes: Any = None, **settings: Any
+) -> EvalLog:
+    task = gatt_suite(suite_file, **settings)
+    mock = get_model("mockllm/model", custom_outputs=model, memoize=False)
+    (log,) = inspect_eval(
+        task, model=mock, log_dir=str(folder / "logs"), display="none", **changes or {}
+    )
+    assert log.status == "success", log.error
+    return log
+
+
+def rates(log: EvalLog) -> dict[str, float]:
+    assert log.results is not None
+    return {k: m.value for s in log.results.scores for k, m in s.metrics.items()}
+
+
+def replies(sample: EvalSample) -> dict[tuple[str, int], dict[str, Any]]:
+    assert sample.scores is not None
+    (score,) = sample.scores.values()
+    assert score.metadata is not None
+    return {(r["kind"], r["turn"]): r for r in score.metadata["replies"]}
+
+
+def once(text: str, turn: int) -> str:
+    """Follow the instruction at turn 1 only, and remember it when asked."""
+    return "Tea, of course." if turn == 1 or text == QUESTION else "I do not know."
+
+
+def test_a_model_that_follows_once_is_measured_as_by_hand(tmp_path) -> None:
+    log = run(Model(once), suite(tmp_path, case("a"), case("b")), tmp_path)
+    found = rates(log)
+    # Two dialogues of four turns, the first of each followed: 2 of 8.
+    assert found["adherence"] == 0.25
+    assert (found["adherence_low"], found["adherence_high"]) == pytest.approx(
+        clustered_interval([(1, 4), (1, 4)])
+    )
+    # Wilson for 2 of 2 and 0 of 2: the bound is 1.96**2 / (2 + 1.96**2) = 0.6576 away.
+    for turn, rate in enumerate((1.0, 0.0, 0.0, 0.0), start=1):
+        assert found[f"adherence_turn_{turn}"] == rate
+        assert found[f"adherence_turn_{turn}_low"] == pytest.approx(0.3424 * rate, abs=1e-4)
+        assert found[f"adherence_turn_{turn}_high"] == pytest.approx(max(rate, 0.6576), abs=1e-4)
+    assert (found["adherence_last_turn"], found["survival"]) == (0.0, 0.0)
+    assert (found["probe_recall"], found["probe_recall_low"]) == pytest.approx(
+        (1, 0.3424), abs=1e-4
+    )
+    assert not [name for name in found if "false_trigger" in name]
+    assert {found[name] for name in found if name.endswith("_undecided")} == {0.0}
+
+
+def test_the_log_shows_each_verdict_with_its_evidence_and_can_be_scored_again(tmp_path) -> None:
+    suite_file = suite(tmp_path, case("a"))
+    log = read_eval_log(run(Model(once), suite_file, tmp_path).location)
+    (sample,) = log.samples or []
+    (score,) = (sample.scores or {}).values()
+    assert score.value == {
+        "adherence": 0.25, "adherence_last_turn": 0.0, "survival": 0.0, "probe_recall": 1.0,
+    }  # fmt: skip
+    told = (score.explanation or "").splitlines()
+    assert [line.partition(" - ")[0] for line in told] == [
+        "turn 1: pass", "turn 2: fail", "turn 3: fail", "probe at turn 3: pass", "turn 4: fail",
+    ]  # fmt: skip
+    first = replies(sample)["turn", 1]
+    assert (first["reply"], first["status"]) == ("Tea, of course.", "pass")
+    assert first["verdicts"][0]["verifier"] == "terms"
+    assert "Tea" in first["verdicts"][0]["evidence"]
+    assert (score.metadata or {})["instruction"]["text"] == sample.target == RULE
+    again = inspect_score(
+        log, verifiers({"suite": suite_file, "arm": "once", "seed": 0}), display="none"
+    )
+    assert rates(again)["adherence"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("arm", "placement"), [("once", "system"), ("once", "first_user"), ("reminder", "system")]
+)
+def test_the_instruction_stands_where_the_arm_puts_it(tmp_path, arm, placement) -> None:
+    model = Model(once)
+    run(model, suite(tmp_path, case("a")), tmp_path, arm=arm, placement=placement)
+    first, last = model.read_at(1), model.read_at(4)
+    users = [m for m in last if m.startswith("user: ")]
+    assert len(users) == 4
+    if arm == "reminder":
+        assert all(m.startswith(f"user: {RULE}") for m in users)
+        assert not any(m.startswith("system") for m in last)
+    else:
+        assert sum(RULE in m for m in last) == 1
+        assert first[0].startswith("system: " if placement == "system" else "user: ")
+        assert RULE in first[0]
+    assert [m for m in last if m.startswith("assistant")] == [
+        "assistant: Tea, of course.", "assistant: I do not know.", "assistant: I do not know.",
+    ]  # fmt: skip
+
+
+def test_probes_leave_no_trace(tmp_path) -> None:
+    model = Model(lambda text, turn: "PROBED tea" if text == QUESTION else f"Said {turn}.")
+    log = run(model, suite(tmp_path, case("a")), tmp_path)
+    probe, at_its_turn = [p for p in model.read if QUESTION in p[-1]], model.read_at(3)
+    assert probe == [[*at_its_turn[:-1], f"user: {QUESTION}"]]
+    (sample,) = log.samples or []
+    kept = [[m.text for m in sample.messages], *(p for p in model.read if p not in probe)]
+    assert not [text for texts in kept for text in texts if "PROBED" in text or QUESTION in text]
+    assert replies(sample)["probe", 3]["reply"] == "PROBED tea"
+
+
+def test_what_the_user_does_besides_talking_is_said_and_judged(tmp_path) -> None:
+    events = {
+        "2": {"kind": "topic_jump", "text": "Question 2 of all: what about ships?"},
+        "3": {"kind": "asks_to_drop", "expect": "released"},
+    }
+    model = Model(lambda text, turn: "Tea!" if turn != 4 else "Ships are large.")
+    log = run(model, suite(tmp_path, case("a", events=events)), tmp_path)
+    assert model.read_at(2)[-1] == "user: Question 2 of all: what about ships?"
+    (sample,) = log.samples or []
+    found = replies(sample)
+    assert [(found["turn", t]["status"], found["turn", t]["event"]) for t in (1, 2, 3, 4)] == [
+        ("pass", None), ("pass", "topic_jump"), ("fail", "asks_to_drop"), ("pass", None),
+    ]  # fmt: skip
+    # Released from turn 3 on: neither those turns nor the probe count.
+    assert ("probe", 3) not in found
+    told = rates(log)
+    assert told["adherence"] == told["adherence_last_turn"] == 1.0
+    assert [name for name in told if name.startswith("adherence_turn")][-1].startswith(
+        "adherence_turn_2"
+    )
+
+
+def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
+    kind = {"text": "Be kind.", "family": "open", "value": "kind"}
+    rubric = {"kind": "judge", "rubric": "The reply is kind."}
+    cases = case("a"), case("b", instruction={**kind, "verifiers": [rubric]}, probes=[])
+    log = run(Model(lambda text, turn: "Tea."), suite(tmp_path, *cases), tmp_path)
+    found = rates(log)
+    assert (found["adherence"], found["adherence_undecided"]) == (1.0, 4.0)
+    assert (found["survival"], found["survival_undecided"]) == (1.0, 1.0)
+    by_id = {s.id: s for s in log.samples or []}
+    (score,) = (by_id["b"].scores or {}).values()
+    assert isinstance(score.value, dict)
+    assert str(score.value["adherence"]) == "nan"
+
+
+def test_a_rate_that_nothing_decided_is_left_out(tmp_path) -> None:
+    rule = {"text": "Be kind.", "family": "open", "value": "kind", "verifiers": []}
+    path = suite(tmp_path, case("a", instruction=rule, probes=[]))
+    with pytest.raises(PrerequisiteError, match=r"4 of 4 replies to turns.*unmeasured"):
+        gatt_suite(path)
+    found = rates(run(Model(once), path, tmp_path, unmeasured=True))
+    assert found["adherence_undecided"] == 4.0
+    assert not {"adherence", "adherence_low", "adherence_high", "probe_recall"} & set(found)
+
+
+def ended(turn: int, stop_reason: Any) -> Model:
+    def reply(text: str, at: int) -> str | ModelOutput:
+        notice = ModelOutput.from_content("mock", "Tea: notice of the provider.", stop_reason)
+        return notice if at == turn and text != QUESTION else "Tea."
+
+    return Model(reply)
+
+
+def test_a_full_context_ends_the_case_and_leaves_the_rest_undecided(tmp_path) -> None:
+    model = ended(3, "model_length")
+    log = run(model, suite(tmp_path, case("a")), tmp_path)
+    found = replies((log.samples or [])[0])
+    assert [found["turn", t]["status"] for t in (1, 2, 3, 4)] == ["pass", "pass"] + [
+        "undecided"
+    ] * 2
+    assert found["turn", 4]["verdicts"][0]["evidence"] == "the context is full: no reply"
+    assert not [p for p in model.read if "Question 4" in p[-1]]
+    assert (rates(log)["adherence"], rates(log)["adherence_undecided"]) == (1.0, 2.0)
+
+
+def test_a_withheld_reply_is_undecided_and_the_dialogue_goes_on(tmp_path) -> None:
+    model = ended(2, "content_filter")
+    log = run(model, suite(tmp_path, case("a")), tmp_path)
+    found = replies((log.samples or [])[0])
+    assert [found["turn", t]["status"] for t in (1, 2, 3, 4)] == [
+        "pass",
+        "undecided",
+        "pass",
+        "pass",
+    ]
+    assert f"assistant: {BLANK}" in model.read_at(4)
+    assert not any("notice" in message for message in model.read_at(4))
+
+
+def test_an_empty_output_for_unknown_reasons_is_no_reply(tmp_path) -> None:
+    def reply(text: str, at: int) -> str | ModelOutput:
+        return ModelOutput.from_content("mock", "", "unknown") if at == 2 else "Tea."
+
+    log = run(Model(reply), suite(tmp_path, case("a", probes=[])), tmp_path)
+    found = replies((log.samples or [])[0])
+    assert [found["turn", t]["status"] for t in (1, 2, 3)] == ["pass", "undecided", "pass"]
+
+
+def test_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path) -> None:
+    # System message, then two exchanges: 5 messages.
+    log = run(Model(lambda *_: "Tea."), suite(tmp_path, case("a")), tmp_path, {"message_limit": 5})
+    found = replies((log.samples or [])[0])
+    statuses = [found[key]["status"] for key in sorted(found, key=lambda k: (k[1], k[0]))]
+    assert statuses == ["pass", "pass", *["undecided"] * 3]
+    why = "no reply: a limit of Inspect ended the sample before"
+    assert found["turn", 4]["verdicts"][0]["evidence"] == why
+
+
+def test_epochs_are_roll_outs_of_their_own(tmp_path) -> None:
+    seen: list[str] = []
+
+    def reply(text: str, turn: int) -> str:
+        seen.append(text)
+        # The first roll-out is kept up, the second is not.
+        return "Tea." if seen.count(text) == 1 else "No."
+
+    log = run(Model(reply), suite(tmp_path, case("a", probes=[])), tmp_path, {"epochs": 2})
+    assert (rates(log)["adherence"], rates(log)["survival"]) == (0.5, 0.5)
+
+
+def test_plain_dialogues_tell_false_triggers(tmp_path) -> None:
+    plain = {"id": "p", "user_turns": ["Hello.", "And now?"]}
+    log = run(Model(lambda *_: "Bonjour, je ne parle que le français aujourd'hui."),
+              suite(tmp_path, plain, turns="[1, 2]"), tmp_path)  # fmt: skip
+    assert rates(log)["false_trigger"] == 1.0
+    assert not [name for name in rates(log) if name.startswith("adherence")]
+
+
+def test_sampling_of_the_suite_is_the_default_of_the_model(tmp_path) -> None:
+    model, suite_file = Model(once), suite(tmp_path, case("a"))
+    run(model, suite_file, tmp_path)
+    assert (model.config.max_tokens, model.config.temperature, model.config.top_p) == (
+        32,
+        0.0,
+        None,
+    )
+    run(model, suite_file, tmp_path, {"max_tokens": 9}, **{"sampling.temperature": 0.5})
+    assert (model.config.max_tokens, model.config.temperature, model.config.top_p) == (9, 0.5, 0.95)
+
+
+def test_keys_of_a_suite_can_be_set_as_inspect_reads_them(tmp_path) -> None:
+    suite_file = suite(tmp_path, case("a"))
+    log = run(Model(once), suite_file, tmp_path, turns=["1", "2"], probe_turns=[2])
+    assert list(replies((log.samples or [])[0])) == [("turn", 1), ("turn", 2), ("probe", 2)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"suite": "behavior"}, r"^no suite 'behavior', did you mean 'behaviour'\? \(shipped: .*$"),
+        ({"turns": [2, 1]}, r"turns is \\\[2, 1\]: expected rising turns from 1 on$"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(settings, message) -> None:
+    with pytest.raises(PrerequisiteError, match=message) as caught:
+        gatt_suite(**settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_entry_point_is_called_as_the_names_begin() -> None:
+    (found,) = [e for e in entry_points(group="inspect_ai") if e.value == "eval.inspect.task"]
+    assert found.name == inspect_task.PACKAGE
+
+
+FAKE_TIKTOKEN = """
+class Encoding:
+    def encode(self, text, **options):
+        return text.split()
+
+def get_encoding(name):
+    return Encoding()
+"""
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    # The mock model counts tokens, with an encoding that it would download.
+    (folder / "home").mkdir(exist_ok=True)
+    (folder / "home/tiktoken.py").write_text(FAKE_TIKTOKEN, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "mockllm/model"],
+        cwd=folder,
+        env=os.environ | environment(folder) | {"PYTHONPATH": str(folder / "home")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_command_line_runs_a_shipped_suite_by_name(tmp_path) -> None:
+    done = command(tmp_path, "gatt/custom", "-T", "turns=1,2,3", "--display", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (tmp_path / "logs").glob("*.eval")
+    log = read_eval_log(str(path))
+    assert (log.eval.task, log.status) == ("gatt/custom", "success"), log.error
+    # Six words keep to "at most ten words" in all three turns; none of them is tea.
+    assert (rates(log)["adherence"], rates(log)["survival"]) == (0.5, 0.5)
+    assert {p.name for p in tmp_path.iterdir()} == {"logs", "home"}
+
+
+def test_the_command_line_says_one_line_of_a_wrong_suite(tmp_path) -> None:
+    file = f"{inspect_task.__file__}@gatt_suite"
+    done = command(tmp_path, file, "-T", "suite=behavior", "--display", "plain")
+    told = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0
+    assert told.startswith("no suite 'behavior', did you mean 'behaviour'?")
+    assert "Traceback" not in told

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.metrics.statistics.clustered import (
+    MIN_INSTRUCTIONS,
+    Measured,
+    Ways,
+    clustered_interval,
+    crossed_interval,
+    effective_size,
+    inflation,
+)
+from eval.metrics.statistics.student_t import t_quantile
+from eval.metrics.statistics.wilson import wilson_from_rate, wilson_interval
+
+CLUSTERS = st.lists(
+    st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    min_size=1,
+    max_size=40,
+)
+
+
+def ways(dialogues: list[int], instructions: list[int]) -> Ways:
+    dialogue, instruction = np.array(dialogues), np.array(instructions)
+    return Ways(dialogue, instruction, dialogue * 1000 + instruction)
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=60))
+def test_one_reply_a_dialogue_is_plain_wilson(replies: list[int]) -> None:
+    expected = wilson_interval(sum(replies), len(replies))
+    assert clustered_interval([(r, 1) for r in replies]) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=60))
+def test_one_reply_a_dialogue_and_instruction_is_plain_wilson(replies: list[int]) -> None:
+    codes = list(range(len(replies)))
+    found = crossed_interval(np.array(replies, dtype=float), ways(codes, codes))
+    assert found == pytest.approx(wilson_interval(sum(replies), len(replies)), abs=1e-12)
+
+
+@given(CLUSTERS)
+def test_the_interval_holds_the_rate_and_is_never_narrower_than_wilson(
+    clusters: list[tuple[int, int]],
+) -> None:
+    passes, total = sum(s for s, _ in clusters), sum(n for _, n in clusters)
+    low, high = clustered_interval(clusters)
+    plain_low, plain_high = wilson_interval(passes, total)
+    assert 0 <= low <= passes / total <= high <= 1
+    assert low <= plain_low + 1e-12
+    assert high >= plain_high - 1e-12
+    assert high - low > 0.01
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 14), st.booleans()), min_size=1))
+def test_crossed_intervals_mirror_when_passes_and_fails_are_exchanged(
+    rows: list[tuple[int, int, bool]],
+) -> None:
+    where = ways([d for d, _, _ in rows], [i for _, i, _ in rows])
+    passed = np.array([p for _, _, p in rows], dtype=float)
+    low, high = crossed_interval(passed, where)
+    assert 0 <= low <= passed.mean() <= high <= 1
+    assert crossed_interval(1 - passed, where) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+
+
+def test_the_inflation_matches_the_arithmetic() -> None:
+    # Four dialogues of 2 replies: 2, 2, 0, 1 passes. The pseudo-groups weigh 0.1 each, of mean
+    # size: weight 1 + 0.2 / 4 = 1.05, rate (5/8 + 0.1/4) / 1.05 = 13/21.
+    # Residuals s - 2 * 13/21: 16/21, 16/21, -26/21, -5/21; squares sum to 1213/441, over 8².
+    # Pseudo: 0.1 / 4² * ((8/21)² + (13/21)²) = 0.00625 * 233/441.
+    # Grouped: 4.2/3.2 * (1213/441/64 + 0.00625 * 233/441) / 1.05² = 0.0550950.
+    # Independent: 13/21 * 8/21 / (8 * 1.05 - 1) = 0.0318686. Ratio 1.728816.
+    passed = np.array([1, 1, 1, 1, 0, 0, 1, 0], dtype=float)
+    dialogues = np.repeat(np.arange(4), 2)
+    found, num = inflation(Measured(passed), dialogues)
+    assert (found, num) == (pytest.approx(1.728816, abs=1e-6), 4)
+    # Satterthwaite: 1.728816² / (1/7 + 0.728816²/3) = 9.34, more than the 7 of 8 replies: no price.
+    clusters = [(2, 2), (2, 2), (0, 2), (1, 2)]
+    assert clustered_interval(clusters) == pytest.approx(wilson_from_rate(5 / 8, 8 / 1.728816))
+
+
+def test_few_dialogues_pay_for_a_variance_that_they_estimate() -> None:
+    # Four dialogues of 10 replies that all agree: rate 1/2, weight 1.05, residuals ±5 of 40.
+    # Grouped: 4.2/3.2 * (4/64 + 0.1/16/2) / 1.05² = 0.0781250; independent: 0.25 / 41 = 0.00609756.
+    # Ratio 12.8125; degrees 12.8125² / (1/39 + 11.8125²/3) = 3.527, so 3.
+    # 40 / 12.8125 * (t39 / t3)² = 3.121951 * (2.022691 / 3.182446)².
+    measured = Measured(np.repeat([1.0, 0.0, 1.0, 0.0], 10))
+    where = ways(np.repeat(np.arange(4), 10).tolist(), [0] * 40)
+    assert inflation(measured, where.dialogue)[0] == pytest.approx(12.8125, abs=1e-9)
+    assert effective_size(measured, where) == pytest.approx(1.261130, abs=1e-5)
+
+
+def test_instructions_that_cross_the_dialogues_widen_the_interval() -> None:
+    # 20 dialogues of one reply, 10 instructions of two that agree, 5 pass: D = C = 1.
+    # I: residuals ±1/20, weight 1.02; 10.2/9.2 * (10/400 + 0.1/100/2) / 1.02² = 0.0271740,
+    # independent 0.25 / (20.4 - 1) = 0.0128866, ratio 2.108696.
+    # Degrees: 2.108696² / (1/19 + 1.108696²/9) = 23.5, more than 19: no price.
+    passed = np.repeat([1.0, 0.0] * 5, 2)
+    where = ways(list(range(20)), np.repeat(np.arange(10), 2).tolist())
+    found = effective_size(Measured(passed), where)
+    assert found == pytest.approx(20 / 2.108696, abs=1e-5)
+    assert crossed_interval(passed, where) == wilson_from_rate(0.5, found)
+
+
+def test_fewer_instructions_than_a_sample_of_them_are_taken_as_given() -> None:
+    num = MIN_INSTRUCTIONS - 1
+    passed = np.repeat([1.0, 0.0, 1.0], [2 * num // 3 * 2, 2, 2 * num - 2 * num // 3 * 2 - 2])
+    where = ways(list(range(len(passed))), (np.arange(len(passed)) // 2).tolist())
+    expected = wilson_interval(int(passed.sum()), len(passed))
+    assert crossed_interval(passed, where) == pytest.approx(expected, abs=1e-12)
+
+
+def test_cases_of_a_dialogue_and_of_an_instruction_add_up_two_ways() -> None:
+    # 8 dialogues, each under every one of 12 instructions; 6 instructions pass, whatever the
+    # dialogue. C = 1. I: residuals ±4/96, weight 1 + 0.2/12; 12.2/11.2 * (12 * (4/96)² + 0.1/288)
+    # / weight² = 0.0223214, independent 0.25 / (96 * weight - 1) = 0.0025880; ratio 8.625.
+    # Each dialogue has the same rate: D is below 1, and the inflation I alone.
+    # Degrees: 8.625² / (1/95 + 7.625²/11) = 14.05, so 14.
+    where = ways(np.repeat(np.arange(8), 12).tolist(), list(range(12)) * 8)
+    measured = Measured(np.array([1.0, 0.0] * 48))
+    assert inflation(measured, where.instruction)[0] == pytest.approx(8.625, abs=1e-9)
+    assert inflation(measured, where.dialogue)[0] < 1
+    expected = 96 / 8.625 * (t_quantile(0.95, 95) / t_quantile(0.95, 14)) ** 2
+    assert effective_size(measured, where) == pytest.approx(expected, rel=1e-4)
+
+
+def test_dialogues_without_variation_count_about_once_each() -> None:
+    # 16 dialogues of 3 failed replies: all is clustered, which the pseudo-groups make a design
+    # effect of nearly 3 instead of 0/0.
+    low, high = clustered_interval([(0, 3)] * 16)
+    assert low == 0
+    assert wilson_interval(0, 16)[1] < high < wilson_interval(0, 12)[1]
+
+
+def test_one_dialogue_is_worth_one_reply() -> None:
+    assert clustered_interval([(5, 5)]) == wilson_interval(1, 1)
+
+
+def test_no_reply_leaves_everything_possible() -> None:
+    assert clustered_interval([]) == (0.0, 1.0)
+    assert clustered_interval([(0, 0)]) == (0.0, 1.0)
+
+
+def test_impossible_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 successes of 2: expected"):
+        clustered_interval([(3, 2)])

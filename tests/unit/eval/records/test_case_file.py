@@ -1,0 +1,181 @@
+"""Case files: what they may hold, and what is wrong in others, with file and line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from eval.records.case import BLANK
+from eval.records.case_file import read_cases
+from eval.records.suite import SUITES
+from gatt.errors import DataError
+
+TERMS = {"kind": "terms", "any_of": ["tea"]}
+INSTRUCTION = {"text": "Mention tea.", "family": "behaviour", "value": "tea", "verifiers": [TERMS]}
+CASE: dict[str, Any] = {
+    "id": "c",
+    "user_turns": ["Hi!", "And?", "Well."],
+    "instruction": INSTRUCTION,
+}
+
+
+def read(tmp_path, *cases: Any):
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps(c) + "\n" for c in cases), encoding="utf-8")
+    return read_cases(path)
+
+
+def test_user_turns_alone_need_their_own_history(tmp_path) -> None:
+    (case,) = read(tmp_path, CASE).cases
+    assert case.num_turns == 3
+    assert case.dialogue.replies == (BLANK, BLANK)
+    assert case.needs_own_history
+    assert case.reference(1) is None
+    assert (case.family, case.split) == ("behaviour", "heldout_value")
+    assert case.instruction
+    assert case.instruction.id == "behaviour.tea"
+
+
+def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_path) -> None:
+    coffee = INSTRUCTION | {"text": "Mention coffee."}
+    bare = {key: INSTRUCTION[key] for key in ("text", "family", "verifiers")}
+    probe = {"question": "What?", "verifiers": [TERMS]}
+    cases = read(
+        tmp_path,
+        CASE,
+        CASE | {"id": "d", "user_turns": ["Hey!", "So?"]},
+        CASE | {"id": "e", "instruction": coffee},
+        CASE | {"id": "f", "user_turns": ["Hey!", "So?"], "instruction": coffee},
+        CASE | {"id": "g", "probes": [probe]},
+        {"id": "h", "user_turns": ["Hm?"], "instruction": bare},
+        {"id": "i", "user_turns": ["Hm?"]},
+        {"id": "j", "user_turns": ["Hm!"], "instruction": bare | {"text": "Tea!"}},
+    ).cases
+    assert [c.id for c in cases] == list("cdefghij")
+    assert [c.twin for c in cases] == ["", "", "", "", "g", "", "", ""]
+    assert [c.dialogue.id for c in cases] == ["c", "d", "c", "d", "c", "h", "h", "j"]
+    assert [c.instruction.id if c.instruction else None for c in cases] == [
+        "behaviour.tea", "behaviour.tea", "behaviour.tea@e", "behaviour.tea@e", "behaviour.tea",
+        "behaviour.tea", None, "behaviour.j",
+    ]  # fmt: skip
+
+
+def test_messages_bring_their_replies(tmp_path) -> None:
+    messages = [{"role": r, "content": f"{r} {n}"} for n in (1, 2) for r in ("user", "assistant")]
+    raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "topic_jump", "text": "But?"}}}
+    (case,) = read(tmp_path, raw).cases
+    assert case.instruction is None
+    assert case.reference(1) == "assistant 1"
+    assert case.reference(2) is None
+    assert case.user_turn(2) == "But?"
+    assert case.needs_own_history
+
+
+def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> None:
+    not_coffee = {"kind": "excludes", "terms": ["coffee"]}
+    events = {
+        "1": {"kind": "quoted_instruction", "verifiers": [not_coffee]},
+        "2": {"kind": "asks_to_drop", "expect": "released"},
+        "3": {"kind": "topic_jump"},
+    }
+    (case,) = read(tmp_path, CASE | {"events": events}).cases
+    assert [case.expected(t) for t in (1, 2, 3)] == ["kept", "released", "released"]
+    at_first, later = case.instruction_at(1), case.instruction_at(3)
+    assert at_first
+    assert [v.kind for v in at_first.verifiers] == ["terms", "excludes"]
+    assert later == case.instruction
+
+
+def test_a_rule_that_replaces_another_forbids_the_old_one(tmp_path) -> None:
+    milk = {"kind": "terms", "any_of": ["milk"]}
+    events = {"2": {"kind": "replaced_constraint", "expect": "released", "verifiers": [milk]}}
+    (case,) = read(tmp_path, CASE | {"events": events}).cases
+    now = case.instruction_at(2)
+    assert now
+    assert [v.kind for v in now.verifiers] == ["not", "terms"]
+    assert case.expected(2) == "kept"
+    assert case.expected(3) == "released"
+
+
+def test_a_rule_of_one_turn_does_not_stand_in_for_the_judge(tmp_path) -> None:
+    free = {"text": "Speak like a pirate.", "family": "x"}
+    events = {"2": {"kind": "quoted_instruction", "verifiers": [TERMS]}}
+    (case,) = read(tmp_path, CASE | {"instruction": free, "events": events}).cases
+    now = case.instruction_at(2)
+    assert now
+    assert [v.kind for v in now.verifiers] == ["judge", "terms"]
+
+
+def test_probes_and_constraints_come_along(tmp_path) -> None:
+    probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
+    constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
+    found = read(tmp_path, CASE | {"probes": probes, "constraints": constraints})
+    (case,) = found.cases
+    assert case.probe
+    assert case.probe.question == "What do you sell?"
+    assert found.constraints == (constraints[0],)
+
+
+def test_the_example_that_is_shipped_is_read() -> None:
+    found = read_cases(SUITES / "custom_cases.jsonl").cases
+    assert [c.id for c in found] == ["tea-shop", "short-answers", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"user_turn": []}, r"unknown key 'user_turn', did you mean 'user_turns'\?"),
+        ({"id": "a/b"}, "'id' is 'a/b': expected some text without '/'"),
+        ({"user_turns": []}, r"'user_turns' is \[\]: expected a list of texts"),
+        ({"user_turns": [1]}, r"'user_turns' is \[1\]: expected a list of texts"),
+        ({"messages": []}, "expected one of 'messages' and 'user_turns'"),
+        ({"instruction": {"text": "Do."}}, "'instruction.family' is None: expected some text"),
+        ({"instruction": 3}, "'instruction': found int: expected an object"),
+        ({"instruction": INSTRUCTION | {"split": "x"}}, "'instruction.split' is 'x': expected one of train"),
+        ({"instruction": INSTRUCTION | {"verifiers": [{"kind": "trems"}]}}, "did you mean 'terms'"),
+        ({"instruction": None, "probes": [{"question": "x"}]}, "'probes' without 'instruction'"),
+        ({"probes": 3}, "'probes' is int: expected a list"),
+        ({"probes": [{"question": ""}]}, "probe 1: 'question' is '': expected some text"),
+        ({"events": {"4": {"kind": "x"}}}, "event at turn '4': expected a turn from 1 to 3"),
+        ({"events": {"1": {"kind": ""}}}, "event at turn 1: 'kind' is '': expected a name"),
+        ({"events": {"1": {"kind": "x", "text": " "}}}, "'text' is ' ': expected what the user says"),
+        ({"events": {"1": {"kind": "x", "expect": "y"}}}, "'expect' is 'y': expected null or one of kept"),
+        (
+            {"instruction": None, "events": {"1": {"kind": "x", "expect": "kept"}}},
+            "'events' with 'expect' or 'verifiers' without 'instruction'",
+        ),
+        ({"id": None}, "'id' is None: expected a text"),
+        ({"probes": [{"question": "a"}, {"question": "b"}]}, "2 probes: expected one a case"),
+        ({"instruction": INSTRUCTION | {"family": "all"}}, "'instruction.family' is 'all': expected another"),
+        ({"instruction": INSTRUCTION | {"value": ["x"]}}, r"'instruction.value' is \['x'\]: expected a text"),
+        ({"events": {"1": {"kind": "x"}, "01": {"kind": "y"}}}, "event at turn 01: stands there twice"),
+        (
+            {"events": {"1": {"kind": "x", "expect": "released"}, "2": {"kind": "y", "verifiers": [TERMS]}}},
+            "event at turn 2: 'verifiers' behind a release: expected 'expect' beside them",
+        ),
+        (
+            {
+                "instruction": {"text": "Be kind.", "family": "x"},
+                "events": {"1": {"kind": "y", "expect": "released", "verifiers": [TERMS]}},
+            },
+            "event at turn 1: releases from an instruction that the judge or a score decides",
+        ),
+        ({"constraints": 3}, "'constraints' is int: expected a list"),
+        ({"constraints": [{"id": "a", "by": "me"}]}, "constraint 1: 'by' is 'me': expected one of rules"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_with_its_place(tmp_path, change, message) -> None:
+    with pytest.raises(DataError, match=rf"cases\.jsonl line 1: .*{message}"):
+        read(tmp_path, CASE | change)
+
+
+def test_an_empty_file_a_repeated_id_and_a_system_message_are_refused(tmp_path) -> None:
+    with pytest.raises(DataError, match=r"cases\.jsonl: no case in it"):
+        read(tmp_path)
+    with pytest.raises(DataError, match=r"line 2: id 'c' stands there twice"):
+        read(tmp_path, CASE, CASE)
+    messages = [{"role": "system", "content": "x"}, {"role": "user", "content": "y"}]
+    with pytest.raises(DataError, match="'messages' begin with a system message"):
+        read(tmp_path, {"id": "s", "messages": messages})

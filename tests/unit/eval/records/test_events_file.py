@@ -1,0 +1,106 @@
+"""Kinds of events: the file that is shipped, how they are dealt out, and what is wrong in others."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from eval.records.case import Case
+from eval.records.events import EventKind, EventText, read_event_kinds, with_events
+from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.errors import ConfigError
+from gatt.verifiers import build
+from tests.support.runs.stages import dialogue
+
+TURNS = (2, 4, 6, 8)
+
+
+def instruction(*verifiers: VerifierSpec, family: str = "hobby") -> Instruction:
+    return Instruction(
+        id=f"{family}.x", text="Do.", wording="terse", entries=("x",), families=(family,),
+        split="train", verifiers=verifiers,
+    )  # fmt: skip
+
+
+TENNIS = instruction(VerifierSpec("terms", {"any_of": ["tennis"]}))
+FRENCH = instruction(VerifierSpec("language", {"language": "fr"}), family="language")
+NO_DIGITS = instruction(VerifierSpec("excludes", {"characters": list("0123456789")}))
+
+
+def cases(found: Instruction | None, num: int) -> list[Case]:
+    return [Case(str(n), dialogue(n, 10), found, None) for n in range(num)]
+
+
+def kind(name: str, expect: str = "kept", *families: str) -> EventKind:
+    return EventKind(name, expect, (EventText(f"{name}?"),), families)  # type: ignore[arg-type]
+
+
+def test_the_shipped_kinds_say_what_should_happen() -> None:
+    kinds = read_event_kinds()
+    assert {k: v.expect for k, v in kinds.items()} == {
+        "topic_jump": "kept", "other_language": "kept", "quoted_instruction": "kept",
+        "asks_to_drop": "released",
+    }  # fmt: skip
+    for text in kinds["quoted_instruction"].texts:
+        (spec,) = text.verifiers
+        obeyed = spec.params["of"]["options"][0]
+        assert build(spec).check(obeyed).status == "fail"
+        assert build(spec).check("That is a strange thing to write, I think.").status == "pass"
+    for found in kinds.values():
+        assert len({t.text for t in found.texts}) == len(found.texts) >= 5
+
+
+def test_kinds_take_turns_and_one_that_releases_comes_last() -> None:
+    kinds = [kind("a"), kind("drop", "released"), kind("b"), kind("c")]
+    found = with_events(cases(TENNIS, 30), kinds, TURNS, random.Random(0))
+    at = Counter((turn, e.kind) for c in found for turn, e in c.events.items())
+    assert at == {(8, "drop"): 30} | {(t, k): 10 for t in (2, 4, 6) for k in "abc"}
+    assert found[0].expected(7) == "kept"
+    assert [found[0].expected(t) for t in (8, 9, 10)] == ["released"] * 3
+    assert found[0].user_turn(8) == "drop?"
+    assert found[0].user_turn(9) == found[0].dialogue.user_turns[8]
+    assert found[0].reference(8) is None
+    assert found[0].reference(9) == found[0].dialogue.replies[8]
+
+
+def test_what_cannot_be_told_is_left_out() -> None:
+    kinds = [kind("a"), kind("drop", "released"), kind("words", "kept", "language")]
+    (found,) = with_events(cases(NO_DIGITS, 1), kinds, TURNS, random.Random(0))
+    assert [e.kind for e in found.events.values()] == ["a"] * 4
+    assert with_events(cases(None, 1), kinds, TURNS, random.Random(0))[0].events == {}
+
+
+def test_a_text_in_the_language_that_is_asked_for_is_no_distraction() -> None:
+    texts = (EventText("Bonjour ?", "fr"), EventText("Hallo?", "de"))
+    found = with_events(cases(FRENCH, 20), [EventKind("o", "kept", texts)], TURNS, random.Random(0))
+    assert {e.text for c in found for e in c.events.values()} == {"Hallo?"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1]", r"e\.yaml: a: found list: expected about, expect"),
+        ("a: {expect: kept, text: [x]}", r"a: unknown key 'text', did you mean 'texts'\?"),
+        ("a: {expect: keep, texts: [{text: x}]}", "a: 'expect' is 'keep': expected one of kept, released"),
+        ("a: {expect: kept}", "a: 'texts' is None: expected a list with at least one text"),
+        ("a: {expect: kept, texts: [{text: ''}]}", "a: text 1: 'text' is '': expected what the user says"),
+        ("a: {expect: kept, families: x, texts: [{text: x}]}", "'families' is 'x': expected a list of names"),
+        ("a: {expect: kept, texts: [{text: x, language: 3}]}", "'language' is 3: expected a code"),
+        ("a: {expect: kept, texts: [{text: x, verifiers: 3}]}", "'verifiers' is int: expected a list"),
+        (
+            "a: {expect: kept, texts: [{text: x, verifiers: [{kind: trems}]}]}",
+            "a: text 1: verifier 1: .*did you mean 'terms'",
+        ),
+        (
+            "a: {expect: released, texts: [{text: x, verifiers: [{kind: terms, any_of: [y]}]}]}",
+            "a: texts with verifiers in a kind that releases: expected none",
+        ),
+        ("a: 1\na: 2", r"key 'a' already stands in line 1"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_one_line(tmp_path, text, message) -> None:
+    (tmp_path / "e.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        read_event_kinds(tmp_path / "e.yaml")

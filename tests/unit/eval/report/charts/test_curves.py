@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.metrics.curves import CurvePoint, curves
+from eval.report import page as report_page
+from eval.report.charts.curves import (
+    DASHES,
+    HERO,
+    LIGHT,
+    MANY_POINTS,
+    MARKERS,
+    NUM_STYLES,
+    PANEL,
+    SINCE_EVENT,
+    chart,
+    spread,
+)
+from eval.report.charts.drawing import GLYPHS
+from eval.report.page.sections import save_main_chart
+from gatt.errors import ConfigError, DataError
+from tests.support.runs.fake_samples import fake_results, fake_samples, sample
+
+
+def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
+    base = curves([sample(arm=arm)])[0].as_dict()
+    return [CurvePoint(**{**base, "turn": t, "rate": r, "low": 0.1}) for t, r in rates.items()]
+
+
+def draw(name: str = "c1", arm: str = "gatt") -> str:
+    found = {"base": points("base", {1: 0.9, 2: 0.1}), arm: points(arm, {1: 1.0, 20: 0.7})}
+    return chart(found, ("base", arm), HERO, name, 'Adherence of "a" & <b>')
+
+
+def test_a_chart_is_one_element_in_the_colours_of_the_page() -> None:
+    svg = draw()
+    root = ET.fromstring(svg)
+    assert root.attrib["aria-label"] == 'Adherence of "a" & <b>'
+    assert "width" not in root.attrib
+    assert {"var(--arm-0)", "var(--arm-1)", "var(--muted)", "var(--grid)"} <= set(
+        re.findall(r"var\([a-z0-9-]+\)", svg)
+    )
+    assert not re.search(r"#0[0-9a-f]{5}\b", svg)
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]+"', "", svg)
+
+
+def test_every_point_has_a_tip() -> None:
+    titles = [e.text for e in ET.fromstring(draw()).iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 4
+    assert str(titles[-1]).replace("\N{NO-BREAK SPACE}", " ") == (
+        "GAtt, turn 20: 70 % [10, 100], 1 dialogue"
+    )
+
+
+def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
+    one, two = draw("c1"), draw("c2")
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, two)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', one))
+    assert used
+    assert used <= ids[0]
+
+
+def test_a_chart_is_the_same_every_time() -> None:
+    assert draw() == draw()
+
+
+def test_a_hostile_arm_name_stays_text() -> None:
+    svg = draw(arm="<script>alert(1)</script> $x$ &")
+    root = ET.fromstring(svg)
+    assert "script" not in {e.tag.rpartition("}")[2] for e in root.iter()}
+    assert any("<script>alert(1)" in (e.text or "") for e in root.iter())
+
+
+def test_a_long_name_leaves_room_for_the_curve(tmp_path) -> None:
+    name = "a_rather_long_name_of_an_adapter_" * 6
+    svg = draw(arm=name)
+    texts = [e.text or "" for e in ET.fromstring(svg).iter()]
+    assert any(text.endswith("…") and text[:20] == name[:20] for text in texts)
+    # What is hovered over says all of it.
+    assert name in svg
+
+
+def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
+    found = {"base": points("base", {0: 0.5, 8: 0.25})}
+    svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_EVENT)
+    assert ">turns since then, log scale<" in svg
+    assert "base model, 8 turns later: 25" in svg.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_published_rates_are_drawn_in_grey_and_widen_the_axis() -> None:
+    found = {"base": points("base", {1: 0.5, 2: 0.25})}
+    plain = chart(found, ("base",), PANEL, "c", "x")
+    svg = chart(found, ("base",), PANEL, "c", "x", published={"theirs": {2: 1.0, 20: 0.0}})
+    assert ">20</text>" in svg
+    assert ">20</text>" not in plain
+    assert svg.count("stroke: var(--muted)") > plain.count("stroke: var(--muted)")
+
+
+def test_every_point_of_a_long_curve_has_a_tip_and_a_small_marker() -> None:
+    few, many = (
+        chart(
+            {"base": points("base", dict.fromkeys(range(1, n + 1), 0.5))},
+            ("base",),
+            PANEL,
+            "c",
+            "x",
+        )
+        for n in (MANY_POINTS, 50)
+    )
+    assert (few.count("<title>"), many.count("<title>")) == (MANY_POINTS, 50)
+    assert "stroke: var(--page)" in few
+    assert "stroke: var(--page)" not in many
+    assert len(many) < 5 * len(few)
+
+
+def test_a_single_turn_and_an_undecided_turn_are_drawn() -> None:
+    found = {"base": points("base", {8: 0.5})}
+    assert ">8<" in chart(found, ("base",), PANEL, "c", "one")
+    found = {"base": points("base", {1: 0.5, 2: None})}
+    ET.fromstring(chart(found, ("base",), PANEL, "c", "two"))
+
+
+def test_many_turns_leave_room_between_their_labels() -> None:
+    found = {"base": points("base", dict.fromkeys(range(1, 51), 0.5))}
+    labels = [
+        int(t) for t in re.findall(r">(\d+)</text>", chart(found, ("base",), PANEL, "c", "x"))
+    ]
+    ticks = [t for t in labels if t not in (0, 25, 75)]
+    assert ticks[0] == 1
+    assert 50 in ticks
+    assert len(ticks) < 16
+
+
+def test_every_style_has_a_marker_and_a_dash() -> None:
+    assert len(MARKERS) == len(DASHES) == NUM_STYLES == len(GLYPHS) // 2
+    assert len(set(GLYPHS)) == len(GLYPHS)
+
+
+def test_more_arms_than_colours_are_told_apart_by_hollow_markers_and_have_no_bands() -> None:
+    def drawn(num: int) -> str:
+        arms = [f"a{n}" for n in range(num)]
+        found = {arm: points(arm, {1: 0.9, 2: 0.1 + n / 20}) for n, arm in enumerate(arms)}
+        return chart(found, arms, HERO, "c1", "Adherence")
+
+    few, many = drawn(NUM_STYLES), drawn(NUM_STYLES + 1)
+    assert few.count("FillBetween") == NUM_STYLES
+    assert "FillBetween" not in many
+    for text, num in ((few, 0), (many, 1)):
+        hollow = re.findall(r"fill: var\(--page\)[^\"]*stroke: var\(--arm-0\)", text)
+        assert bool(hollow) == bool(num)
+        assert (f"{GLYPHS[NUM_STYLES]} a8" in text, f"{GLYPHS[0]} a0" in text) == (num, num)
+
+
+@pytest.mark.parametrize(
+    ("heights", "expected"),
+    [([0.1, 0.9], [0.1, 0.9]), ([0.5, 0.5], [0.5, 0.6]), ([0.98, 1.0], [0.9, 1.0])],
+)
+def test_labels_move_apart(heights: list[float], expected: list[float]) -> None:
+    assert spread(heights, 0.1) == pytest.approx(expected)
+
+
+@given(st.lists(st.floats(0, 1), max_size=9).map(sorted))
+def test_labels_never_meet_nor_leave_the_chart(heights: list[float]) -> None:
+    placed = spread(heights, 0.1)
+    assert all(b - a >= 0.1 - 1e-9 for a, b in pairwise(placed))
+    assert all(0 <= y <= 1 for y in placed)
+
+
+def test_the_light_palette_is_the_pages_own() -> None:
+    css = (Path(report_page.__file__).parent / "base.css").read_text(encoding="utf-8")
+    light = css[: css.index("@media")]
+    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
+    arms = [found[f"arm-{n}"] for n in range(NUM_STYLES)]
+    expected = (found["ink"], found["muted"], found["grid"], found["page"], tuple(arms))
+    assert (LIGHT.ink, LIGHT.muted, LIGHT.grid, LIGHT.page, LIGHT.arms) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
+    results = fake_results(fake_samples())
+    save_main_chart(tmp_path / name, results, "adherence")
+    written = (tmp_path / name).read_bytes()
+    assert written.startswith(begins)
+    if name.endswith("svg"):
+        text = written.decode()
+        assert "var(--" not in text
+        assert LIGHT.arms[0] in text
+        assert "GAtt" in text
+
+
+def test_a_picture_that_cannot_be_made_is_one_line(tmp_path) -> None:
+    results = fake_results(fake_samples())
+    with pytest.raises(
+        ConfigError, match=r"a\.gif: expected a name that ends in one of \.png, \.svg"
+    ):
+        save_main_chart(tmp_path / "a.gif", results, "adherence")
+    with pytest.raises(DataError, match="no curve of 'nothing' to draw: expected one of adherence"):
+        save_main_chart(tmp_path / "a.png", results, "nothing")

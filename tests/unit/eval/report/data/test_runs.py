@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.report.data.runs import (
+    differences_between,
+    joined,
+    read_runs,
+    refuse_own_files,
+    samples_of,
+)
+from eval.report.data.selection import Curves
+from gatt.errors import DataError
+from tests.support.runs.fake_samples import fake_results, sample, write_run
+from tests.support.texts.fake_lists import fake_lists
+
+
+def made(folder: Path, *arms: str) -> Path:
+    samples = [sample(arm=arm, turn=t) for arm in arms or ("base", "gatt") for t in (1, 2)]
+    write_run(folder, samples, fake_results(samples))
+    return folder
+
+
+def test_a_run_alone_is_read_as_it_is(tmp_path: Path) -> None:
+    folder = made(tmp_path / "demo")
+    for word in (str(folder), str(folder / "results.json")):
+        runs = read_runs([word])
+        assert [r.name for r in runs] == ["demo"]
+        assert joined(runs) == json.loads((folder / "results.json").read_text())
+        assert [s.arm for s in samples_of(runs)] == ["base", "base", "gatt", "gatt"]
+
+
+def test_several_runs_become_groups_of_arms(tmp_path: Path) -> None:
+    first, second = made(tmp_path / "one"), made(tmp_path / "two", "gatt", "base")
+    runs = read_runs([str(first), f"later={second}"])
+    results = joined(runs)
+    curves = Curves.of(results)
+    arms = ("one · base", "one · gatt", "later · base", "later · gatt")
+    assert curves.arms == arms
+    assert curves.runs == ("one", "later")
+    assert {s.arm for s in samples_of(runs)} == set(arms)
+    assert list(results["run"]) == ["one", "later"]
+    assert results["notes"][0].startswith("one: Greedy")
+    differences = results["differences"]
+    assert {(d["arm"], d["baseline"]) for d in differences} == {
+        ("one · gatt", "one · base"),
+        ("later · gatt", "later · base"),
+    }
+
+
+def test_all_lists_are_joined_and_broken_records_left_to_their_readers(tmp_path: Path) -> None:
+    folder = made(tmp_path / "one")
+    results = json.loads((folder / "results.json").read_text()) | fake_lists()
+    results["summaries"].append("broken")
+    (folder / "results.json").write_text(json.dumps(results))
+    found = joined(read_runs([str(folder), f"two={folder}"]))
+    assert len(found["coverage"]) == 6
+    assert found["summaries"].count("broken") == 2
+    assert {a["arm"] for a in found["agreement"]} >= {"one · all", "two · all"}
+
+
+def write(path: Path, results: Any) -> None:
+    path.mkdir()
+    (path / "results.json").write_text(results if isinstance(results, str) else json.dumps(results))
+
+
+def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
+    write(tmp_path / "old", {"schema": 2})
+    write(tmp_path / "torn", '{"schema": 3,')
+    write(tmp_path / "list", [])
+    write(tmp_path / "bare", {"schema": 3, "curves": []})
+    made(tmp_path / "outer" / "eval")
+    (tmp_path / "dir" / "results.json").mkdir(parents=True)
+    for name, message in (
+        ("none", r"none/results\.json: no such folder: expected the output_dir of `gatt eval`"),
+        ("outer", r"outer/results\.json: no such file: .*, such as .*outer/eval$"),
+        ("old", r"old/results\.json: schema is 2: expected 3, evaluate again with this version"),
+        ("torn", r"torn/results\.json: no JSON \(.*\): expected what `gatt eval` wrote"),
+        ("list", r"list/results\.json: found list: expected an object"),
+        ("bare", r"bare/samples\.jsonl: no such file: expected the replies .* --no-transcripts"),
+        ("dir", r"dir/results\.json: cannot be read: Is a directory"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_runs([str(tmp_path / name)])
+    assert len(read_runs([str(tmp_path / "bare")], needs_samples=False)) == 1
+
+
+def test_two_runs_of_one_name_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "a" / "eval"), made(tmp_path / "b" / "eval")
+    with pytest.raises(DataError, match=r"b/eval: its name 'eval' is that of .*a/eval already: "):
+        read_runs([str(one), str(two)])
+    assert [r.name for r in read_runs([str(one), f"b={two}"])] == ["eval", "b"]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_replies_may_be_compressed(tmp_path: Path, ending: str, pack: Any) -> None:
+    folder = made(tmp_path / "one", "base", "gatt")
+    (run,) = read_runs([str(folder)])
+    expected = list(samples_of([run]))
+    packed = folder / f"samples.jsonl{ending}"
+    packed.write_bytes(pack(run.samples_file.read_bytes()))
+    with pytest.raises(DataError, match="a file of the run itself"):
+        refuse_own_files([packed], [folder])
+    run.samples_file.write_text("not read where it is there\n" * 2)
+    with pytest.raises(DataError, match=r"samples\.jsonl line 1: broken JSON"):
+        list(samples_of([run]))
+    run.samples_file.unlink()
+    (run,) = read_runs([str(folder)])
+    assert run.samples_file == packed
+    assert list(samples_of([run])) == expected
+
+
+def test_a_folder_whose_name_has_an_equals_sign_is_a_folder(tmp_path: Path) -> None:
+    folder = made(tmp_path / "lr=1")
+    assert [r.name for r in read_runs([str(folder)])] == ["lr=1"]
+
+
+def test_runs_of_the_same_cases_are_compared_pair_by_pair(tmp_path: Path) -> None:
+    cases = [f"d{n}" for n in range(6)]
+    told = {"one": ["fail"] * 6, "a · b": ["pass"] * 5 + ["fail"], "other": ["pass"] * 6}
+    for name, verdicts in told.items():
+        replies = [
+            sample(status=verdict, arm=arm, dialogue=f"x{case}" if name == "other" else case)
+            for case, verdict in zip(cases, verdicts, strict=True)
+            for arm in ("base", "gatt")
+        ]
+        folder = tmp_path / name.partition(" ")[0]
+        kept = [r for r in replies if name == "one" or r.arm == "gatt"]
+        write_run(folder, kept, fake_results(kept))
+    runs = read_runs([f"{name}={tmp_path / name.partition(' ')[0]}" for name in told])
+    found = [
+        d for d in differences_between(runs) if d["metric"] == "adherence" and d["split"] == "all"
+    ]
+    # The base model stands in one run alone, and the third has other dialogues.
+    assert [(d["arm"], d["baseline"]) for d in found] == [("a · b · gatt", "one · gatt")]
+    assert found[0]["difference"] == pytest.approx(5 / 6)
+    assert found[0]["num_pairs"] == 6
+    assert differences_between(runs[:1]) == []

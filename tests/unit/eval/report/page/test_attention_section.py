@@ -1,0 +1,176 @@
+"""The section on attention and its pictures, from made-up figures."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from eval.report.charts.attention import attention_svgs, save_attention_charts
+from eval.report.page.attention import attention_section, read_attention
+from eval.report.page.attention_page import render_attention
+from eval.report.page.attention_table import attention_table
+from gatt.errors import ConfigError, DataError
+
+ARMS = ("base", "gatt")
+TURNS = (1, 2, 4, 8, 16, 20, 40)
+
+
+def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> dict[str, Any]:
+    """Return what an `attention.json` holds, with 12 turns in the map and 7 on the curve."""
+    parts = ["setup", "instruction", "instruction"] + ["user", "reply"] * 12
+    bins = [
+        {"start": 8 * n, "end": 8 * n + 8, "part": part, "turn": max(0, (n - 1) // 2)}
+        for n, part in enumerate(parts)
+    ]
+    rows = [
+        {"turn": t, "mass": [0.1] * (2 * t + 2), "peak": [1.0, 0.5, 0.5, *[0.05 * t] * (2 * t - 1)]}
+        for t in range(1, 13)
+    ]
+    curves = [
+        {
+            "arm": arm, "turn": turn, "metric": metric, "value": value / turn, "low": low,
+            "high": low and 0.4, "num_dialogues": 5, "even": 0.5 / turn,
+        }
+        for arm, metric, value in (
+            ("base", "mass", 0.1), ("base", "peak", 0.5), ("gatt", "mass", 0.2),
+            ("gatt", "mass_difference", 0.1),
+        )
+        for turn in TURNS
+    ]  # fmt: skip
+    heads = [
+        {"arm": arm, "turn": None, "mass": [[0.1, 0.2 + change], [0.3, 0.4 - change / 2]]}
+        for arm, change in (("base", 0.0), ("gatt", 0.1))
+    ]
+    correlation = {
+        "arm": "gatt", "kind": "spearman", "is_within_turns": True, "value": 0.421, "low": 0.1,
+        "high": 0.6, "num_replies": 30, "num_kept": 12, "num_dialogues": 5,
+    }  # fmt: skip
+    fall = {
+        "arm": "gatt", "hidden": "instruction", "num_pairs": 8, "num_undecided": 1, "num_replies": 9,
+        "num_changed": 7, "intact": 0.75, "unsighted": 0.125, "fall": 0.625, "low": 0.1, "high": 0.9,
+    }  # fmt: skip
+    nothing = dict.fromkeys(("intact", "unsighted", "fall", "low", "high"))
+    return {
+        "schema": 1, "run": {"name": "r", "command": ["gatt", "attend"]}, "arms": list(ARMS),
+        "history": "reference", "num_dialogues": 5, "num_layers": 2, "num_heads": 2,
+        "curves": curves, "heads": heads,
+        "maps": [
+            {"arm": arm, "dialogue": "d", "instruction": "i", "text": told, "bins": bins, "rows": rows}
+            for arm in ARMS
+        ],
+        "correlation": [correlation, correlation | {"value": None, "low": None, "high": None}],
+        "unsighted": {"falls": [fall, fall | nothing | {"arm": "base", "num_pairs": 0}], "replies": []},
+        "dropped": {"no instruction": 2}, "notes": ["A <note>."],
+    }  # fmt: skip
+
+
+def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
+    svgs = attention_svgs(figures(), ("base", "base+reminder", "gatt"))
+    for svg in svgs.values():
+        ET.fromstring(svg)
+        # The adapter's arm is the third of the page, and looks like it.
+        assert "var(--arm-2)" in svg
+        assert "var(--arm-1)" not in svg
+        assert not re.search(r"#0[0-9a-f]{5}\b", svg)
+    assert "Speak &lt;French&gt; &amp; Latin." in svgs["map"]
+    ids = re.findall(r'\bid="([^"]+)"', "".join(svgs.values()))
+    assert len(ids) == len(set(ids))
+
+
+def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
+    data = figures()
+    render_attention(data, tmp_path / "a.html")
+    assert "keeps most often" not in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "✓" not in attention_svgs(data, ARMS)["map"]
+    for record in data["maps"]:
+        for row, status in zip(record["rows"], ("pass", "fail", "undecided") * 4, strict=True):
+            row["status"] = status
+    render_attention(data, tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "Shown is the case that GAtt keeps most often." in page
+    assert {"✓ 1", "✗ 2", "? 3", "✓ 10"} <= set(re.findall(r">([✓✗?] \d+)</text>", page))
+
+
+def test_a_map_stays_small_however_many_cells_it_has() -> None:
+    svg = attention_svgs(figures(), ARMS)["map"]
+    assert svg.count("opacity") < 150
+    assert len(svg) < 250_000
+    labels = re.findall(r">(\d+)</text>", svg)
+    assert {"1", "11"} <= set(labels)
+    assert len(labels) < 100
+
+
+def test_the_weights_decide_the_strength_of_colour() -> None:
+    data = figures()
+    strong = attention_svgs(data, ARMS)["map"]
+    for record in data["maps"]:
+        for row in record["rows"]:
+            row["peak"] = [0.0] * len(row["peak"])
+    blank = attention_svgs(data, ARMS)["map"]
+    # What is left are the 24 strengths of the scale, for both arms.
+    assert blank.count("opacity: 0.5") < strong.count("opacity: 0.5")
+    assert len(blank) < len(strong)
+
+
+def test_files_stand_beside_each_other_with_fixed_bytes(tmp_path: Path) -> None:
+    written = save_attention_charts(tmp_path / "sub" / "m.svg", figures())
+    assert [path.name for path in written] == ["m.svg", "m-turns.svg", "m-heads.svg"]
+    first = [path.read_bytes() for path in written]
+    save_attention_charts(tmp_path / "sub" / "m.svg", figures())
+    assert first == [path.read_bytes() for path in written]
+    (png, *_) = save_attention_charts(tmp_path / "m.png", figures(low=None))
+    assert png.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ConfigError, match=r"m\.jpeg: expected a name that ends in one of \.png"):
+        save_attention_charts(tmp_path / "m.jpeg", figures())
+
+
+def test_the_section_tells_numbers_and_escapes_text(tmp_path: Path) -> None:
+    section = attention_section(figures(), ("base",))
+    assert section["turns"]["turns"] == [1, 2, 4, 16, 20, 40]
+    rows = {(arm, metric): cells for arm, metric, cells in section["turns"]["rows"]}
+    assert rows["gatt", "mass"][0] == ("20.00", "[1.00, 40.00]")
+    assert rows["gatt", "mass_difference"][1] == ("+5.00", "[1.00, 40.00]")
+    assert [r["text"] for r in section["correlation"]] == ["+0.42", "–"]
+    assert (
+        attention_section(figures(low=-0.5), ARMS)["turns"]["rows"][0][2][0][1] == "[−50.00, 40.00]"
+    )
+    assert [r["interval"] for r in section["falls"]] == ["[10, 90]", ""]
+    render_attention(figures(), tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "A &lt;note&gt;." in page
+    assert "Not looked at: 2 (no instruction)." in page
+    assert "“Speak &lt;French&gt; &amp; Latin.”" in page
+    assert "<b>+62</b>" in page
+    assert "<script" not in page
+
+
+def test_the_terminal_shows_the_curve_and_the_fall() -> None:
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(attention_table(figures()))
+    said = capture.get()
+    assert "20.00 [1.00, 40.00]" in said
+    assert "with the instruction hidden:" in said
+    assert "GAtt +62 points [10, 90], 7 of 9 replies change" in said
+
+
+def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
+    assert read_attention(tmp_path) is None
+    path = tmp_path / "attention.json"
+    path.write_text(json.dumps(figures()), encoding="utf-8")
+    assert read_attention(tmp_path) == figures()
+    for text, message in (
+        ("{", r"attention\.json: no JSON \(.*make it again with `gatt attend`"),
+        ('{"schema": 9}', r"schema is 9: expected 1, make it again"),
+        ("[]", r"schema is 'list': expected 1"),
+        ('{"schema": 1}', r"attention\.json: no 'arms': make it again"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            read_attention(tmp_path)

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.records.samples import Sample
+from eval.report import render_report
+from eval.report.charts.drawing import NUM_STYLES
+from eval.report.data.runs import Run, joined
+from eval.report.page.compressed import unpacked
+from eval.report.page.render import report_html
+from eval.report.page.sections import HEAT_INK_FROM
+from gatt.errors import DataError, StoreError
+from gatt.verifiers.base import Verdict
+from tests.support.runs.fake_samples import HOSTILE, fake_results, sample
+from tests.support.texts.fake_lists import fake_lists
+
+VOID = {"meta", "input", "br", "img", "link", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes, text, and the content of script elements, as a browser reads them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.packed: dict[str, str] = {}
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.data_id = dict(attrs).get("id")
+            if self.data_id is None:
+                self.scripts.append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            if self.data_id is None:
+                self.scripts[-1] += data
+            else:
+                self.packed[self.data_id] = self.packed.get(self.data_id, "") + data
+        else:
+            self.text += data
+
+    def sections(self) -> list[str]:
+        return [str(a["id"]) for tag, a in self.tags if tag == "section"]
+
+    def value(self, name: str) -> Any:
+        return unpacked(self.packed[name])
+
+
+@pytest.fixture(scope="module")
+def page(run_results: dict[str, Any], run_samples: list[Sample]) -> Page:
+    return Page(report_html(run_results | fake_lists(), run_samples))
+
+
+def test_the_page_states_verdict_curves_rates_and_run(page: Page) -> None:
+    text = " ".join(page.text.replace("\N{NO-BREAK SPACE}", " ").split())
+    assert re.search(r"GAtt keeps \d+ % \[\d+, \d+\] at turn 20, the base model \d+ % \[", text)
+    for words in ("Survival", "False triggers", "Unseen value", "never under half", "Half-life"):
+        assert words in text
+    assert "gatt run configs/demo.yaml" in text
+    assert "eval.turns" in text
+    assert "Greedy decoding; replies are at most 64 tokens." in text
+    assert sum(tag == "svg" for tag, _ in page.tags) >= 2 + 2 + 2 + 1 + 4
+    assert any(tag == "noscript" for tag, _ in page.tags)
+
+
+def test_the_sections_stand_in_the_order_of_a_reader(page: Page) -> None:
+    assert page.sections() == [
+        "families", "splits", "measures", "probes", "events", "compared", "trust", "rates",
+        "transcripts", "run",
+    ]  # fmt: skip
+    for words in (
+        "Published by Llama 2 (arXiv:2307.09288, Table 30)", "another and far larger model",
+        "Topic jump", "±34", "<0.001", "0.78", "all arms", "60 %", "rules (12)",
+        "Sound like a <b>pirate</b>.", "2 are left out", "format.no-digits",
+    ):  # fmt: skip
+        assert words in " ".join(page.text.split()), words
+
+
+def test_a_section_without_data_is_left_out() -> None:
+    made = [sample()]
+    found = Page(report_html(fake_results(made) | {"differences": []}, []))
+    assert found.sections() == ["families", "measures", "rates", "run"]
+    assert "Table 30" not in found.text
+
+
+@pytest.mark.parametrize("num_arms", [NUM_STYLES, NUM_STYLES + 1])
+def test_the_lead_speaks_of_bands_where_the_chart_has_some(num_arms: int) -> None:
+    made = [sample(arm=f"arm {n}", turn=turn) for n in range(num_arms) for turn in (1, 2)]
+    text = report_html(fake_results(made), made)
+    assert ("Bands and brackets are" in text) == ("FillBetween" in text) == (num_arms == NUM_STYLES)
+
+
+def test_cells_of_the_heat_map_say_their_rate_and_interval(page: Page) -> None:
+    cells = [a for tag, a in page.tags if tag == "td" and "--rate" in str(a.get("style"))]
+    assert len(cells) == 3 * 3 * 5
+    titles = [str(c["title"]) for c in cells]
+    assert re.fullmatch(r"figure, turn 1: \d+ % \[\d+, \d+\], \d+/\d+(,.\d+\?)?", titles[0])
+    shares = {float(re.sub(r".*--rate:", "", str(c["style"]))) for c in cells}
+    assert all(0 <= share <= 1 for share in shares)
+    bright = [c for c in cells if c.get("class") == "high"]
+    assert bright
+    assert all(float(str(c["style"])[7:]) >= HEAT_INK_FROM for c in bright)
+
+
+def test_the_rates_show_their_counts_and_the_worst_that_undecided_replies_allow() -> None:
+    statuses = ["pass"] * 10 + ["fail"] * 2 + ["undecided"] * 4
+    made = [sample(dialogue=f"d{n}", status=s) for n, s in enumerate(statuses)]
+    text = " ".join(Page(report_html(fake_results(made), made)).text.split())
+    assert "10/12, 4?worst 62" in text
+    assert "62 % if the 4 undecided had failed" in text
+    decided = " ".join(Page(report_html(fake_results(made[:12]), made)).text.split())
+    assert "10/12" in decided
+    assert "10/12, 4?worst" not in decided
+
+
+def test_nothing_on_the_page_leads_outside(page: Page) -> None:
+    for tag, attrs in page.tags:
+        for name, value in attrs.items():
+            if name in ("src", "href", "xlink:href", "action", "data"):
+                assert value, tag
+                assert value.startswith("#"), f"{tag} {name}={value}"
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
+    assert policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_only_the_page_s_own_script_may_run(page: Page) -> None:
+    (script,) = page.scripts
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
+    assert f"script-src 'sha256-{digest}'" in str(policy)
+    kinds = {a.get("type") for tag, a in page.tags if tag == "script" and "id" in a}
+    assert kinds == {"application/octet-stream"}
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    links = {str(a["href"])[1:] for tag, a in page.tags if tag == "a"}
+    assert links <= set(ids)
+    assert links >= set(page.sections())
+
+
+def test_the_texts_are_there_packed(page: Page, run_samples: list[Sample]) -> None:
+    index = page.value("index")
+    assert len(index["transcripts"]["id"]) == len({(s.dialogue, s.arm) for s in run_samples})
+    texts = {
+        t for name in page.packed if name != "index" for c in page.value(name) for t in c["texts"]
+    }
+    assert {s.reply for s in run_samples} <= texts
+    assert sorted(page.packed) == sorted(
+        ["index", *(f"chunk-{n}" for n in range(len(page.packed) - 1))]
+    )
+
+
+def test_hostile_texts_show_as_text() -> None:
+    made = [
+        sample(
+            arm=arm,
+            dialogue=HOSTILE,
+            user=HOSTILE,
+            reply=HOSTILE + "\u2028\ud800",
+            reference=HOSTILE,
+            family=HOSTILE,
+            verdicts=(Verdict("pass", HOSTILE, HOSTILE, 1, (0, 8)),),
+        )
+        for arm in ("base", HOSTILE)
+    ]
+    results = fake_results(made)
+    results["run"]["command"] = HOSTILE
+    results["run"]["name"] = HOSTILE
+    results["notes"] = [HOSTILE]
+    tame = [sample(family="x"), sample(arm="x", family="x")]
+    harmless = Page(report_html(fake_results(tame), tame))
+    hostile = Page(report_html(results, made))
+    for tag in ("script", "style", "img"):
+        expected = sum(t == tag for t, _ in harmless.tags)
+        assert sum(t == tag for t, _ in hostile.tags) == expected, tag
+    assert hostile.text.count(HOSTILE) >= 4
+    ((case,),) = (hostile.value(name) for name in hostile.packed if name != "index")
+    assert case["texts"] == [HOSTILE, HOSTILE + "\u2028\ud800"]
+    assert hostile.scripts == harmless.scripts
+
+
+def test_the_file_is_written_whole_and_a_lone_surrogate_does_not_stop_it(tmp_path: Path) -> None:
+    made = [sample(reply="broken \ud83d", family="also \ud83d")]
+    render_report(fake_results(made), made, tmp_path / "report.html")
+    read = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert read.value("chunk-0")[0]["texts"][1] == "broken \ud83d"
+    assert "also \\ud83d" in read.text
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def broken() -> Any:
+        yield sample()
+        raise DataError("samples.jsonl line 2: broken")
+
+    with pytest.raises(DataError, match="line 2: broken"):
+        render_report(fake_results([sample()]), broken(), path)
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_text() == "old"
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"report\.html: cannot write: "):
+        render_report(fake_results([]), [], tmp_path / "file" / "report.html")
+
+
+def test_broken_results_are_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="schema is None"):
+        render_report({}, [], tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
+    read = Page(report_html({"schema": 3, "curves": []}, []))
+    assert "No adherence was measured in this run." in read.text
+    assert not read.scripts
+
+
+def test_several_runs_stand_side_by_side(run_results: dict[str, Any]) -> None:
+    results = joined([Run(name, Path(), run_results | fake_lists()) for name in ("one", "two")])
+    read = Page(report_html(results, []))
+    text = " ".join(read.text.replace("\N{NO-BREAK SPACE}", " ").split())
+    assert re.search(
+        r"GAtt keeps \d+ % \[\d+, \d+\] in one and \d+ % \[\d+, \d+\] in two at turn 20", text
+    )
+    assert text.count("gatt run configs/demo.yaml") == 2
+    assert "two · base + reminder" in text
+
+
+def test_a_commands_words_and_a_plain_run_are_shown() -> None:
+    results = {
+        "schema": 3,
+        "curves": [],
+        "run": {"command": ["gatt", "eval", "a b"], "x": {"y": 1}},
+    }
+    read = Page(report_html(results, []))
+    assert "gatt eval 'a b'" in read.text
+    assert re.search(r"y\s*1", read.text)

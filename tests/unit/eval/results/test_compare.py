@@ -1,0 +1,194 @@
+"""Two evaluations reply by reply."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.records.samples import Sample
+from eval.results.compare import compare
+from gatt.cli import main
+from gatt.errors import DataError
+from tests.support.runs.fake_samples import sample, write_samples
+
+
+def two(
+    tmp_path: Path, samples: list[Sample], changes: dict[int, dict[str, Any]]
+) -> tuple[Path, Path]:
+    """Write samples, and the same with some of them changed, by their place."""
+    other = [replace(s, **changes.get(n, {})) for n, s in enumerate(samples)]
+    return write_samples(tmp_path / "local", samples), write_samples(tmp_path / "served", other)
+
+
+def test_verdicts_and_words_are_counted_apart(tmp_path: Path) -> None:
+    samples = [sample(arm=arm, turn=turn) for arm in ("base", "gatt") for turn in (1, 2, 4, 8)]
+    changes = {
+        1: {"reply": "Bonjour, toi !"},
+        6: {"reply": "Hello!", "status": "fail"},
+        7: {"status": "undecided"},
+    }
+    left, right = two(tmp_path, samples, changes)
+    found = compare(left, right)
+    assert (found.total.num, found.total.num_same_replies) == (8, 6)
+    (left / "samples.jsonl.xz").write_bytes(lzma.compress((left / "samples.jsonl").read_bytes()))
+    (left / "samples.jsonl").unlink()
+    assert compare(left, right) == found
+    assert found.total.verdict_rate == 6 / 8
+    assert [(n, t.num, t.num_same_replies, t.num_same_verdicts) for n, t in found.arms.items()] == [
+        ("base", 4, 3, 4),
+        ("gatt", 4, 3, 2),
+    ]
+    # Those with other verdicts first.
+    assert [(p.left.arm, p.left.turn, p.num_shared) for p in found.differences] == [
+        ("gatt", 4, 0),
+        ("gatt", 8, len("Bonjour !")),
+        ("base", 2, len("Bonjour")),
+    ]
+    assert (found.num_only_left, found.num_only_right, found.num_other_prompts) == (0, 0, 0)
+
+
+def test_what_only_one_has_and_other_prompts_are_in_no_rate(tmp_path: Path) -> None:
+    left = write_samples(tmp_path / "a", [sample(turn=t) for t in (1, 2, 4)])
+    shorter = replace(sample().instruction, text="Language: French.")
+    right = write_samples(
+        tmp_path / "b",
+        [
+            sample(turn=1),
+            sample(turn=2, user="Something else?"),
+            sample(turn=4, instruction=shorter),
+            sample(turn=8),
+            sample(turn=9),
+        ],
+    )
+    found = compare(left, right)
+    assert found.total.num == 1
+    assert (found.num_only_left, found.num_only_right, found.num_other_prompts) == (0, 2, 2)
+    assert compare(right, left).num_only_left == 2
+
+
+def test_in_its_own_history_later_differences_follow_from_the_first(tmp_path: Path) -> None:
+    samples = [sample(history=h, turn=t) for h in ("own", "reference") for t in (1, 2, 4)]
+    samples += [sample(history="own", dialogue="d2", turn=t) for t in (1, 2)]
+    samples.append(sample(history="own", kind="probe", dialogue="d3", turn=1))
+    samples.append(sample(history="own", dialogue="d3", turn=2))
+    other = {"reply": "Salut."}
+    found = compare(*two(tmp_path, samples, dict.fromkeys((1, 2, 4, 5, 7, 8, 9), other)))
+    since = [
+        (p.left.dialogue, p.left.history, p.left.turn) for p in found.pairs if p.is_since_earlier
+    ]
+    # The first one of a dialogue is news, and a probe stands in no history.
+    assert since == [("d1", "own", 4)]
+
+
+def test_arms_of_other_names_can_be_held_against_each_other(tmp_path: Path) -> None:
+    left = write_samples(tmp_path / "a", [sample(arm=arm, reply=arm) for arm in ("base", "gatt")])
+    right = write_samples(tmp_path / "b", [sample(arm="base", reply="gatt")])
+    found = compare(left, right, {"gatt": "base"})
+    assert list(found.arms) == ["gatt"]
+    assert (found.total.num, found.total.num_same_replies, found.num_only_left) == (1, 1, 0)
+    with pytest.raises(DataError, match=r"b: no arm 'gatt' in it: expected one of 'base'$"):
+        compare(left, right, {"gatt": "gatt"})
+    with pytest.raises(DataError, match=r"a: no arm 'x' in it: expected one of 'base', 'gatt'$"):
+        compare(left, right, {"x": "base"})
+
+
+@pytest.mark.parametrize("words", [["gatt"], ["gatt="], ["=base"], ["a=b", "a=c"], ["a=b", "c=b"]])
+def test_arms_that_are_no_pair(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = [part for word in words for part in ("--arm", word)]
+    assert main(["eval", "compare", "a", "b", *given]) == 2
+    assert f"--arm {words[-1]}: expected ARM=OTHERS, each arm once" in capsys.readouterr().err
+
+
+def test_folders_that_cannot_be_compared(tmp_path: Path) -> None:
+    left = write_samples(tmp_path / "a", [sample(arm="gatt")])
+    right = write_samples(tmp_path / "b", [sample(arm="base")])
+    with pytest.raises(
+        DataError,
+        match=r"a and .*b: no reply to the same prompt in both \(arms 'gatt' and 'base'\): expected",
+    ):
+        compare(left, right)
+    with pytest.raises(DataError, match=r"c/samples\.jsonl: no such file: expected the output_dir"):
+        compare(left, tmp_path / "c")
+
+
+def test_the_command_lists_differences_and_can_demand_agreement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = [sample(arm="gatt", turn=t, history="own") for t in (1, 2, 4, 8)]
+    samples.append(sample(arm="gatt", kind="probe", turn=2, user="Who are you?"))
+    changes = {
+        1: {"reply": "Bonjour ! Et", "finish": "length"},
+        2: {"reply": "Bon.", "status": "fail"},
+        4: {"status": "fail"},
+    }
+    two(tmp_path, samples, changes)
+    monkeypatch.chdir(tmp_path)
+    words = ["eval", "compare", "local", "served"]
+    assert main([*words, "--output", "c.json", "--at-least", "0.6"]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[:2] == [
+        "gatt: 5 replies, 3 with the same verdict (60.0%), 3 with the same words (60.0%)",
+        "all: 5 replies, 3 with the same verdict (60.0%), 3 with the same words (60.0%)",
+    ]
+    told = sample().instruction
+    assert told is not None
+    assert f"1. gatt, own history, d1, {told.id}, turn 4\n" in said
+    assert "pass against fail; they part after 3 characters; reads an earlier reply that" in said
+    assert f"{told.id}, probe at turn 2\n   pass against fail; the same words\n" in said
+    assert "   pass; one goes on where the other ends (stop, length)\n   local: Bonjour !\n" in said
+    written = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+    assert written["total"]["verdict_rate"] == 0.6
+    assert next(d["statuses"] for d in written["differences"]) == ["pass", "fail"]
+    assert main([*words, "--at-least", "0.98"]) == 1
+    assert capsys.readouterr().out.endswith("fewer verdicts agree than 98.0%\n")
+    assert main([*words, "--at-least", "98"]) == 2
+    assert "--at-least is 98.0: expected a share from 0 to 1" in capsys.readouterr().err
+
+
+def test_what_is_left_out_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_samples(tmp_path / "a", [sample(turn=1), sample(turn=2)])
+    write_samples(tmp_path / "b", [sample(turn=1), sample(turn=2, user="What?"), sample(turn=4)])
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "compare", "a", "b"]) == 0
+    assert "not compared: 1 only in b, 1 asked something else\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        [sample(turn=1)],
+        [sample(turn=1), sample(turn=2, user="What?")],
+        [sample(turn=1), sample(turn=2), sample(turn=4)],
+    ],
+    ids=["only left", "other prompts", "only right"],
+)
+def test_agreement_of_a_part_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], right: list[Sample]
+) -> None:
+    left = str(write_samples(tmp_path / "a", [sample(turn=1), sample(turn=2)]))
+    other = str(write_samples(tmp_path / "b", right))
+    words = ["eval", "compare", left, other]
+    assert main(words) == 0
+    assert main([*words, "--at-least", "0.5"]) == 1
+    said = capsys.readouterr().out
+    assert (
+        f"1 replies were not compared ({min(len(right), 2) - ('What?' in str(right))} were)" in said
+    )
+    assert "fewer verdicts" not in said
+    assert main(["eval", "compare", left, left, "--at-least", "1"]) == 0
+
+
+def test_replies_without_a_verdict_agree_on_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    samples = [sample(arm="gatt", turn=t, reply="", status="undecided") for t in (1, 2)]
+    two(tmp_path, samples, {})
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "compare", "local", "served"]) == 0
+    assert main(["eval", "compare", "local", "served", "--at-least", "0.98"]) == 1
+    assert "no reply has a verdict: expected some" in capsys.readouterr().out

@@ -1,0 +1,157 @@
+"""The cases that a model in training is asked, and their counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.rollout.during_training import AdherenceEvaluator, make_evaluator
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.training_marks import TrainedOn
+from gatt.errors import ConfigError, DataError
+from gatt.generation.base import GenerationRequest
+from gatt.generation.scripted import ScriptedEngine
+from gatt.sources import SourceReport
+from gatt.sources.config import SourceConfig
+from gatt.train.config import TrainConfig
+from gatt.train.tracking.config import TrackConfig
+from gatt.train.tracking.evaluators import Counts, make_train_evaluator
+from tests.support.models.tracked import SHORT, write_suite
+
+NOTHING = TrainedOn(frozenset(), frozenset())
+
+
+def config(suite: Path | str, placement: Any = "system", **track: Any) -> TrainConfig:
+    settings = {"turns": (1, 3), **track}
+    return TrainConfig(
+        samples=(Path("s.jsonl"),),
+        output_dir=Path("out"),
+        placement=placement,
+        track=TrackConfig(suite=str(suite), **settings),
+    )
+
+
+def reply(request: GenerationRequest) -> str:
+    """Keep the rule at turn 1, and break it at turn 3 of the second case."""
+    is_second = "Walk 1" in request.messages[-1].content
+    is_third_turn = "day 3" in request.messages[-1].content
+    return "Yes, gladly." if is_second and is_third_turn else "Gladly."
+
+
+def test_each_turn_is_counted_and_parts_add_up_to_the_whole(tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, [SHORT, SHORT, None])
+    evaluator = make_train_evaluator(config(suite), NOTHING)
+    assert isinstance(evaluator, AdherenceEvaluator)
+    assert evaluator.num_cases == 3
+    whole = evaluator.measure(ScriptedEngine(reply), "default", part=0, num_parts=1)
+    assert whole == {1: Counts(2, 0, 1), 3: Counts(1, 1, 1)}
+    parts = [
+        evaluator.measure(ScriptedEngine(reply), "default", part=part, num_parts=4)
+        for part in range(4)
+    ]
+    assert parts[3] == {}
+    for turn, counts in whole.items():
+        assert sum((p.get(turn, Counts()) for p in parts), Counts()) == counts
+
+
+@pytest.mark.parametrize(("history", "asked"), [("reference", 2), ("own", 3)])
+def test_turns_that_are_not_judged_are_answered_for_an_own_history_alone(
+    tmp_path: Path, history: str, asked: int
+) -> None:
+    suite = write_suite(tmp_path, [SHORT])
+    engine = ScriptedEngine(reply)
+    evaluator = make_evaluator(config(suite, history=history), NOTHING)
+    found = evaluator.measure(engine, "default", part=0, num_parts=1)
+    assert (engine.num_requests, set(found)) == (asked, {1, 3})
+
+
+@pytest.mark.parametrize(
+    ("placement", "first"),
+    [("first_user", "user"), ("system", "system"), ("mixed", "system"), ("every_turn", "system")],
+)
+def test_the_instruction_stands_where_it_is_trained(
+    tmp_path: Path, placement: str, first: str
+) -> None:
+    seen: list[GenerationRequest] = []
+
+    def listen(request: GenerationRequest) -> str:
+        seen.append(request)
+        return "Yes."
+
+    evaluator = make_evaluator(config(write_suite(tmp_path, [SHORT]), placement), NOTHING)
+    evaluator.measure(ScriptedEngine(listen), "default", part=0, num_parts=1)
+    assert seen[0].messages[0].role == first
+    assert seen[0].messages[0].content.startswith("Be brief.")
+
+
+def test_turns_of_the_suite_itself(tmp_path: Path) -> None:
+    evaluator = make_evaluator(config(write_suite(tmp_path, [SHORT]), turns=None), NOTHING)
+    found = evaluator.measure(ScriptedEngine(reply), "default", part=0, num_parts=1)
+    assert set(found) == {1, 2, 3}
+
+
+def test_dialogues_that_are_trained_on_are_refused(tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, [SHORT, SHORT])
+    users = [Message("user", f"Walk 1, day {turn}?") for turn in (1, 2, 3)]
+    between = Message("assistant", "Another reply.")
+    same = Dialogue("d", (users[0], between, users[1], between, users[2]))
+    with pytest.raises(
+        DataError,
+        match=r"^track\.suite: 1 of 2 dialogues of its cases are trained on, the first is 'case-1': "
+        r"expected none, choose a suite with part: eval or another source$",
+    ):
+        make_evaluator(config(suite), TrainedOn.of([same]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "source: {name: questions, min_turns: 3}\n",
+            "its dialogues are questions, which the model",
+        ),
+        (
+            "cases: plain.jsonl\n",
+            r"no case of '.*suite\.yaml' has an instruction and one of the turns",
+        ),
+        ("cases: open.jsonl\n", r"track\.suite: .* \d+ of \d+ replies to turns: only a judge"),
+        ("nobody: 1\n", r"^track: .*unknown key 'nobody'"),
+    ],
+)
+def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "suite.yaml").write_text(f"about: x.\n{text}", encoding="utf-8")
+    said = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Hello."}]
+    plain = json.dumps({"id": "p", "messages": said})
+    (tmp_path / "plain.jsonl").write_text(f"{plain}\n", encoding="utf-8")
+    told = {"text": "Be kind.", "family": "f"}
+    left = json.dumps({"id": "o", "messages": said * 2, "instruction": told})
+    (tmp_path / "open.jsonl").write_text(f"{left}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        make_evaluator(config(tmp_path / "suite.yaml"), NOTHING)
+
+
+def test_a_run_that_tracks_nothing() -> None:
+    run = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
+    with pytest.raises(ConfigError, match="track is null: expected its settings"):
+        make_evaluator(run, NOTHING)
+
+
+def test_the_default_settings_ask_at_turn_20(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [
+        Dialogue(
+            f"d{number}",
+            tuple(
+                Message("user" if i % 2 == 0 else "assistant", f"Day {i} at the river {number}.")
+                for i in range(40)
+            ),
+        )
+        for number in range(16)
+    ]
+    monkeypatch.setattr(SourceConfig, "load", lambda *_: (made, SourceReport("made")))
+    run = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), track=TrackConfig())
+    evaluator = make_train_evaluator(run, NOTHING)
+    # Eight of each of the suite's two splits.
+    assert evaluator.num_cases == 16

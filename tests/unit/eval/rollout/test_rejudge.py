@@ -1,0 +1,254 @@
+"""`replies_from`: stored replies under today's rules, without a model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.config import EvalConfig
+from eval.records.samples import read_samples
+from eval.run import EvalResult, evaluate
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.data.catalog.switch_draw import SwitchConfig
+from gatt.errors import ConfigError, StoreError
+from gatt.generation.base import GenerationRequest
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import RecordingEngine, write_dialogues
+
+
+def nobody() -> Any:
+    pytest.fail("a model was asked")
+
+
+def reply(request: GenerationRequest) -> str:
+    return f"Of that I can say this, over some tea: {request.messages[-1].content}"
+
+
+def run(config: EvalConfig, interrupt_at: int | None = None) -> EvalResult:
+    return evaluate(config, lambda: RecordingEngine(reply, interrupt_at))
+
+
+def write_cases(path: Path, term: str, **changes: Any) -> None:
+    """Write two cases of three turns that ask for a term; `changes` are keys of the first."""
+    rows: list[dict[str, Any]] = []
+    for name in ("one", "two"):
+        rules = [{"kind": "terms", "any_of": [term]}]
+        instruction = {"text": "Mention a drink.", "family": "behaviour", "verifiers": rules}
+        turns = ["Hello!", "What should I read next?", "And after that?"]
+        rows.append({"id": name, "user_turns": turns, "instruction": instruction})
+    rows[0] |= changes
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> EvalConfig:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    write_cases(tmp_path / "cases.jsonl", "tea")
+    return EvalConfig(
+        output_dir=tmp_path / "out",
+        adapters={"gatt": adapter},
+        arms=("base", "gatt"),
+        cases=tmp_path / "cases.jsonl",
+        turns=(1, 3),
+        probe_turns=(),
+        histories=("own",),
+        task_completion=False,
+    )
+
+
+def statuses(config: EvalConfig) -> list[str]:
+    return [sample.status for sample in read_samples(config.output_dir / "samples.jsonl")]
+
+
+def again(config: EvalConfig, **changes: Any) -> EvalConfig:
+    return replace(
+        config,
+        output_dir=config.output_dir.with_name("again"),
+        replies_from=config.output_dir,
+        **changes,
+    )
+
+
+@pytest.mark.parametrize("histories", [("reference",), ("own",), ("own", "reference")])
+def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
+    config = replace(
+        config,
+        cases=None,
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        splits=("train",),
+        num_dialogues=3,
+        num_plain=2,
+        turns=(1, 2, 4),
+        probe_turns=(2,),
+        histories=histories,
+        batch_cases=2,
+    )
+    first = run(config)
+    new = again(config, batch_cases=5)
+    second = evaluate(new, nobody)
+    for name in ("samples.jsonl", "rollouts.jsonl"):
+        if name == "samples.jsonl" or len(histories) == 1:
+            then, now = (sorted((c.output_dir / name).open()) for c in (config, new))
+            assert then == now
+    for key in ("curves", "summaries", "differences", "limits"):
+        assert second.results[key] == first.results[key]
+    assert second.results["run"]["tokens"] == first.results["run"]["tokens"]
+    assert second.num_new == first.num_new
+    assert evaluate(new, nobody).num_new == 0
+
+
+def test_other_rules_give_other_verdicts_and_the_page_says_so(config) -> None:
+    first = run(config)
+    assert statuses(config) == ["pass"] * 8
+    assert config.cases is not None
+    write_cases(config.cases, "coffee")
+    second = evaluate(again(config), nobody)
+    assert statuses(again(config)) == ["fail"] * 8
+    # The folder that was read is as it was.
+    assert statuses(config) == ["pass"] * 8
+    head = second.results["run"]
+    assert head["name"] == "again"
+    assert head["commit"] == first.results["run"]["commit"]
+    assert set(head["judged_again"]) == {"commit", "time", "command"}
+    assert any("judged again by the rules of commit" in n for n in second.results["notes"])
+    assert not any("judged again" in note for note in first.results["notes"])
+
+
+TURNS = ["Hello!", "What should I read next?", "And after that?"]
+RULE = {"kind": "terms", "any_of": ["tea"]}
+PROBE = {"question": "What do you drink?", "verifiers": [RULE]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"user_turns": [*TURNS[:2], "And then?"]},
+            r"one/3, turn 3: the user said 'And after that\?', and it is 'And then\?' today: expected the",
+        ),
+        (
+            {"instruction": {"text": "Speak of it.", "family": "behaviour", "verifiers": []}},
+            r"the instruction was 'Mention a drink\.', and it is 'Speak of it\.' today",
+        ),
+        # Of a turn that nobody judges the words are kept as a digest alone.
+        ({"user_turns": [TURNS[0], "And now?", TURNS[2]]}, r"given to other dialogues or announce"),
+        ({"user_turns": TURNS[:2]}, r"rollouts\.jsonl: given to other dialogues or announcements"),
+        ({"user_turns": [*TURNS, "More?"]}, r"rollouts\.jsonl: given to other dialogues or announ"),
+        (
+            {"probes": [PROBE]},
+            r"base/own/one/1: a probe at turn 1 is asked not there, but by today's case: expected the",
+        ),
+    ],
+)
+def test_replies_to_other_words_are_refused(config, changes, told) -> None:
+    config = replace(config, probe_turns=(1,))
+    run(config)
+    assert config.cases is not None
+    write_cases(config.cases, "tea", **changes)
+    with pytest.raises(StoreError, match=told):
+        evaluate(again(config), nobody)
+    assert not again(config).output_dir.exists()
+
+
+def test_other_replies_of_people_and_fewer_turns_are_refused(tmp_path, config) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", num=2, num_turns=3)
+    config = replace(
+        config,
+        cases=None,
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=3, max_turns=3),
+        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        splits=("train",),
+        num_dialogues=2,
+        histories=("reference",),
+    )
+    run(config)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("was calm on day 3", "was wild on day 3"), encoding="utf-8")
+    with pytest.raises(StoreError, match=r"turn 3: people replied '.*calm.*', and it is '.*wild"):
+        evaluate(again(config), nobody)
+    # Nobody judged turn 2, but the model has read it.
+    path.write_text(text.replace("was calm on day 2", "was wild on day 2"), encoding="utf-8")
+    with pytest.raises(StoreError, match="given to other dialogues"):
+        evaluate(again(config), nobody)
+    # Folders of before it was kept are taken, with a word of warning.
+    meta = config.output_dir / "rollouts.jsonl.meta.json"
+    kept = json.loads(meta.read_text(encoding="utf-8"))
+    del kept["describe"]["words"]
+    meta.write_text(json.dumps(kept), encoding="utf-8")
+    evaluate(again(config), nobody)
+
+
+def test_a_change_of_the_instruction_is_judged_again(tmp_path, config) -> None:
+    path = write_dialogues(tmp_path / "d.jsonl", num=4, num_turns=4)
+    config = replace(
+        config,
+        cases=None,
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        instructions=InstructionChoice(families=("hobby", "figure"), num_entries=(1.0,)),
+        splits=("train",),
+        num_dialogues=4,
+        turns=(1, 2, 3, 4),
+        switch=SwitchConfig(replace=0.5, cancel=0.5, min_turn=2, system=1.0),
+    )
+    first = run(config)
+    second = evaluate(again(config), nobody)
+    assert second.results["curves"] == first.results["curves"]
+    assert {p["metric"] for p in first.results["curves"]} >= {"adherence_since_switch", "leakage"}
+
+
+def test_an_interruption_in_the_middle_of_a_case_doubles_nothing(config) -> None:
+    run(config)
+    evaluate(again(config), nobody)
+    rows = again(config).output_dir / "rollouts.jsonl"
+    whole = rows.read_bytes()
+    rows.write_bytes(b"".join(whole.splitlines(keepends=True)[:4]))
+    result = evaluate(again(config), nobody)
+    assert rows.read_bytes() == whole
+    # Of four rows one is of turn 2, which is not judged.
+    assert result.num_new == 8 - 3
+
+
+def test_an_evaluation_that_is_not_finished_is_refused(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(config, interrupt_at=5)
+    with pytest.raises(
+        StoreError, match=r"no reply of gatt/own/one/2: expected a finished evaluation: let it end"
+    ):
+        evaluate(again(config), nobody)
+    run(config)
+    evaluate(again(config), nobody)
+    assert len(statuses(again(config))) == 8
+
+
+def test_replies_of_other_settings_or_weights_are_refused(config) -> None:
+    run(config)
+    with pytest.raises(
+        StoreError,
+        match=r"rollouts\.jsonl: replies of another evaluation.*turns.*expected the same",
+    ):
+        evaluate(again(config, turns=(1, 2)), nobody)
+    (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"others")
+    with pytest.raises(StoreError, match="arm 'gatt' was rolled out with other weights"):
+        evaluate(again(config), nobody)
+    assert not again(config).output_dir.exists()
+
+
+def test_a_folder_without_replies_and_its_own_are_refused(config) -> None:
+    with pytest.raises(
+        StoreError,
+        match=r"^replies_from .*out: no rollouts\.jsonl: expected the output_dir of a fin",
+    ):
+        evaluate(again(config), nobody)
+    with pytest.raises(ConfigError, match="the output_dir: expected another folder"):
+        replace(config, replies_from=config.output_dir)

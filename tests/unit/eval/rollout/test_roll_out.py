@@ -1,0 +1,363 @@
+"""Cases and roll-outs: what each arm reads, and what never reaches its history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.cases.draw import make_cases
+from eval.config import EvalConfig
+from eval.records.case import Case
+from eval.rollout.roll_out import BLANK, Reply, roll_out
+from eval.scoring.verdict import judge
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.data.catalog.read import Catalog, load_catalog
+from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.errors import CatalogError, ConfigError, DataError
+from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import RecordingEngine, dialogue
+
+TENNIS = (VerifierSpec("terms", {"any_of": ["tennis"]}),)
+PROBE = Probe("What is your favorite hobby?", TENNIS)
+INSTRUCTION = Instruction(
+    id="hobby.tennis",
+    text="You enjoy tennis.",
+    wording="verbose",
+    entries=("hobby.tennis",),
+    families=("hobby",),
+    split="train",
+    verifiers=TENNIS,
+    probes=(PROBE,),
+)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def config(**changes: Any) -> EvalConfig:
+    settings: dict[str, Any] = {
+        "output_dir": Path("out"),
+        "adapters": {"gatt": Path("adapter")},
+        "source": SourceConfig(name="jsonl", path="d.jsonl", min_turns=4, max_turns=4),
+        "turns": (1, 2, 4),
+        "probe_turns": (2, 3),
+    }
+    return EvalConfig(**(settings | changes))
+
+
+def rolled(engine, cases, arm, history, settings, said=None) -> list[Reply]:
+    """Return the judged replies of all steps, ordinary ones first."""
+    steps = roll_out(engine, cases, arm, history, settings, said)
+    replies = [r for step in steps for r in step if r.kind == "probe" or r.turn in settings.turns]
+    return sorted(replies, key=lambda r: (r.kind == "probe", r.turn))
+
+
+def case(instruction: Instruction | None = INSTRUCTION) -> Case:
+    return Case("c", dialogue(1, 4), instruction, PROBE if instruction else None)
+
+
+def prompts(engine: RecordingEngine, kind: str = "turn") -> dict[int, list[str]]:
+    found = {}
+    for request in engine.requests:
+        _, turn, found_kind = request.key.split("/")
+        if found_kind == kind:
+            found[int(turn)] = [f"{m.role}: {m.content}" for m in request.messages]
+    return found
+
+
+def say(request: GenerationRequest) -> str:
+    return f"PROBED {request.key}" if request.key.endswith("probe") else f"SAID {request.key}"
+
+
+@pytest.mark.parametrize(("arm", "adapter"), [("base", None), ("gatt", "gatt")])
+@pytest.mark.parametrize("placement", ["system", "first_user"])
+def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
+    engine = RecordingEngine(say)
+    rolled(engine, [case()], arm, "reference", config(placement=placement))
+    assert {name for _, _, name in engine.calls} == {adapter}
+    for kind in ("turn", "probe"):
+        for messages in prompts(engine, kind).values():
+            assert sum("You enjoy tennis." in m for m in messages) == 1
+            assert "You enjoy tennis." in messages[0]
+            assert messages[0].startswith("system" if placement == "system" else "user")
+
+
+def test_the_reminder_stands_on_every_turn_of_the_base_model() -> None:
+    engine = RecordingEngine(say)
+    rolled(engine, [case()], "base+reminder", "reference", config())
+    assert {name for _, _, name in engine.calls} == {None}
+    for kind in ("turn", "probe"):
+        for messages in prompts(engine, kind).values():
+            users = [m for m in messages if m.startswith("user")]
+            assert all(m.startswith("user: You enjoy tennis.") for m in users)
+            assert not any("tennis" in m for m in messages if m.startswith("assistant"))
+
+
+def test_reference_history_is_the_dialogues_own() -> None:
+    engine = RecordingEngine(say)
+    replies = rolled(engine, [case()], "base", "reference", config())
+    assert [(r.turn, r.kind) for r in replies] == [
+        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
+    ]  # fmt: skip
+    own = [m.content for m in dialogue(1, 4).messages]
+    assert [m.split(": ", 1)[1] for m in prompts(engine)[4]] == ["You enjoy tennis.", *own[:7]]
+    assert len(engine.calls) == 1
+
+
+def test_own_history_is_what_the_model_said_at_every_turn() -> None:
+    engine = RecordingEngine(say)
+    replies = rolled(engine, [case()], "base", "own", config())
+    assert [(r.turn, r.kind) for r in replies] == [
+        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
+    ]  # fmt: skip
+    said = [m for m in prompts(engine)[4] if m.startswith("assistant")]
+    assert said == [f"assistant: SAID c/{turn}/turn" for turn in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("history", ["reference", "own"])
+def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history) -> None:
+    engine = RecordingEngine(say)
+    rolled(engine, [case()], "base", history, config())
+    turns, probes = prompts(engine), prompts(engine, "probe")
+    assert probes[2][-1] == f"user: {PROBE.question}"
+    assert probes[2][:-1] == turns[2][:-1]
+    for messages in [*turns.values(), *(m[:-1] for m in probes.values())]:
+        assert not any("PROBED" in m or PROBE.question in m for m in messages)
+
+
+@pytest.mark.parametrize("history", ["reference", "own"])
+def test_the_seed_of_the_evaluation_fixes_the_draws(history) -> None:
+    engine = RecordingEngine(say)
+    sampling = SamplingConfig(max_new_tokens=9, temperature=0.7)
+    rolled(engine, [case()], "base", history, config(seed=7, sampling=sampling))
+    assert {params for _, params, _ in engine.calls} == {sampling.params(7)}
+
+
+def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
+    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
+    whole = RecordingEngine(say)
+    steps = list(roll_out(whole, [case(), other], "base", "own", config()))
+    assert [{r.turn for r in step} for step in steps] == [{1}, {2}, {3}, {4}]
+    said = {
+        name: [
+            r.generation for step in steps for r in step
+            if (r.case.id, r.kind) == (name, "turn") and r.turn <= num
+        ]
+        for name, num in (("c", 3), ("other", 2))
+    }  # fmt: skip
+    rest = RecordingEngine(say)
+    again = list(roll_out(rest, [case(), other], "base", "own", config(), said))
+    assert [[(r.case.id, r.turn, r.kind) for r in step] for step in again] == [
+        [("other", 3, "turn"), ("other", 3, "probe")],
+        [("c", 4, "turn"), ("other", 4, "turn")],
+    ]
+    assert set(rest.requests) <= set(whole.requests)
+
+
+def test_a_case_whose_context_was_full_before_an_interruption_stays_silent() -> None:
+    engine = RecordingEngine(say)
+    said = {"c": [Generation("Fine.", "stop", 2), Generation("", "context_limit", 0)]}
+    (third, fourth) = roll_out(engine, [case()], "base", "own", config(), said)
+    assert [(r.turn, r.kind, r.generation.finish) for r in (*third, *fourth)] == [
+        (3, "turn", "context_limit"), (3, "probe", "context_limit"), (4, "turn", "context_limit"),
+    ]  # fmt: skip
+    assert not engine.requests
+
+
+def test_an_empty_reply_stays_a_turn_of_an_own_history() -> None:
+    engine = RecordingEngine(lambda _: " ")
+    rolled(engine, [case()], "base", "own", config())
+    assert prompts(engine)[2][2] == f"assistant: {BLANK}"
+
+
+def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        is_full = len(request.messages) > 5 and request.key.startswith("c/")
+        return Generation("", "context_limit", 0) if is_full else "I play tennis on Sundays."
+
+    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
+    settings = config(probe_turns=(2, 4))
+    engine = RecordingEngine(reply)
+    replies = rolled(engine, [case(), other], "base", "own", settings)
+    found = {(r.case.id, r.kind, r.turn): judge(r, "base", "own", ()).status for r in replies}
+    assert found == {
+        ("c", "turn", 1): "pass",
+        ("c", "turn", 2): "pass",
+        ("c", "turn", 4): "undecided",
+        ("c", "probe", 2): "pass",
+        ("c", "probe", 4): "undecided",
+        **{("other", "turn", turn): "pass" for turn in (1, 2, 4)},
+        **{("other", "probe", turn): "pass" for turn in (2, 4)},
+    }
+    assert not [r for r in engine.requests if r.key.startswith("c/4")]
+
+
+@pytest.mark.parametrize(
+    ("finish", "why"),
+    [
+        ("content_filter", "the server's filter withheld the reply"),
+        ("length", "the limit of tokens came before any text"),
+        ("unanswered", "the server had no reply, try after try"),
+    ],
+)
+def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, why) -> None:
+    def reply(request: GenerationRequest) -> str | Generation:
+        is_withheld = request.key == "c/2/turn"
+        return Generation("", finish, 32) if is_withheld else "I play tennis on Sundays."
+
+    replies = rolled(RecordingEngine(reply), [case()], "base", "own", config(probe_turns=()))
+    samples = [judge(r, "base", "own", ()) for r in replies]
+    assert [(s.turn, s.status) for s in samples] == [(1, "pass"), (2, "undecided"), (4, "pass")]
+    assert samples[1].finish == finish
+    assert samples[1].verdicts[0].evidence == why
+
+
+def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:
+    pool = catalog.select(("hobby",), (), ("tennis",))
+    settings = config(turns=(1, 2), probe_turns=())
+    text = {"c/1/turn": "On Sunday I play tennis with a friend.", "c/2/turn": "It was calm there."}
+    replies = rolled(
+        RecordingEngine(lambda r: text[r.key]), [case(None)], "base", "reference", settings
+    )
+    samples = [judge(r, "base", "reference", pool) for r in replies]
+    assert [(s.status, s.split, s.family) for s in samples] == [
+        ("pass", "none", "plain"), ("fail", "none", "plain"),
+    ]  # fmt: skip
+    assert samples[0].verdicts[0].evidence.startswith("follows hobby.tennis unasked")
+
+
+@pytest.mark.parametrize(
+    ("entries", "reply", "evidence"),
+    [
+        ((), "It was calm there.", "no instruction is told apart from ordinary replies"),
+        (("language.fr",), "Ok.", "cannot tell if it follows language.fr"),
+        (
+            ("hobby.tennis", "language.fr", "language.es"),
+            "Ok.",
+            "cannot tell if it follows language.fr or 1 more",
+        ),
+    ],
+)
+def test_what_cannot_be_told_on_a_plain_dialogue_is_undecided(
+    catalog, entries, reply, evidence
+) -> None:
+    pool = [catalog.entry(e) for e in entries]
+    settings = config(turns=(1,), probe_turns=())
+    (found,) = rolled(RecordingEngine(lambda _: reply), [case(None)], "base", "reference", settings)
+    judged = judge(found, "base", "reference", pool)
+    assert (judged.status, judged.verdicts[0].evidence) == ("undecided", evidence)
+
+
+def test_a_probe_is_judged_by_its_own_verifiers() -> None:
+    golf = Probe("Which sport?", (VerifierSpec("terms", {"any_of": ["golf"]}),))
+    asked = Case("c", dialogue(1, 4), INSTRUCTION, golf)
+    replies = rolled(
+        RecordingEngine(lambda _: "I like golf a lot."), [asked], "base", "reference", config()
+    )
+    assert {(r.kind, judge(r, "base", "reference", ()).status) for r in replies} == {
+        ("turn", "fail"), ("probe", "pass"),
+    }  # fmt: skip
+
+
+def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
+    settings = config(
+        num_dialogues=12,
+        num_plain=3,
+        instructions=InstructionChoice(families=("hobby", "figure", "format"), num_entries=(1.0,)),
+    )
+    cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
+    count = Counter((c.split, c.family) for c in cases)
+    assert count == {
+        ("train", "hobby"): 6, ("train", "figure"): 6,
+        ("heldout_value", "hobby"): 6, ("heldout_value", "figure"): 6,
+        ("heldout_family", "format"): 12, ("none", "plain"): 3,
+    }  # fmt: skip
+    assert len({c.id for c in cases}) == len(cases)
+    ids = [(c.dialogue.id, c.instruction.id if c.instruction else "") for c in cases]
+    assert len(set(ids)) == len(ids)
+    assert cases == make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
+
+
+def test_the_first_probe_of_each_instruction_changes_nothing_else_of_the_cases(catalog) -> None:
+    settings = config(
+        num_dialogues=12, instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,))
+    )
+    dialogues = [dialogue(n, 4) for n in range(12)]
+    drawn = make_cases(settings, catalog, dialogues)
+    first = make_cases(replace(settings, probe_choice="first"), catalog, dialogues)
+    assert {c.probe.question for c in first if c.probe} == {"What is your favorite hobby?"}
+    assert len({c.probe.question for c in drawn if c.probe}) > 1
+    assert [replace(c, probe=None) for c in first] == [replace(c, probe=None) for c in drawn]
+
+
+def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> None:
+    settings = config(
+        splits=("train",),
+        num_dialogues=4,
+        instructions=InstructionChoice(values=("French", "Spanish"), num_entries=(1.0,)),
+    )
+    cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(2)])
+    assert Counter(c.instruction.id for c in cases if c.instruction) == {
+        "language.fr": 2, "language.es": 2,
+    }  # fmt: skip
+    assert len({(c.dialogue.id, c.instruction.id) for c in cases if c.instruction}) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "num", "error", "message"),
+    [
+        ({}, 0, DataError, "no dialogue to evaluate on"),
+        (
+            {"instructions": InstructionChoice(values=("French",)), "num_dialogues": 4},
+            3,
+            DataError,
+            "4 cases from 3 dialogues and 1 catalogue entries repeat 'language.fr' on a dialogue",
+        ),
+        (
+            {"num_plain": 4, "num_dialogues": 1},
+            3,
+            DataError,
+            "num_plain is 4, .* gives 3 dialogues",
+        ),
+        (
+            {"instructions": InstructionChoice(values=("French",)), "splits": ("heldout_value",)},
+            3,
+            CatalogError,
+            "no catalogue entry in splits heldout_value",
+        ),
+        (
+            {"instructions": InstructionChoice(families=("hoby",))},
+            3,
+            CatalogError,
+            "unknown family 'hoby', did you mean 'hobby'",
+        ),
+    ],
+)
+def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, message) -> None:
+    with pytest.raises(error, match=message):
+        make_cases(config(**changes), catalog, [dialogue(n, 4) for n in range(num)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arms": ("base", "gat")}, r"arm 'gat' has no adapter: expected 'base', .*\(gatt\)"),
+        ({"turns": (2, 1)}, r"turns is \[2, 1\]: expected rising turns from 1 on"),
+        ({"probe_turns": (0,)}, r"probe_turns is \[0\]: expected rising turns"),
+        ({"turns": (1, 5)}, "turn 5 is asked for, but source.min_turns is 4: raise it"),
+        ({"probe_turns": (9,)}, "turn 9 is asked for, but source.min_turns is 4"),
+        ({"num_plain": -1}, "num_plain is -1: expected 0 or more"),
+        ({"num_dialogues": 0}, "no case: raise num_dialogues or num_plain"),
+        ({"batch_cases": 0}, "batch_cases is 0: expected at least 1"),
+    ],
+)
+def test_an_evaluation_that_cannot_be_run_is_refused(changes, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(**changes)

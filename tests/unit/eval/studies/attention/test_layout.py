@@ -1,0 +1,89 @@
+"""Which tokens are the instruction's and the replies': by their text, and by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.studies.attention.layout import Said, instruction_span, lay_out
+from gatt.data.dialogue import Dialogue, Message
+from gatt.errors import ModelError, TemplateError
+from tests.support.models.tiny import CHATML, tiny_tokenizer
+from tests.support.runs.stages import dialogue
+
+TOLD = "Always answer in French."
+
+
+@pytest.mark.parametrize("placement", ["system", "first_user"])
+@pytest.mark.parametrize("told", [TOLD, "Q", "Figure: Napoleon.\n"])
+def test_the_span_holds_the_instruction_and_nothing_else(placement, told) -> None:
+    tokenizer = tiny_tokenizer()
+    own = Dialogue("d", (Message("system", "Be kind to French Q."), *dialogue(1).messages))
+    for given in (dialogue(1), own):
+        found = lay_out(tokenizer, given, told, (Said(2, "Bonjour."),), placement=placement)
+        assert found is not None
+        text = tokenizer.decode(found.trunk[slice(*found.instruction)])
+        assert text.strip() == told.strip()
+        before = tokenizer.decode(found.trunk[: found.instruction[0]])
+        assert ("Be kind" in before) == (given is own)
+
+
+def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
+    tokenizer = tiny_tokenizer()
+    replies = (Said(1, "Bonjour."), Said(2, "  "), Said(3, "Le port", is_whole=False))
+    found = lay_out(tokenizer, dialogue(1), TOLD, replies, bin_tokens=4)
+    assert found is not None
+    assert [t.turn for t in found.targets] == [1, 3]
+    assert tokenizer.decode(found.targets[0].input_ids) == "Bonjour.<|im_end|>"
+    assert tokenizer.decode(found.targets[1].input_ids) == "Le port"
+    last = tokenizer.decode(found.trunk[found.last_prompt :])
+    asked = dialogue(1).user_turns[2]
+    assert last == f"\n<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n"
+    assert [b.start for b in found.bins[1:]] == [b.end for b in found.bins[:-1]]
+    assert found.bins[0].start == 0
+    assert found.bins[-1].end == len(found.trunk) == found.targets[1].fork
+    assert max(b.end - b.start for b in found.bins) == 4
+    told = [b for b in found.bins if b.part == "instruction"]
+    assert (told[0].start, told[-1].end) == found.instruction
+    texts = {
+        (part, turn): tokenizer.decode(
+            [i for b in found.bins if (b.part, b.turn) == (part, turn) for i in found.trunk[b.start : b.end]]
+        )
+        for part, turn in (("reply", 2), ("user", 2))
+    }  # fmt: skip
+    assert texts["reply", 2] == f"{dialogue(1).replies[1]}<|im_end|>"
+    assert dialogue(1).user_turns[1] in texts["user", 2]
+    assert found.comb.num_supervised == 0
+
+
+def test_a_long_dialogue_has_wider_bins_and_not_more(monkeypatch) -> None:
+    tokenizer = tiny_tokenizer()
+    long = Dialogue("d", (Message("user", "the sea " * 400), Message("assistant", "yes")))
+    found = lay_out(tokenizer, long, TOLD, (Said(1, "oui"),), bin_tokens=1)
+    assert found is not None
+    assert len(found.bins) <= 96 + 3
+
+
+def test_replies_behind_the_context_are_left_out_and_counted() -> None:
+    tokenizer = tiny_tokenizer()
+    replies = [Said(turn, "Bonjour.") for turn in (1, 2, 3)]
+    whole = lay_out(tokenizer, dialogue(1), TOLD, replies)
+    assert whole is not None
+    assert whole.num_left_out == 0
+    two = lay_out(tokenizer, dialogue(1), TOLD, replies, max_tokens=whole.targets[2].fork)
+    assert two is not None
+    assert (len(two.targets), two.num_left_out) == (2, 1)
+    assert len(two.trunk) == whole.targets[1].fork
+    assert lay_out(tokenizer, dialogue(1), TOLD, replies, max_tokens=5) is None
+    assert lay_out(tokenizer, dialogue(1), TOLD, (Said(1, " "),)) is None
+
+
+def test_an_instruction_that_cannot_be_found_is_one_line() -> None:
+    class Slow:
+        is_fast = False
+        name_or_path = "slow"
+
+    with pytest.raises(ModelError, match="slow: its tokenizer does not say where in the text"):
+        instruction_span(Slow(), dialogue(1), TOLD, "system")
+    shouting = CHATML.replace("m['content']", "m['content'] | upper")
+    with pytest.raises(TemplateError, match="changes the text of the instruction or repeats it"):
+        instruction_span(tiny_tokenizer(shouting), dialogue(1), TOLD, "system")

@@ -1,0 +1,122 @@
+"""The reply without sight of some tokens, against a forward with the mask written out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from eval.config import EvalConfig
+from eval.records.case import Case, Event
+from eval.studies.attention.layout import Said, lay_out
+from eval.studies.attention.masked import INSTRUCTION, INTACT, OTHERS, greedy, hidden_replies
+from eval.studies.attention.run import RELEASED, answer_unsighted
+from eval.studies.attention.spoken import Spoken
+from eval.studies.attention.statistics import Looked
+from eval.studies.attention.task import Task
+from gatt.data.views import prompt_of_turn, training_view
+from gatt.generation.base import GenerationRequest, SamplingParams
+from gatt.generation.local.engine import TransformersEngine
+from gatt.models.load import LoadedModel
+from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+from tests.support.runs.judged import RULE, instruction
+from tests.support.runs.stages import dialogue
+from tests.unit.eval.studies.attention.test_weights import model
+
+TOLD = "Always answer in French."
+PROMPT = tuple(torch.randint(3, 290, (60,), generator=torch.Generator().manual_seed(3)).tolist())
+BLIND_FROM = 40
+HIDDEN: tuple[Sequence[int], ...] = ((), range(5, 20), (2, 30, 31, 39))
+
+
+def written_out(name: str, hidden: Sequence[int], num: int) -> list[int]:
+    """Return the likeliest tokens, the whole text read anew for each under a 4-D mask."""
+    ids = list(PROMPT)
+    for _ in range(num):
+        length = len(ids)
+        sees = torch.ones(length, length, dtype=torch.bool).tril()
+        sees[BLIND_FROM:, list(hidden)] = False
+        window = 21 if name == "mistral" else length
+        at = torch.arange(length)
+        sees &= at[:, None] - at[None] < window
+        mask = torch.zeros(1, 1, length, length, dtype=torch.float64)
+        mask.masked_fill_(~sees, torch.finfo(torch.float64).min)
+        with torch.inference_mode():
+            logits = model(name, "eager")(input_ids=torch.tensor([ids]), attention_mask=mask).logits
+        ids.append(int(logits[0, -1].argmax()))
+    return ids[len(PROMPT) :]
+
+
+@pytest.mark.parametrize("name", ["llama", "mistral"])
+def test_hidden_tokens_are_out_of_sight_from_there_on_and_only_from_there(name: str) -> None:
+    with torch.inference_mode():
+        found = greedy(model(name), PROMPT, BLIND_FROM, HIDDEN, 6, frozenset())
+    assert found == [written_out(name, hidden, 6) for hidden in HIDDEN]
+    assert len({tuple(output) for output in found}) > 1
+
+
+def test_a_reply_ends_at_a_stop_token_and_waits_for_the_others() -> None:
+    with torch.inference_mode():
+        whole = greedy(model("llama"), PROMPT, BLIND_FROM, HIDDEN, 6, frozenset())
+        stop = whole[0][2]
+        found = greedy(model("llama"), PROMPT, BLIND_FROM, HIDDEN, 6, frozenset({stop}))
+    assert found[0] == whole[0][: whole[0].index(stop) + 1]
+    assert len(found[1]) == 6 or found[1][-1] == stop
+
+
+@pytest.fixture(scope="module")
+def engine() -> Any:
+    tokenizer = tiny_tokenizer()
+    return TransformersEngine(LoadedModel(tiny_llama(tokenizer, seed=2), tokenizer, "tiny"))
+
+
+def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngine) -> None:
+    said = (Said(1, "Bonjour."), Said(3, "Le port est calme."))
+    layout = lay_out(engine.tokenizer, dialogue(1), TOLD, said)
+    assert layout is not None
+    found = hidden_replies(engine, layout, None, 8, "seed")
+    assert [h.what for h in found] == [INTACT, INSTRUCTION, OTHERS]
+    num = layout.instruction[1] - layout.instruction[0]
+    assert [h.num_tokens for h in found] == [0, num, num]
+    messages = prompt_of_turn(training_view(dialogue(1), TOLD), 3)
+    params = SamplingParams(max_new_tokens=8, temperature=0.0)
+    assert found[0].generation == engine.generate([GenerationRequest("k", messages)], params)[0]
+    assert found == hidden_replies(engine, layout, None, 8, "seed")
+
+
+def test_the_turn_is_the_last_at_which_the_instruction_holds(
+    engine: TransformersEngine, tmp_path: Path
+) -> None:
+    task = Task(EvalConfig(output_dir=tmp_path, adapters={"gatt": tmp_path}), "reference", "gatt", (),
+                (), {}, Counter())  # fmt: skip
+    replies = tuple(Said(turn, f"Le port est calme, {turn}.") for turn in (1, 2, 3))
+
+    def looked(released_at: int) -> Looked:
+        events = {released_at: Event("release", expect="released")}
+        case = Case("c", dialogue(1), instruction(RULE, text=TOLD), None, events)
+        layout = lay_out(engine.tokenizer, case.dialogue, TOLD, replies)
+        assert layout is not None
+        return Looked(Spoken(case, "base", case.dialogue, ()), layout, ())
+
+    (found,) = answer_unsighted(task, engine, [looked(3)], 0)
+    shorter = lay_out(engine.tokenizer, dialogue(1), TOLD, replies[:2])
+    assert shorter is not None
+    assert looked(3).layout.up_to(2) == shorter
+    assert found.turn == 2
+    most = task.config.sampling.max_new_tokens
+    assert [h for h, _ in found.replies] == hidden_replies(engine, shorter, None, most, "0/c")
+    assert not task.dropped
+    assert answer_unsighted(task, engine, [looked(1)], 0) == []
+    assert task.dropped == {RELEASED: 1}
+
+
+def test_turn_1_holds_the_instruction_in_its_prompt_and_is_not_asked(
+    engine: TransformersEngine,
+) -> None:
+    layout = lay_out(engine.tokenizer, dialogue(1), TOLD, (Said(1, "Bonjour."),))
+    assert layout is not None
+    assert hidden_replies(engine, layout, None, 8, "seed") == []

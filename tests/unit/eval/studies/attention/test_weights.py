@@ -1,0 +1,168 @@
+"""Reduced weights against `output_attentions` of transformers' eager attention: 1e-6, in float64."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, MambaConfig
+
+from eval.studies.attention import weights
+from eval.studies.attention.layout import Layout, Said, lay_out
+from eval.studies.attention.measure import measure, refuse_unreadable
+from gatt.errors import ModelError
+from tests.support.models.tiny import tiny_tokenizer
+from tests.support.runs.stages import dialogue
+
+MIXED = {"sliding_window": 21, "layer_types": ["sliding_attention", "full_attention"]}
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "qwen2": {"num_key_value_heads": 4},
+    "qwen3": {},
+    "gemma2": {"attn_logit_softcapping": 5.0, **MIXED},
+    "gemma3_text": MIXED,
+    "mistral": {"sliding_window": 21},
+    "phi": {},
+}
+
+
+def _softmax(scores: torch.Tensor, dim: int, dtype: torch.dtype) -> torch.Tensor:
+    """The softmax of eager attention, which asks for float32 whatever it is given."""
+    return torch.softmax(scores, dim, dtype=torch.promote_types(scores.dtype, dtype))
+
+
+@functools.cache
+def model(name: str, attention: str | None = None) -> Any:
+    tokenizer = tiny_tokenizer()
+    settings: dict[str, Any] = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "max_position_embeddings": 512,
+        "pad_token_id": 0,
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "initializer_range": 0.3,
+        **ARCHITECTURES[name],
+    }
+    torch.manual_seed(1)
+    config = AutoConfig.for_model(name, **settings)
+    found = AutoModelForCausalLM.from_config(config, attn_implementation=attention)
+    return found.double().eval()
+
+
+@functools.cache
+def layout() -> Layout:
+    replies = (
+        Said(1, "La mer est calme, le port aussi."),
+        Said(3, "Le port est calme, et long", is_whole=False),
+    )
+    found = lay_out(
+        tiny_tokenizer(), dialogue(1), "Always answer in French.", replies, bin_tokens=5
+    )
+    assert found is not None
+    return found
+
+
+def eager_weights(name: str, turn: int) -> np.ndarray[Any, Any]:
+    """Return the weights `[L, H, Q, C]` of the queries that generated a reply, from a plain row."""
+    target = next(t for t in layout().targets if t.turn == turn)
+    ids = torch.tensor([layout().trunk[: target.fork] + target.input_ids])
+    with torch.inference_mode():
+        found = model(name, "eager")(input_ids=ids, output_attentions=True).attentions
+    rows = slice(target.fork - 1, target.fork + len(target.input_ids) - 1)
+    return torch.stack([layer[0][:, rows] for layer in found]).double().numpy()
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) -> None:
+    monkeypatch.setattr(weights, "MOST_WEIGHTS", 1000)  # several blocks of queries
+    monkeypatch.setattr(torch.nn.functional, "softmax", _softmax)
+    start, end = layout().instruction
+    for found in measure(model(name), layout()):
+        expected = eager_weights(name, found.turn)
+        told = expected[..., start:end]
+        close = functools.partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
+        close(found.mass_LH, told.sum(-1).mean(-1))
+        close(found.peak_LH, told.max((-1, -2)))
+        fork = next(t.fork for t in layout().targets if t.turn == found.turn)
+        bins = [b for b in layout().bins if b.end <= fork]
+        over = [expected[..., b.start : b.end] for b in bins]
+        close(found.bin_mass_N, [part.sum(-1).mean() for part in over])
+        close(found.bin_peak_N, [part.max() for part in over])
+        close(found.own, expected[..., fork:].sum(-1).mean())
+        assert found.bin_mass_N.sum() + found.own == pytest.approx(1, abs=1e-5)
+        at = np.arange(fork - 1, fork - 1 + found.num_tokens)
+        windows = [at + 1] * 2
+        if "sliding_window" in ARCHITECTURES[name]:
+            # The first layer alone where they are mixed.
+            windows = [np.minimum(at + 1, 21)] * (1 if "layer_types" in ARCHITECTURES[name] else 2)
+            windows += [at + 1] * (2 - len(windows))
+        in_sight = [np.maximum(0, end - np.maximum(start, at + 1 - window)) for window in windows]
+        even = [np.mean(told / seen) for told, seen in zip(in_sight, windows, strict=True)]
+        assert found.even == pytest.approx(np.mean(even), abs=1e-6)
+        assert found.mass == pytest.approx(float(told.sum(-1).mean()), abs=1e-6)
+        assert found.peak == pytest.approx(float(told.max()), abs=1e-6)
+
+
+def test_a_window_that_ends_behind_the_instruction_leaves_nothing_on_it() -> None:
+    one, three = measure(model("mistral"), layout())
+    assert three.mass_LH.max() == 0
+    assert three.even == 0
+    assert one.turn == 1
+    assert one.num_tokens == len(layout().targets[0].input_ids)
+
+
+def test_the_model_gets_its_own_attention_back() -> None:
+    measure(model("llama"), layout())
+    assert model("llama").config._attn_implementation == "sdpa"
+
+
+def test_memory_is_that_of_blocks_and_not_of_maps(monkeypatch) -> None:
+    sizes = []
+    kept = weights.WeightReducer._reduce
+
+    def spy(self: Any, sums: Any, layer: int, found: torch.Tensor, sees: torch.Tensor) -> None:
+        sizes.append(found.numel())
+        kept(self, sums, layer, found, sees)
+
+    monkeypatch.setattr(weights.WeightReducer, "_reduce", spy)
+    monkeypatch.setattr(weights, "MOST_WEIGHTS", 1500)
+    measure(model("llama"), layout())
+    assert max(sizes) <= 1500
+
+
+def test_a_model_whose_weights_cannot_be_had_is_one_line() -> None:
+    config = MambaConfig(
+        vocab_size=300, hidden_size=16, num_hidden_layers=1, state_size=4, time_step_rank=4
+    )
+    mamba = AutoModelForCausalLM.from_config(config)
+    with pytest.raises(ModelError, match=r"^m: its attention weights cannot be had: .*recurrent.*"):
+        refuse_unreadable(mamba, "m", 100)
+    with pytest.raises(ModelError, match=r"attention implementation 'sdpa' or 'eager' in layers"):
+        refuse_unreadable(mamba, "m", 100)
+    refuse_unreadable(model("llama"), "m", 100)
+
+
+def test_a_length_from_which_on_positions_change_is_one_line(monkeypatch) -> None:
+    changing = {"rope_type": "dynamic", "original_max_position_embeddings": 128}
+    monkeypatch.setattr(model("llama").config, "rope_parameters", changing)
+    refuse_unreadable(model("llama"), "m")
+    refuse_unreadable(model("llama"), "m", layout().num_tokens // 4)
+    with pytest.raises(
+        ModelError, match=r"^m: its attention weights cannot be had: beyond 128 tok"
+    ):
+        refuse_unreadable(model("llama"), "m", layout().num_tokens)
+
+
+def test_a_layer_without_weights_is_one_line(monkeypatch) -> None:
+    monkeypatch.setattr(weights.WeightReducer, "layers", lambda self: {0})
+    with pytest.raises(ModelError, match=r"layer 1 of 2 gives no attention weights: expected"):
+        measure(model("llama"), layout())

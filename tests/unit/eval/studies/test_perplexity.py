@@ -1,0 +1,140 @@
+"""Perplexity before and after: by hand, and as the command writes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from eval.studies.perplexity import (
+    Charged,
+    PerplexityConfig,
+    as_rows,
+    measure_perplexity,
+    perplexity,
+)
+from gatt.data.dialogue import Dialogue
+from gatt.data.training_marks import write_marks
+from gatt.errors import ConfigError, DataError, StoreError
+from gatt.generation.config import EngineConfig
+from gatt.generation.servers.config import ServerConfig
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import write_dialogues
+
+BASE = [Charged(20.0, 10), Charged(10.0, 10)]
+
+
+class LossEngine:
+    """Charges one nat a token, adapters 0.2 more."""
+
+    def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+        num = 10 * (dialogue.num_turns - 1)
+        return num * (1.0 if adapter is None else 1.2), num
+
+
+def config(folder: Path, num_turns: int = 3, num: int = 4, **changes) -> PerplexityConfig:
+    folder.mkdir(exist_ok=True)
+    path = write_dialogues(folder / "d.jsonl", num + 2, num_turns)
+    source = SourceConfig(name="jsonl", path=str(path), min_turns=1, max_turns=9)
+    settings = {"output": folder / "p.json", "source": source, "part": None, "num_dialogues": num}
+    return PerplexityConfig(**(settings | changes))
+
+
+def test_tokens_weigh_the_same_and_the_ratio_is_paired() -> None:
+    base = perplexity("base", BASE, BASE)
+    assert base.perplexity == pytest.approx(math.exp(1.5))
+    assert (base.ratio, base.low, base.high) == (1.0, None, None)
+    assert (base.num_dialogues, base.num_tokens) == (2, 20)
+    dearer = [Charged(c.nll + 0.1 * c.num_tokens, c.num_tokens) for c in BASE]
+    found = perplexity("gatt", dearer, BASE)
+    assert found.ratio == pytest.approx(math.exp(0.1))
+    assert found.perplexity == pytest.approx(math.exp(1.6))
+
+
+def test_the_interval_holds_the_ratio_and_rests_on_dialogues() -> None:
+    base = [Charged(10.0, 10)] * 40
+    uneven = [Charged(10.0 + (n % 4), 10) for n in range(40)]
+    found = perplexity("gatt", uneven, base)
+    assert found.low < found.ratio < found.high
+    assert found == perplexity("gatt", uneven, base)
+    few = perplexity("gatt", uneven[:12], base[:12])
+    assert few.high - few.low > found.high - found.low
+
+
+def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
+    settings = config(tmp_path, adapters={"gatt": tmp_path / "adapter"})
+    (tmp_path / "adapter").mkdir()
+    found = measure_perplexity(settings, LossEngine())
+    assert [one.arm for one in found] == ["base", "gatt"]
+    assert found[1].ratio == pytest.approx(math.exp(0.2))
+    assert found[1].num_tokens == 4 * 20
+    raw = json.loads(settings.output.read_text(encoding="utf-8"))
+    assert raw["perplexity"][1]["ratio"] == found[1].ratio
+    assert raw["not_checked_for_overlap"] == ["gatt"]
+    assert raw["run"]["config"]["num_dialogues"] == 4
+    assert raw["dropped"] == {}
+    assert as_rows(found)[1][2] == "1.221 (no interval from 4 dialogues)"
+    many = measure_perplexity(config(tmp_path, 3, 20, adapters={"gatt": tmp_path}), LossEngine())
+    assert as_rows(many)[1][2] == "1.221 [1.221, 1.221]"
+
+
+def test_dialogues_that_a_recipe_was_chosen_by_are_left_out(tmp_path) -> None:
+    read: list[str] = []
+
+    class Notes(LossEngine):
+        def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+            read.append(dialogue.id)
+            return super().reply_loss(dialogue, adapter)
+
+    measure_perplexity(config(tmp_path), Notes())
+    everything, read[:] = list(read), []
+    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), Notes())
+    assert read == everything[1:3]
+    with pytest.raises(ConfigError, match="skip_dialogues is 6: expected fewer than the 6 dialog"):
+        measure_perplexity(config(tmp_path, skip_dialogues=6), Notes())
+    with pytest.raises(ConfigError, match="skip_dialogues is -1: expected at least 0"):
+        config(tmp_path, skip_dialogues=-1)
+
+
+def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
+    class Breaks(LossEngine):
+        def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+            if dialogue.id == "d-001" and adapter:
+                raise DataError(f"dialogue {dialogue.id!r}: a control token")
+            return super().reply_loss(dialogue, adapter)
+
+    settings = config(tmp_path, adapters={"gatt": tmp_path})
+    found = measure_perplexity(settings, Breaks())
+    assert [one.num_dialogues for one in found] == [3, 3]
+    raw = json.loads(settings.output.read_text(encoding="utf-8"))
+    assert raw["dropped"] == {"a control token": 1}
+
+
+def test_what_cannot_be_measured_is_one_line(tmp_path) -> None:
+    with pytest.raises(
+        DataError, match=r"none of 4 dialogues can be read \(4: no reply to an earlier"
+    ):
+        measure_perplexity(config(tmp_path / "one", num_turns=1), LossEngine())
+    unwritable = config(tmp_path / "two", output=tmp_path / "two" / "d.jsonl" / "p.json")
+    with pytest.raises(StoreError, match=r"p\.json: cannot write: \S+d\.jsonl is a file: mend the"):
+        measure_perplexity(unwritable, None)
+    with pytest.raises(ConfigError, match="num_dialogues is 0: expected at least 1"):
+        config(tmp_path, num_dialogues=0)
+    with pytest.raises(ConfigError, match="adapters has 'base', which stands for the base model"):
+        config(tmp_path, adapters={"base": tmp_path})
+    with pytest.raises(ConfigError, match=r"source\.name is 'questions', whose replies"):
+        config(tmp_path, source=SourceConfig(name="questions", num=3))
+    server = EngineConfig(model="m", server=ServerConfig(urls=("http://localhost:1/v1",)))
+    with pytest.raises(ConfigError, match=r"engine\.server is given: expected a local model"):
+        config(tmp_path, engine=server)
+
+
+def test_dialogues_that_an_adapter_was_trained_on_are_refused(tmp_path) -> None:
+    adapter = tmp_path / "adapter"
+    settings = config(tmp_path, adapters={"gatt": adapter})
+    adapter.mkdir()
+    write_marks(adapter, settings.source.load(None)[0])
+    with pytest.raises(DataError, match="4 of 4 dialogues of the evaluation are among"):
+        measure_perplexity(settings, LossEngine())

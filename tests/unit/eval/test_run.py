@@ -1,0 +1,409 @@
+"""`gatt eval` as a whole: resumable to the byte, with results that one can rely on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval import run as run_module
+from eval.config import EvalConfig
+from eval.metrics.curves import CurvePoint
+from eval.records.samples import read_samples
+from eval.report.data.selection import SCHEMA
+from eval.run import EvalResult, evaluate
+from gatt.cli import main
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.data.instruction import Instruction
+from gatt.data.training_marks import TrainedOn, write_marks
+from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StoreError
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.config import EngineConfig
+from gatt.generation.local.engine import EngineCounters
+from gatt.generation.servers.config import ServerConfig
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import RecordingEngine, dialogue, write_dialogues, write_model
+
+CURVE_KEYS = {field.name for field in fields(CurvePoint)}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> EvalConfig:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
+    return EvalConfig(
+        output_dir=tmp_path / "out",
+        adapters={"gatt": adapter},
+        part=None,
+        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+        splits=("train", "heldout_value"),
+        num_dialogues=3,
+        num_plain=2,
+        turns=(1, 2, 4),
+        probe_turns=(2,),
+        histories=("reference", "own"),
+        task_completion=False,  # Seconds a run: on where it is looked at.
+        batch_cases=2,
+    )
+
+
+def reply(request: GenerationRequest) -> str:
+    """Follow the instruction in turn 1 and wherever the reminder stands."""
+    told = " ".join(m.content for m in request.messages[-2:])
+    return f"Of that I can say this: {told}"
+
+
+def run(config: EvalConfig, **settings: int) -> tuple[EvalResult, RecordingEngine]:
+    engine = RecordingEngine(reply, **settings)
+    return evaluate(config, lambda: engine), engine
+
+
+def test_a_run_leaves_results_samples_and_report(config) -> None:
+    result, engine = run(replace(config, task_completion=True))
+    results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
+    assert results == json.loads(json.dumps(result.results))
+    assert results["schema"] == SCHEMA
+    assert {"config", "source", "verifiers", "tokens", "commit"} <= set(results["run"])
+    assert all(set(point) == CURVE_KEYS for point in results["curves"])
+    found = {(p["arm"], p["history"]) for p in results["curves"]}
+    assert found == {(a, h) for a in (*config.arms, "dialogue") for h in config.histories}
+    metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
+    assert metrics == {
+        "adherence", "adherence_loose", "survival", "probe_recall", "task_completion",
+        "repetition", "false_trigger",
+    }  # fmt: skip
+    own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
+    assert own == {"vacuous_adherence", "vacuous_false_trigger"}
+    samples = list(read_samples(config.output_dir / "samples.jsonl"))
+    assert {(s.history, s.kind) for s in samples if s.is_repeated is not None} == {("own", "turn")}
+    # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns)
+    assert len(samples) == result.num_new == 3 * 2 * (6 * 4 + 2 * 3)
+    assert {name for _, _, name in engine.calls} == {None, "gatt"}
+    page = result.report.read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert "base+reminder" in page
+
+
+def test_totals_count_what_the_samples_say(config) -> None:
+    result, _ = run(config)
+    samples = list(read_samples(config.output_dir / "samples.jsonl"))
+    for arm in config.arms:
+        statuses = [
+            s.status for s in samples
+            if (s.arm, s.history, s.kind, s.turn) == (arm, "reference", "turn", 2) and s.instruction
+        ]  # fmt: skip
+        (point,) = (
+            p for p in result.results["curves"]
+            if (p["arm"], p["metric"], p["history"], p["turn"]) == (arm, "adherence", "reference", 2)
+            and p["split"] == p["family"] == "all"
+        )  # fmt: skip
+        assert point["num_undecided"] == statuses.count("undecided")
+        decided = len(statuses) - statuses.count("undecided")
+        assert point["rate"] == pytest.approx(statuses.count("pass") / decided)
+
+
+@pytest.mark.parametrize(("call", "completion"), [(1, False), (3, False), (15, True), (30, False)])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call, completion) -> None:
+    config = replace(config, task_completion=completion)
+    whole, engine = run(replace(config, output_dir=tmp_path / "whole"))
+    assert len(engine.calls) > 30
+    with pytest.raises(KeyboardInterrupt):
+        run(config, interrupt_at=call)
+    kept = (config.output_dir / "rollouts.jsonl").read_bytes()
+    result, again = run(config)
+    assert (config.output_dir / "rollouts.jsonl").read_bytes().startswith(kept)
+    one, two = (folder / "samples.jsonl" for folder in (config.output_dir, tmp_path / "whole"))
+    assert one.read_bytes() == two.read_bytes()
+    assert result.results["curves"] == whole.results["curves"]
+    assert bool(kept) == (call > 1)
+    # Not even a turn is asked again, but for those of the step that was cut.
+    rows = [json.loads(line) for line in kept.splitlines()]
+    num_kept = sum(
+        len(row["samples"])
+        + ("said" in row and not any(s["kind"] == "turn" for s in row["samples"]))
+        for row in rows
+    )
+    assert len(again.requests) + num_kept == len(engine.requests)
+
+
+def test_the_end_of_the_context_is_told(config) -> None:
+    def full(request: GenerationRequest) -> str | Generation:
+        case, turn, _ = request.key.split("/")
+        is_full = case == "train-0000" and int(turn) > 2
+        return Generation("", "context_limit", 0) if is_full else reply(request)
+
+    engine = RecordingEngine(full)
+    found = evaluate(replace(config, arms=("base",)), lambda: engine).results["limits"]
+    assert found == [
+        {"arm": "base", "history": history, "num_cases": 8, "num_cases_cut": 1, "first_turn": first,
+         "num_replies_without": num}
+        for history, first, num in (("reference", 4, 1), ("own", 3, 2))
+    ]  # fmt: skip
+
+
+def test_dialogues_that_an_adapter_was_trained_on_are_refused_and_counted(config) -> None:
+    write_marks(config.adapters["gatt"], [dialogue(n, 9) for n in range(5)])
+    with pytest.raises(DataError, match=r"arm 'gatt': 3 of 3 dialogues .* choose part: eval"):
+        run(config)
+    assert not config.output_dir.exists()
+    write_marks(config.adapters["gatt"], [dialogue(77)])
+    notes = run(config)[0].results["notes"]
+    assert not [n for n in notes if "training dialogues" in n]
+
+
+def test_the_part_of_the_dialogues_is_told_where_it_is_not_that_of_evaluations(
+    config, tmp_path: Path
+) -> None:
+    path = write_dialogues(tmp_path / "many.jsonl", num=60, num_turns=4)
+    few = replace(
+        config, source=replace(config.source, path=str(path)), num_dialogues=1, num_plain=0
+    )
+
+    def told(part: Any) -> list[str]:
+        at = config.output_dir.with_name(f"part-{part}")
+        found = run(replace(few, part=part, output_dir=at))[0].results["notes"]
+        return [n for n in found if n.startswith("Dialogues ")]
+
+    assert told("eval") == []
+    assert told("validation") == [
+        "Dialogues are of the validation part: the recipe may have been chosen by them."
+    ]
+    assert told(None) == [
+        "Dialogues were not limited to the evaluation part: training may have seen them."
+    ]
+
+
+def test_an_adapter_that_does_not_say_what_it_was_trained_on_is_noted(config) -> None:
+    (note,) = [n for n in run(config)[0].results["notes"] if "training dialogues" in n]
+    assert note.startswith("gatt: ")
+
+
+def test_seen_instructions_that_training_did_not_draw_are_told_and_can_be_left_out(config) -> None:
+    wanted = replace(config, only_trained=True)
+    with pytest.raises(
+        ConfigError, match=r"only_trained: the adapter of 'gatt' does not say which"
+    ):
+        run(wanted)
+    with pytest.raises(ConfigError, match="an evaluation without adapter does not say"):
+        run(replace(wanted, arms=("base",)))
+    with pytest.raises(ConfigError, match="cases with only_trained: expected the cases chosen in"):
+        replace(wanted, cases=Path("c.jsonl"))
+    with pytest.raises(ConfigError, match="only_trained without cases of split 'train'"):
+        replace(wanted, splits=("heldout_value",))
+    served = replace(config.engine, server=ServerConfig(urls=("http://127.0.0.1:1/v1",)))
+    with pytest.raises(ConfigError, match="a served one does not say what it was trained on"):
+        replace(wanted, engine=served)
+    write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], ["hobby.none"]))
+    with pytest.raises(CatalogError, match="trained on no entry of split 'train' with the chosen"):
+        run(wanted)
+    assert not config.output_dir.exists()
+    told = "gatt was trained on 0 of the 3 seen instructions of the cases"
+    assert [n for n in run(config)[0].results["notes"] if n.startswith(told)]
+    drawn = {s.entries[0] for s in seen(config)}
+    kept = min(drawn)
+    write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)], [kept]))
+    wanted = replace(wanted, output_dir=config.output_dir.with_name("trained"))
+    result = run(wanted)[0].results
+    assert not [n for n in result["notes"] if "seen instructions of the cases" in n]
+    assert result["run"]["source"]["entries"]["hobby"]["trained"] == 1
+    [note] = [n for n in result["notes"] if n.startswith("Seen instructions are drawn")]
+    assert f"hobby 1 of {result['run']['source']['entries']['hobby']['all']}" in note
+    assert len(drawn) > 1
+    assert {s.entries[0] for s in seen(wanted)} == {kept}
+
+
+def seen(config: EvalConfig) -> list[Instruction]:
+    samples = read_samples(config.output_dir / "samples.jsonl")
+    told = (s.instruction for s in samples if s.instruction)
+    return [instruction for instruction in told if instruction.split == "train"]
+
+
+def test_what_all_calls_computed_is_added_up(config) -> None:
+    class Counting(RecordingEngine):
+        counters = EngineCounters()
+
+        def generate(self, requests, params, adapter=None):
+            found = super().generate(requests, params, adapter)
+            self.counters.num_prompt_tokens += 10 * len(requests)
+            return found
+
+    def counting(**settings):
+        engine = Counting(reply, **settings)
+        engine.counters = EngineCounters(num_prompt_tokens=7)
+        return engine
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(config, lambda: counting(interrupt_at=15))
+    result = evaluate(config, counting)
+    whole = RecordingEngine(reply)
+    evaluate(replace(config, output_dir=config.output_dir / "whole"), lambda: whole)
+    tokens = result.results["run"]["tokens"]
+    assert tokens["num_prompt_tokens"] == 10 * len(whole.requests)
+    assert tokens["num_encoded_again"] == 0
+
+
+def test_a_second_run_asks_nobody_and_changes_nothing(config) -> None:
+    first, _ = run(config)
+
+    def written() -> dict[str, bytes]:
+        # Not the lock, which says who held the store last.
+        found = [*config.output_dir.glob("*.json"), *config.output_dir.glob("*.jsonl")]
+        return {p.name: p.read_bytes() for p in found}
+
+    before = written()
+    second = evaluate(config, lambda: pytest.fail("an engine was made"))
+    assert second.num_new == 0
+    assert second.results["run"] == first.results["run"]
+    assert written() == before
+
+
+def test_another_configuration_or_other_weights_in_the_folder_are_refused(config) -> None:
+    run(config)
+    with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
+        run(replace(config, seed=1))
+    (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(StoreError, match=r"arm 'gatt' was rolled out with other weights .* folder"):
+        run(config)
+    # The other arms do not depend on it.
+    assert run(replace(config, arms=("base",), adapters={}))[0].num_new == 0
+
+
+def test_arms_and_histories_can_be_added_to_a_folder_and_left_out_again(config, tmp_path) -> None:
+    whole, _ = run(replace(config, output_dir=tmp_path / "whole"))
+    alone = replace(config, arms=("base",), adapters={}, histories=("own",))
+    first, _ = run(alone)
+    second, engine = run(config)
+    assert second.num_new == whole.num_new - first.num_new
+    assert second.results["curves"] == whole.results["curves"]
+    one, two = (folder / "samples.jsonl" for folder in (config.output_dir, tmp_path / "whole"))
+    assert one.read_bytes() == two.read_bytes()
+    again, _ = run(alone)
+    assert again.num_new == 0
+    assert again.results["curves"] == first.results["curves"]
+    assert again.results["run"]["tokens"] == first.results["run"]["tokens"]
+    assert {s.arm for s in read_samples(config.output_dir / "samples.jsonl")} == {"base"}
+    assert {name for _, _, name in engine.calls} == {None, "gatt"}
+
+
+def test_without_the_base_model_arms_are_compared_with_the_first(config) -> None:
+    own = replace(config, histories=("own",), num_plain=0, splits=("train",))
+    for arms, first in ((("gatt", "base+reminder"), "gatt"), (("gatt", "base"), "base")):
+        found = run(replace(own, arms=arms))[0].results["differences"]
+        assert {(d["arm"], d["baseline"]) for d in found} == {
+            (arm, first) for arm in arms if arm != first
+        }
+
+
+def test_a_finished_folder_compares_with_another_arm_without_a_reply(config) -> None:
+    own = replace(config, histories=("own",), num_plain=0, splits=("train",))
+    run(own)
+    again, _ = run(replace(own, baseline="gatt"))
+    assert again.num_new == 0
+    assert {(d["arm"], d["baseline"]) for d in again.results["differences"]} == {
+        ("base", "gatt"), ("base+reminder", "gatt"),
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match="baseline is 'other': expected one of the arms"):
+        replace(own, baseline="other")
+
+
+def test_no_arms_are_all_arms(config) -> None:
+    assert replace(config, arms=()).arms == ("base", "base+reminder", "gatt")
+    assert replace(config, arms=(), adapters={}).arms == ("base", "base+reminder")
+
+
+def test_another_base_model_under_the_same_name_is_refused(config, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(run_module, "make_engine", lambda *_: RecordingEngine(reply))
+    model = write_model(tmp_path / "model")
+    settings = replace(config, engine=EngineConfig(model=str(model)), arms=("base",))
+    evaluate(settings)
+    assert evaluate(settings).num_new == 0
+    write_model(model, b"other")
+    with pytest.raises(StoreError, match=r"belongs to another run.*model_weights"):
+        evaluate(settings)
+
+
+def test_the_size_of_batches_decides_nothing(config, tmp_path) -> None:
+    run(config)
+    run(replace(config, output_dir=tmp_path / "other", batch_cases=5))
+    one, two = (f / "samples.jsonl" for f in (config.output_dir, tmp_path / "other"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_folder_without_adapter_is_refused_before_anything_is_written(config, tmp_path) -> None:
+    with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
+        run(replace(config, adapters={"gatt": tmp_path}))
+    assert not config.output_dir.exists()
+
+
+def test_the_command_prints_the_table_and_where_the_report_is(
+    config, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(run_module, "make_engine", lambda *_: RecordingEngine(reply))
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        f"output_dir: {config.output_dir}\narms: [base]\npart: null\nnum_dialogues: 2\n"
+        f"source: {{name: jsonl, path: {config.source.path}, min_turns: 4, max_turns: 4}}\n"
+        "splits: [train]\nturns: [1, 2]\nprobe_turns: []\n"
+        f"engine: {{model: {write_model(tmp_path / 'model')}}}\n",
+        encoding="utf-8",
+    )
+    for state in ("4 new replies", "all replies stood there already"):
+        assert main(["eval", "--config", str(path)]) == 0
+        out = capsys.readouterr().out
+        assert "base" in out
+        assert f"report.html ({state})" in out.replace("\n", " ")
+    assert main(["eval", "--config", str(path), "--turns", "[1,9]"]) == 2
+    assert "turn 9 is asked for, but source.min_turns is 4" in capsys.readouterr().err
+
+
+def test_an_ordinary_reply_to_a_plain_dialogue_is_no_false_trigger(config) -> None:
+    formats = InstructionChoice(families=("format",), num_entries=(1.0,))
+    settings = replace(config, instructions=formats, num_dialogues=0, turns=(1, 2), arms=("base",))
+    said = {1: "It was calm there.", 2: "Old sea\nand sand"}
+    engine = RecordingEngine(lambda r: said[int(r.key.split("/")[1])])
+    result = evaluate(settings, lambda: engine)
+    rates = {
+        (p["metric"], p["turn"]): (p["rate"], p["num_undecided"])
+        for p in result.results["curves"]
+        if (p["history"], p["split"], p["family"]) == ("reference", "all", "all")
+    }
+    assert rates["false_trigger", 1] == (0.0, 0)
+    assert rates["vacuous_false_trigger", 1] == (0.0, 0)
+    counted = result.results["false_triggers"]
+    assert "format.no_digits" in counted["left_out"]
+    assert counted["num_entries"] == 26 - counted["num_left_out"] > 10
+    (note,) = [n for n in result.results["notes"] if "false trigger" in n]
+    assert f"one of {counted['num_entries']} of the 26 catalogue entries" in note
+
+
+def test_held_out_formats_that_own_replies_have_are_shown_as_vacuous(config) -> None:
+    formats = InstructionChoice(values=("format.no_commas",), num_entries=(1.0,))
+    settings = replace(
+        config, instructions=formats, splits=("heldout_family",), num_plain=0, arms=("base",)
+    )
+    result = evaluate(settings, lambda: RecordingEngine(lambda _: "Calm, very calm, as ever."))
+    rates = {
+        p["metric"]: p["rate"]
+        for p in result.results["curves"]
+        if (p["turn"], p["split"], p["history"]) == (1, "heldout_family", "reference")
+    }
+    assert (rates["adherence"], rates["vacuous_adherence"]) == (0.0, 1.0)
+    assert "false_triggers" not in result.results
+    assert "the dialogue itself</th>" in result.report.read_text(encoding="utf-8")
+
+
+def test_the_splits_of_an_evaluation_stand_in_one_place(capsys) -> None:
+    assert main(["eval", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "  splits: " in told
+    assert "instructions.families: " in told
+    assert "instructions.splits" not in told
+    argv = ["eval", "--output_dir=out", "--arms=[base]", "--instructions.splits=[train]"]
+    assert main(argv) == 2
+    assert "unknown key 'instructions.splits'" in capsys.readouterr().err

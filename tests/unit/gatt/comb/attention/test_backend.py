@@ -1,0 +1,122 @@
+"""The attention as transformers calls it, and the choice of what computes it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from transformers import Gemma2Config, Gemma2ForCausalLM
+
+from gatt.comb.attention.backend import (
+    IMPLEMENTATION,
+    CombAttention,
+    choose_backend,
+    comb_attention_forward,
+    enable_comb_attention,
+)
+from gatt.comb.comb import IGNORE, Branch, Comb
+from gatt.errors import ConfigError
+from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+from tests.unit.gatt.comb.attention.test_split import plain, tensors
+from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+
+GEOMETRY = geometry_of([Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(4, (1, 2), (1, 2)),))])
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("attn_implementation", "device", "dropout", "expected"),
+    [
+        (None, CPU, 0.0, "split"),
+        (None, CUDA, 0.0, "flex"),
+        (None, CUDA, 0.1, "split"),
+        ("sdpa", CUDA, 0.0, "split"),
+        ("flex_attention", CUDA, 0.0, "flex"),
+    ],
+)
+def test_choice_of_the_back_end(attn_implementation, device, dropout, expected) -> None:
+    assert choose_backend(attn_implementation, device, dropout) == expected
+
+
+def test_without_a_packed_row_it_is_sdpa() -> None:
+    model = tiny_llama(tiny_tokenizer())
+    ids = torch.arange(12)[None] % 7
+    mask = torch.tensor([[1] * 9 + [0] * 3])
+    expected = model(input_ids=ids, attention_mask=mask).logits
+    enable_comb_attention(model)
+    assert model.config._attn_implementation == IMPLEMENTATION
+    assert torch.equal(model(input_ids=ids, attention_mask=mask).logits, expected)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_without_a_packed_row_bent_scores_are_those_of_eager(is_training) -> None:
+    """SDPA refuses them, and a model that is measured while it trains answers plain prompts."""
+    settings = Gemma2Config(
+        vocab_size=40, hidden_size=32, intermediate_size=32, num_hidden_layers=2, head_dim=8,
+        num_attention_heads=4, num_key_value_heads=2, sliding_window=5, attn_logit_softcapping=0.5,
+        attn_implementation="eager",
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = Gemma2ForCausalLM(settings).train(is_training)
+    ids = torch.arange(24).reshape(2, 12) % 7
+    right = torch.tensor([[1] * 12, [1] * 9 + [0] * 3])
+    batches = [
+        {"input_ids": ids}, {"input_ids": ids, "attention_mask": right},
+        {"input_ids": ids, "attention_mask": right.flip(1)},
+    ]  # fmt: skip
+    expected = [model(**batch).logits for batch in batches]
+    steps = model.generate(ids, max_new_tokens=4, do_sample=False)
+    enable_comb_attention(model)
+    for batch, logits in zip(batches, expected, strict=True):
+        seen = batch.get("attention_mask", torch.ones_like(ids)).bool()
+        torch.testing.assert_close(model(**batch).logits[seen], logits[seen])
+    assert torch.equal(model.generate(ids, max_new_tokens=4, do_sample=False), steps)
+
+
+def test_a_plan_is_made_once_for_each_kind_of_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def plan(geometry, dtype, window, *, has_masks_only):
+        made.append((window, has_masks_only))
+        return ()
+
+    monkeypatch.setattr("gatt.comb.attention.backend.plan_blocks", plan)
+    monkeypatch.setattr("gatt.comb.attention.backend.split_attention", lambda *_, **__: None)
+    attention = CombAttention(GEOMETRY, "split")
+    for window in (None, 4, None, 4):
+        attention.attend(*tensors(11), scale=1.0, window=window, softcap=None, dropout=0.0)
+    assert made == [(None, False), (4, False)]
+
+
+def test_a_window_told_by_the_layer_type_alone() -> None:
+    query, key, value = tensors(11)
+    config = SimpleNamespace(layer_types=["full_attention", "sliding_attention"], sliding_window=3)
+    for layer, window in ((0, None), (1, 3)):
+        module = SimpleNamespace(config=config, layer_idx=layer, training=True)
+        found, weights = comb_attention_forward(
+            module, query, key, value, None, comb_attention=CombAttention(GEOMETRY, "split")
+        )
+        assert weights is None
+        expected = plain(query, key, value, GEOMETRY.mask(window), 8**-0.5, None)
+        torch.testing.assert_close(found, expected)
+
+
+def test_attention_sinks_are_refused() -> None:
+    attention = CombAttention(GEOMETRY, "split")
+    with pytest.raises(ValueError, match="attention sinks cannot be packed"):
+        comb_attention_forward(
+            SimpleNamespace(), *tensors(11), None, comb_attention=attention, s_aux=torch.ones(4)
+        )
+
+
+@pytest.mark.parametrize(
+    ("device", "dropout", "message"),
+    [
+        (CPU, 0.0, "'flex_attention': it trains on CUDA only: use 'sdpa' or null"),
+        (CUDA, 0.1, "it has no dropout, and the model's attention_dropout is 0.1: use 'sdpa'"),
+    ],
+)
+def test_flex_attention_where_it_cannot_train(device, dropout, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        choose_backend("flex_attention", device, dropout)

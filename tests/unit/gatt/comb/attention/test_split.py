@@ -1,0 +1,141 @@
+"""Split attention against plain attention under the whole mask."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatt.comb.attention import split
+from gatt.comb.attention.split import plan_blocks, split_attention
+from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.comb import IGNORE, Branch, Comb
+from tests.support.models.random_combs import combs
+from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+
+HEADS, KEY_HEADS, SIZE = 4, 2, 8
+
+
+def tensors(num_tokens: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(num_tokens)
+    return [
+        torch.randn(1, h, num_tokens, SIZE, generator=generator, dtype=torch.float64)
+        for h in (HEADS, KEY_HEADS, KEY_HEADS)
+    ]
+
+
+def plain(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor,
+    scale: float,
+    softcap: float | None,
+) -> torch.Tensor:
+    """Attention by its definition, `[1, T, H, D]`."""
+    key, value = (t.repeat_interleave(HEADS // KEY_HEADS, dim=1) for t in (key, value))
+    scores = query @ key.transpose(-1, -2) * scale
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    return (weights @ value).transpose(1, 2)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_blocks():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(split, "QUERIES_PER_BLOCK", 5)
+        patch.setattr(split, "MOST_QUERIES_PER_BLOCK", 6)
+        yield
+
+
+@given(
+    documents=st.lists(combs(), min_size=1, max_size=3),
+    window=st.none() | st.integers(1, 12),
+    softcap=st.none() | st.just(2.0),
+)
+@settings(deadline=None, max_examples=150)
+def test_outputs_and_gradients_are_those_of_the_whole_mask(documents, window, softcap) -> None:
+    geometry = geometry_of(documents)
+    blocks = plan_blocks(geometry, torch.float64, window, has_masks_only=softcap is not None)
+    first = [t.requires_grad_() for t in tensors(geometry.num_tokens)]
+    second = [t.detach().clone().requires_grad_() for t in first]
+    found = split_attention(*first, blocks, scale=0.3, softcap=softcap)
+    expected = plain(*second, geometry.mask(window), 0.3, softcap)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+    weight = torch.randn(found.shape, dtype=found.dtype)
+    (found * weight).sum().backward()
+    (expected * weight).sum().backward()
+    for a, b in zip(first, second, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-8, atol=1e-11)
+
+
+@given(documents=st.lists(combs(), min_size=1, max_size=3), window=st.none() | st.integers(1, 12))
+@settings(deadline=None)
+def test_blocks_cover_the_row_once_in_order(documents, window) -> None:
+    geometry = geometry_of(documents)
+    blocks = plan_blocks(geometry, torch.float32, window)
+    assert [i for b in blocks for i in range(b.start, b.end)] == list(range(geometry.num_tokens))
+
+
+@given(documents=st.lists(combs(), min_size=1, max_size=2), window=st.none() | st.integers(1, 12))
+@settings(deadline=None, max_examples=30)
+def test_what_other_devices_compute_is_the_same(documents, window) -> None:
+    geometry = geometry_of(documents)
+    blocks = plan_blocks(geometry, torch.float64, window)
+    query, key, value = tensors(geometry.num_tokens)
+    flash = split_attention(query, key, value, blocks, scale=0.3)
+    composed = [split._attend(query, key, value, b, 0.3, None, 0.0) for b in blocks]
+    torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
+
+
+def test_a_softcap_wants_masks() -> None:
+    geometry = geometry_of([Comb((1, 2), (IGNORE,) * 2)])
+    blocks = plan_blocks(geometry, torch.float64)
+    with pytest.raises(ValueError, match="a block without a mask: with a softcap, plan with"):
+        split_attention(*tensors(2), blocks, scale=0.3, softcap=2.0)
+
+
+def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
+    """Twice the turns: 4 times the pairs, and never near those of a plain row."""
+
+    def pairs(num_turns: int) -> tuple[int, int, int]:
+        trunk = tuple(range(16 * num_turns))
+        branches = tuple(Branch(16 * t, (1,) * 8, (1,) * 8) for t in range(1, num_turns + 1))
+        geometry: RowGeometry = geometry_of([Comb(trunk, (IGNORE,) * len(trunk), branches)])
+        blocks = plan_blocks(geometry, torch.float32)
+        computed = sum(
+            (b.end - b.start) * (b.end - b.start + 1) // 2 if b.mask is None else b.mask.numel()
+            for b in blocks
+        )
+        return computed, int(geometry.mask().sum()), geometry.num_tokens**2 // 2
+
+    for num_turns in (8, 32):
+        computed, allowed, causal = pairs(num_turns)
+        assert allowed < computed < 1.25 * allowed
+        assert computed < causal
+
+
+def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
+    branch = Branch(50, (1,) * 100, (1,) * 100)
+    geometry = geometry_of([Comb((1,) * 50, (IGNORE,) * 50, (branch,))])
+    for more in ({}, {"window": 20}, {"has_masks_only": True}):
+        blocks = plan_blocks(geometry, torch.float32, **more)
+        assert max(b.mask.shape[0] for b in blocks if b.mask is not None) == 6
+    # Six queries see at most their window and themselves, whatever the row's length.
+    assert max(b.mask.shape[1] for b in plan_blocks(geometry, torch.float32, 20)[:9]) <= 25
+
+
+def test_the_fast_path_is_one_causal_block() -> None:
+    (block,) = plan_blocks(geometry_of([Comb((1, 2, 3), (IGNORE, 2, 3))]), torch.float32)
+    assert (block.start, block.end, block.mask) == (0, 3, None)
+
+
+def test_dropout_drops() -> None:
+    geometry = geometry_of([Comb((1, 2, 3, 4), (IGNORE,) * 4)])
+    query, key, value = tensors(4)
+    blocks = plan_blocks(geometry, torch.float64)
+    torch.manual_seed(0)
+    dropped = split_attention(query, key, value, blocks, scale=0.3, dropout=0.5)
+    assert not torch.allclose(dropped, split_attention(query, key, value, blocks, scale=0.3))

@@ -1,0 +1,55 @@
+"""Who sees whom, against a definition that walks the rows of each token."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.comb import Comb, pack
+from tests.support.models.random_combs import combs
+
+
+def geometry_of(documents: list[Comb]) -> RowGeometry:
+    row = pack(documents)
+    return RowGeometry(
+        *(torch.tensor(getattr(row, name)) for name in RowGeometry.__dataclass_fields__)
+    )
+
+
+def brute_force(documents: list[Comb], window: int | None = None) -> torch.Tensor:
+    """Each token sees what stands up to it in the plain sequence that it belongs to."""
+    places: list[list[int]] = []  # for every token of the row, the row indices that it sees
+    for comb in documents:
+        start = len(places)
+        trunk = list(range(start, start + len(comb.trunk)))
+        places += [trunk[: i + 1] for i in range(len(trunk))]
+        for branch in comb.branches:
+            own = list(range(len(places), len(places) + len(branch.input_ids)))
+            sequence = trunk[: branch.fork] + own
+            places += [sequence[: branch.fork + i + 1] for i in range(len(own))]
+    mask = torch.zeros(len(places), len(places), dtype=torch.bool)
+    for query, keys in enumerate(places):
+        mask[query, keys if window is None else keys[-window:]] = True
+    return mask
+
+
+@given(
+    documents=st.lists(combs(), min_size=1, max_size=3),
+    window=st.none() | st.integers(1, 12),
+)
+@settings(deadline=None)
+def test_mask_is_that_of_the_plain_sequences(documents, window) -> None:
+    assert torch.equal(geometry_of(documents).mask(window), brute_force(documents, window))
+
+
+def test_geometry_of_a_batch() -> None:
+    vector = torch.arange(3)[None]
+    batch = dict.fromkeys(RowGeometry.__dataclass_fields__, vector)
+    found = RowGeometry.from_batch({**batch, "input_ids": vector})
+    assert found.num_tokens == 3
+    assert found.visible.shape == (3,)
+    with pytest.raises(KeyError, match="visible"):
+        RowGeometry.from_batch({n: v for n, v in batch.items() if n != "visible"})

@@ -1,0 +1,78 @@
+"""Combs to batches: literal vectors, and nothing lost on the way through columns."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+
+from gatt.comb.collator import GattCollator, combs_to_features, features_to_combs
+from gatt.comb.comb import IGNORE, Branch, Comb
+from gatt.errors import DataError
+from tests.support.models.random_combs import combs
+
+X = IGNORE
+
+
+@given(comb=combs())
+def test_columns_keep_the_comb(comb) -> None:
+    assert features_to_combs(combs_to_features([comb])) == [comb]
+
+
+def test_comb_layout_is_one_row_of_vectors() -> None:
+    packed = [Comb((1, 2), (X, X), (Branch(2, (3, 4), (3, 4)),)), Comb((5,), (X,))]
+    batch = GattCollator(pad_token_id=0)([combs_to_features([c]) for c in packed])
+    assert {name: value.tolist() for name, value in batch.items()} == {
+        "input_ids": [[1, 2, 3, 4, 5]],
+        "position_ids": [[0, 1, 2, 3, 0]],
+        "labels": [[X, X, 3, 4, X]],
+        "document_ids": [[0, 0, 0, 0, 1]],
+        "branch_ids": [[0, 0, 1, 1, 0]],
+        "visible": [[1, 2, 2, 2, 1]],
+        "source": [[-1, 0, 1, 2, -1]],
+    }
+    assert {value.dtype for value in batch.values()} == {torch.int64}
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [("comb", [[False, False, True, True, True]]), ("expanded", [[False] * 3, [True] * 3])],
+)
+def test_what_is_learned_by_kl_is_marked_where_there_is_any(layout, expected) -> None:
+    rows = [Comb((1, 2), (X, 2)), Comb((3, 4, 5), (X, 4, 5), by_kl=True)]
+    batch = GattCollator(pad_token_id=0, layout=layout)([combs_to_features([c]) for c in rows])
+    assert batch["by_kl"].tolist() == expected
+    assert "by_kl" not in GattCollator(0, layout)([combs_to_features(rows[:1])])
+
+
+def test_expanded_layout_pads_on_the_right() -> None:
+    rows = [Comb((1, 2, 3), (X, X, 3)), Comb((9, 9), (X, 9))]
+    batch = GattCollator(pad_token_id=9, layout="expanded")([combs_to_features([c]) for c in rows])
+    assert {name: value.tolist() for name, value in batch.items()} == {
+        "input_ids": [[1, 2, 3], [9, 9, 9]],
+        "attention_mask": [[1, 1, 1], [1, 1, 0]],
+        "labels": [[X, X, 3], [X, 9, X]],  # pad equals a real token: only the real one is learned
+    }
+
+
+def test_branches_in_the_expanded_layout() -> None:
+    row = combs_to_features([Comb((1,), (X,), (Branch(1, (2,), (2,)),))])
+    with pytest.raises(DataError, match="a row with branches in the expanded layout: write it out"):
+        GattCollator(pad_token_id=0, layout="expanded")([row])
+
+
+def test_missing_column() -> None:
+    row = combs_to_features([Comb((1,), (X,))])
+    del row["documents"][0]["forks"]
+    with pytest.raises(DataError, match="a training row without column 'forks'"):
+        features_to_combs(row)
+
+
+def test_a_fork_past_the_trunk_names_the_document() -> None:
+    good, bad = (Comb((1, 2), (X, X), (Branch(2, (3,), (3,)),)) for _ in range(2))
+    row = combs_to_features([good, bad])
+    row["documents"][1]["forks"] = [3]
+    with pytest.raises(
+        DataError, match="document 2 of a training row: branch 1 forks after token 3"
+    ):
+        features_to_combs(row)

@@ -1,0 +1,134 @@
+"""Geometry of the comb: contracts, packing by hand, splitting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, pack, split_to_fit
+from gatt.errors import DataError
+from tests.support.models.random_combs import combs
+
+X = IGNORE
+
+
+def test_pack_by_hand() -> None:
+    """Trunk a b c d with branches after 2 (e f) and 4 (g), then a trunk h i."""
+    first = Comb((1, 2, 3, 4), (X,) * 4, (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (7,))))
+    row = pack([first, Comb((8, 9), (X, 9))])
+    assert row.input_ids == (1, 2, 3, 4, 5, 6, 7, 8, 9)
+    assert row.position_ids == (0, 1, 2, 3, 2, 3, 4, 0, 1)
+    assert row.labels == (X, X, X, X, 5, 6, 7, X, 9)
+    assert row.document_ids == (0,) * 7 + (1, 1)
+    assert row.branch_ids == (0, 0, 0, 0, 1, 1, 2, 0, 0)
+    assert row.visible == (1, 2, 3, 4, 2, 2, 4, 1, 2)
+    # Heads of branches are predicted in the trunk: b (1) for e, d (3) for g.
+    assert row.source == (-1, 0, 1, 2, 1, 4, 3, -1, 7)
+
+
+def test_expand_by_hand() -> None:
+    comb = Comb((1, 2, 3, 4), (X, X, 3, X), (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (X,))))
+    assert expand(comb) == [
+        Comb((1, 2, 5, 6), (X, X, 5, 6)),
+        Comb((1, 2, 3, 4), (X, X, 3, X)),
+    ]
+    assert expand(Comb((1, 2), (X, X))) == []
+
+
+@given(comb=combs())
+def test_expanded_rows_supervise_the_same_tokens(comb) -> None:
+    assert sum(row.num_supervised for row in expand(comb)) == comb.num_supervised
+
+
+@given(comb=combs(), limit=st.integers(1, 90))
+def test_split_fits_and_carries_everything_once(comb, limit) -> None:
+    try:
+        parts = split_to_fit(comb, limit)
+    except DataError:
+        needed = [b.fork + len(b.input_ids) for b in comb.branches]
+        if not comb.branches or any(x != X for x in comb.trunk_labels[comb.branches[-1].fork :]):
+            needed.append(len(comb.trunk))
+        assert max(needed) > limit
+        return
+    assert all(part.num_tokens <= limit for part in parts)
+    assert [b for part in parts for b in part.branches] == list(comb.branches)
+    assert sum(part.num_supervised for part in parts) == comb.num_supervised
+    assert all(comb.trunk[: len(part.trunk)] == part.trunk for part in parts)
+
+
+@given(comb=combs(), limit=st.integers(20, 90))
+def test_split_falls_where_it_does_whatever_carries_loss(comb, limit) -> None:
+    end = max((b.fork for b in comb.branches), default=0)
+    bare = Comb(comb.trunk[: end or 1], (X,) * (end or 1), comb.branches)
+    labelled = replace(bare, trunk_labels=(X, *bare.trunk[1:]))
+    try:
+        parts = split_to_fit(bare, limit)
+    except DataError:
+        return
+    assert [p.trunk for p in split_to_fit(labelled, limit)] == [p.trunk for p in parts]
+
+
+def test_fold_by_hand() -> None:
+    """What the trunk goes on with is labelled there; the last reply is appended to it."""
+    comb = Comb(
+        (1, 2, 3, 4, 5, 6),
+        (X,) * 6,
+        (Branch(2, (3, 4), (3, 4)), Branch(5, (7,), (7,)), Branch(6, (8, 9), (8, 9))),
+    )
+    assert fold(comb) == Comb(
+        (1, 2, 3, 4, 5, 6, 8, 9),
+        (X, X, 3, 4, X, X, 8, 9),
+        (Branch(5, (7,), (7,)),),
+    )
+
+
+def test_fold_keeps_a_branch_whose_place_carries_loss_already() -> None:
+    comb = Comb((1, 2, 3), (X, X, 3), (Branch(2, (3,), (3,)),))
+    assert fold(comb) == comb
+
+
+@given(comb=combs())
+def test_fold_supervises_the_same_tokens(comb) -> None:
+    folded = fold(comb)
+    assert folded.num_supervised == comb.num_supervised
+    assert folded.num_tokens <= comb.num_tokens
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Branch(1, (), ()), "a branch without tokens"),
+        (lambda: Branch(1, (1, 2), (1,)), "a branch of 2 tokens with 1 labels"),
+        (lambda: Branch(0, (1,), (1,)), "a branch forks after 0 trunk tokens: expected at least 1"),
+        (lambda: Comb((1, 2), (X,)), "a trunk of 2 tokens with 1 labels"),
+        (lambda: Comb((), ()), "a comb without trunk"),
+        (lambda: Comb((1,), (1,)), "the first trunk token has a label"),
+        (lambda: Comb((1,), (X,), (Branch(2, (1,), (1,)),)), "forks after token 2 of a trunk of 1"),
+        (lambda: pack([]), "a row without combs"),
+        (
+            lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3, (Branch(3, (1,), (1,)),)), 3),
+            "a branch of 1 tokens after 3 trunk tokens does not fit in 3",
+        ),
+        (
+            lambda: split_to_fit(Comb((1, 2, 3), (X, X, 3), (Branch(1, (1,), (1,)),)), 2),
+            "a trunk of 3 tokens does not fit in 2",
+        ),
+        (
+            lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3), 2),
+            "a trunk of 3 tokens does not fit in 2",
+        ),
+    ],
+)
+def test_contracts(make, message) -> None:
+    with pytest.raises(DataError, match=message):
+        make()
+
+
+def test_what_is_made_of_a_comb_is_learned_as_it_is() -> None:
+    comb = Comb((1, 2, 3, 4), (X, X, 3, 4), (Branch(2, (9, 9), (9, 9)),), by_kl=True)
+    made = [*expand(comb), fold(comb), *split_to_fit(comb, 5)]
+    assert len(made) == 2 + 1 + 2
+    assert all(one.by_kl for one in made)

@@ -1,0 +1,406 @@
+"""The conversation: instruction once, own history, verdicts, commands."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import gatt.commands.chat.command as command
+from gatt.cli import main
+from gatt.commands.chat.conversation import Chat, followed, from_text
+from gatt.commands.chat.terminal import Terminal
+from gatt.data.catalog.read import load_catalog
+from gatt.data.dialogue import read_dialogues
+from gatt.data.instruction import VerifierSpec
+from gatt.errors import DataError, GenerationError, StoreError
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.scripted import ScriptedEngine
+from gatt.models.control_tokens import refuse_control_tokens
+from gatt.models.template_variables import write_variables
+from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
+
+TENNIS = replace(
+    from_text("You enjoy tennis."),
+    id="hobby.tennis",
+    verifiers=(VerifierSpec("terms", {"any_of": ["tennis", "racket"]}),),
+)
+
+
+class Recorder:
+    """A scripted engine that keeps what it was asked."""
+
+    def __init__(self, *replies: str) -> None:
+        self.requests: list[GenerationRequest] = []
+        self.adapters: list[str | None] = []
+        self._replies = list(replies)
+        self._engine = ScriptedEngine(self._reply)
+        self.tokenizer = tiny_tokenizer()
+
+    def _reply(self, request: GenerationRequest) -> str:
+        self.requests.append(request)
+        return self._replies.pop(0)
+
+    def generate(self, requests, params, adapter=None) -> list[Generation]:
+        self.adapters.append(adapter)
+        return self._engine.generate(requests, params, adapter)
+
+
+class Failing:
+    """An engine with no room left."""
+
+    def __init__(self, text: str, finish: str) -> None:
+        self._answer = Generation(text, finish, 0)  # type: ignore[arg-type]
+
+    def generate(self, requests, params, adapter=None) -> list[Generation]:
+        return [self._answer]
+
+
+def chat(*replies: str, **options) -> tuple[Chat, Recorder]:
+    engine = Recorder(*replies)
+    return Chat(engine, SamplingParams(max_new_tokens=20), **options), engine
+
+
+def roles(request: GenerationRequest) -> list[tuple[str, str]]:
+    return [(m.role, m.content) for m in request.messages]
+
+
+def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> None:
+    talk, engine = chat("I love tennis.", "Rain.", instruction=TENNIS, adapter="mine")
+    talk.say("Hello")
+    talk.say("And today?")
+    assert roles(engine.requests[1]) == [
+        ("system", "You enjoy tennis."),
+        ("user", "Hello"),
+        ("assistant", "I love tennis."),
+        ("user", "And today?"),
+    ]
+    assert {r.group for r in engine.requests} == {"chat"}
+    assert engine.adapters == ["mine", "mine"]
+    assert talk.num_turns == 2
+
+
+def test_first_user_placement() -> None:
+    talk, engine = chat("Yes.", "No.", instruction=TENNIS, placement="first_user")
+    talk.say("Hello")
+    talk.say("Why?")
+    assert roles(engine.requests[1])[0] == ("user", "You enjoy tennis.\n\nHello")
+    assert roles(engine.requests[1])[-1] == ("user", "Why?")
+
+
+def test_replies_are_judged_with_evidence() -> None:
+    talk, _ = chat("I love tennis, it is my favourite thing.", "It rains in the hills today.",
+                   instruction=TENNIS)  # fmt: skip
+    good, bad = talk.say("Hello"), talk.say("Weather?")
+    assert (good.status, bad.status) == ("pass", "fail")
+    assert "tennis" in good.evidence
+    assert bad.evidence
+
+
+def test_free_text_has_no_verdict() -> None:
+    talk, _ = chat("Fine.", instruction=from_text("Be kind."))
+    reply = talk.say("Hello")
+    assert (reply.status, reply.evidence) == (None, "")
+
+
+def test_retry_draws_another_stream_and_replaces_the_reply() -> None:
+    talk, engine = chat("One.", "Two.", "Three.")
+    talk.say("Hello")
+    assert talk.retry().text == "Two."
+    talk.say("Next")
+    assert [m.content for m in engine.requests[2].messages] == ["Hello", "Two.", "Next"]
+    assert len({r.key for r in engine.requests}) == 3
+
+
+def test_retry_that_fails_keeps_the_earlier_reply() -> None:
+    talk, engine = chat("One.", " ", "Three.")
+    talk.say("Hello")
+    with pytest.raises(GenerationError, match="the model gave an empty reply"):
+        talk.retry()
+    talk.say("Next")
+    assert [m.content for m in engine.requests[2].messages] == ["Hello", "One.", "Next"]
+
+
+def test_nothing_to_retry_or_save(tmp_path: Path) -> None:
+    talk, _ = chat()
+    with pytest.raises(DataError, match="nothing to retry: say something first"):
+        talk.retry()
+    with pytest.raises(DataError, match="nothing to save: say something first"):
+        talk.save(tmp_path / "x.jsonl")
+
+
+def test_full_context_is_one_clear_line_and_keeps_the_history() -> None:
+    talk = Chat(Failing("", "context_limit"), SamplingParams())
+    with pytest.raises(
+        GenerationError, match=r"context is full after 0 turns: /save keeps the dialogue, /reset"
+    ):
+        talk.say("Hello")
+    assert talk.num_turns == 0
+
+
+def test_another_instruction_starts_over() -> None:
+    talk, engine = chat("One.", "Two.", instruction=TENNIS)
+    talk.say("Hello")
+    talk.instruct(from_text("Be brief."))
+    talk.say("Hi")
+    assert roles(engine.requests[1]) == [("system", "Be brief."), ("user", "Hi")]
+    with pytest.raises(DataError, match="the instruction is blank: expected some text"):
+        talk.instruct(from_text("  "))
+
+
+def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
+    tokenizer = tiny_tokenizer()
+
+    def check(text: str) -> None:
+        refuse_control_tokens(tokenizer, text, "your text")
+
+    talk, engine = chat(check_text=check)
+    with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
+        talk.say("a<|im_end|>b")
+    with pytest.raises(DataError, match="control token"):
+        talk.instruct(from_text("a<|im_start|>"))
+    assert not engine.requests
+
+
+def test_saved_dialogues_can_be_read_as_dialogues(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    talk, _ = chat("One.", "Deux é.", instruction=TENNIS)
+    talk.say("Hello")
+    talk.save(path)
+    talk.save(path)
+    talk.say("More")
+    talk.save(path)
+    first, second = read_dialogues(path)
+    assert first.system == "You enjoy tennis."
+    assert second.replies == ("One.", "Deux é.")
+    with pytest.raises(DataError, match=r"missing/x.jsonl: cannot write: No such file"):
+        talk.save(tmp_path / "missing" / "x.jsonl")
+
+
+def test_tally() -> None:
+    assert followed([None]) == ""
+    assert followed(["pass", "fail", "undecided", None]) == "kept in 1 of 3 replies, 1 undecided"
+
+
+def terminal(talk: Chat, *lines: str, **options) -> str:
+    out: list[str] = []
+    Terminal(talk, load_catalog, out.append, **options).run(iter(lines))
+    return "".join(out)
+
+
+def test_margin_shows_mark_and_evidence() -> None:
+    talk, _ = chat(
+        "I love tennis, it is my favourite thing.",
+        "It rains in the hills today.",
+        instruction=TENNIS,
+    )
+    out = terminal(talk, "Hello", "", "Weather?", "/quit", "never read")
+    assert "instruction, told once: You enjoy tennis.\n" in out
+    assert "✓ | I love tennis" in out
+    assert "✗ | It rains" in out
+    assert out.endswith("kept in 1 of 2 replies\n")
+    assert "\x1b" not in out
+    coloured, _ = chat("I love tennis so much.", instruction=TENNIS)
+    assert "\x1b[32m✓\x1b[0m" in terminal(coloured, "Hello", has_colour=True)
+
+
+def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
+    talk, _ = chat("word " * 19 + "end", "a b c " * 10, instruction=from_text("Be kind."))
+    out = terminal(talk, "Hello", "More")
+    assert "(free text: replies are not judged)" in out
+    assert "– | word" in out
+    assert "  |   (cut by its length limit)" in out
+    cut = Chat(Failing("Part of it", "content_filter"), SamplingParams())
+    assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
+    assert all(len(line) <= 100 for line in out.splitlines())
+
+
+def test_commands() -> None:
+    talk, engine = chat("One.", "Two.", "Three.", "Bonjour, je suis ravi de vous voir ici.")
+    out = terminal(
+        talk, "/help", "Hello", "/retry", "/reset", "Hi", "/entry language.fr", "Hello again",
+        "/instruction Be brief.",
+    )  # fmt: skip
+    assert "no instruction\n" in out
+    assert "/save FILE" in out
+    assert "(the dialogue starts over)" in out
+    assert [m.content for m in engine.requests[2].messages] == ["Hi"]
+    assert "✓ | Bonjour" in out
+    assert "(instruction: Be brief.)" in out
+
+
+def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
+    talk, _ = chat("One.")
+    path = tmp_path / "talk.jsonl"
+    out = terminal(talk, "/retyr", "/entry language.fr1", "/save", "Hello", f"/save {path}")
+    assert "! '/retyr' is no command: expected one of /retry" in out
+    assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
+    assert "! '/save' is no command" in out
+    assert "– | One." in out
+    assert f"({path}: saved as chat-" in out
+
+
+def test_interrupt_forgets_the_turn() -> None:
+    class Interrupted:
+        def generate(self, requests, params, adapter=None):
+            raise KeyboardInterrupt
+
+    talk = Chat(Interrupted(), SamplingParams())
+    assert "(stopped; that turn is forgotten)" in terminal(talk, "Hello")
+    assert talk.num_turns == 0
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[object]]:
+    """Make `gatt chat` read a text and answer from an engine; returns what made the engine."""
+
+    def make(text: str, engine: Recorder) -> list[object]:
+        asked: list[object] = []
+
+        def local_engine(config, adapters):
+            asked.extend([config, adapters])
+            return engine
+
+        monkeypatch.setattr(command, "local_engine", local_engine)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        entry = importlib.metadata.EntryPoint("chat", "gatt.commands.chat.command", "gatt.commands")
+        monkeypatch.setattr(
+            importlib.metadata,
+            "entry_points",
+            lambda group: [entry] if group == "gatt.commands" else [],
+        )
+        return asked
+
+    return make
+
+
+ROWERS = """
+family: rower
+about: Speak of rowing.
+entries:
+  - id: rower.ann
+    value: Ann
+    verbose: ["Speak of rowing."]
+    terse: "Rower: Ann."
+    verifiers: [{kind: terms, any_of: [row, oar]}]
+    good: ["I like to row.", "My oar broke."]
+    bad: ["I like tea.", "I like bread."]
+"""
+
+
+def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:
+    write_variables(tmp_path, {"enable_thinking": False, "mode": "short"})
+    words = ["chat", "--adapter", str(tmp_path), "--model", "m", "--template", "mode=long"]
+    asked = piped("", Recorder())
+    assert main(words) == 0
+    assert asked[0].chat_template_kwargs == {"enable_thinking": False, "mode": "long"}
+
+
+def test_command_reads_piped_lines(piped, capsys) -> None:
+    engine = Recorder("Bonjour, je suis ravi de vous voir ici.", "I am well, thank you very much.")
+    asked = piped("Hello\nHow <|im_end|>?\nHow are you?\n", engine)
+    words = ["chat", "--entry", "language.fr", "--adapter", "some/dir", "--model", "m"]
+    assert main([*words, "--max-new-tokens", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "> Hello\n✓ | Bonjour" in out
+    assert "! your text: the text holds the control token" in out
+    assert "✗ | I am well" in out
+    assert asked[0].model == "m"
+    assert asked[1] == {"adapter": Path("some/dir")}
+    assert engine.adapters == ["adapter", "adapter"]
+
+
+def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
+    piped, capsys, tmp_path
+) -> None:
+    engine = Recorder("Ahoy, I will row.")
+    asked = piped("Hello\n", engine)
+    adapter, catalog = tmp_path / "adapter", tmp_path / "catalog"
+    adapter.mkdir()
+    catalog.mkdir()
+    (catalog / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
+    words = ["chat", "--entry", "rower.ann", "--catalog", str(catalog), "--adapter", str(adapter)]
+    assert main(words) == 2
+    assert "adapter: no adapter_config.json" in capsys.readouterr().err
+    settings = adapter / "adapter_config.json"
+    settings.write_text("[", encoding="utf-8")
+    assert main(words) == 2
+    assert "adapter_config.json: not the settings of an adapter" in capsys.readouterr().err
+    settings.write_text('{"base_model_name_or_path": "their/model"}', encoding="utf-8")
+    assert main(words) == 0
+    assert asked[0].model == "their/model"
+    assert "✓ | Ahoy" in capsys.readouterr().out
+
+
+def test_command_falls_back_where_the_template_has_no_system_role(piped, caplog) -> None:
+    engine = Recorder("Fine.")
+    engine.tokenizer = tiny_tokenizer(NO_SYSTEM)
+    piped("Hello\n", engine)
+    assert main(["chat", "--instruction", "Be kind."]) == 0
+    assert "placement 'first_user' instead of 'system'" in caplog.text
+    assert roles(engine.requests[0]) == [("user", "Be kind.\n\nHello")]
+    assert engine.adapters == [None]
+
+
+def test_command_refuses_what_cannot_be(piped, capsys) -> None:
+    piped("", Recorder())
+    assert main(["chat", "--entry", "language.fr1"]) == 2
+    assert "did you mean 'language.fr'?" in capsys.readouterr().err
+    assert main(["chat", "--entry", "a.b", "--instruction", "x"]) == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+    assert main(["chat", "--temperature", "-1"]) == 2
+    assert "temperature is -1.0: expected 0 (greedy) or more" in capsys.readouterr().err
+
+
+def test_prompt_ends_on_end_of_file(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    class Tty(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    typed = iter(["Hello", KeyboardInterrupt])
+
+    def read(prompt: str) -> str:
+        item = next(typed)
+        if item is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return str(item)
+
+    monkeypatch.setattr(sys, "stdin", Tty())
+    monkeypatch.setattr("builtins.input", read)
+    assert list(command._lines()) == ["Hello"]
+
+
+def test_saved_line_is_plain_json(tmp_path: Path) -> None:
+    talk, _ = chat("One.")
+    talk.say("Hello")
+    with pytest.raises(StoreError, match=r"a\.jsonl\.xz: what is written is not compressed"):
+        talk.save(tmp_path / "a.jsonl.xz")
+    identity = talk.save(tmp_path / "a.jsonl")
+    row = json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))
+    assert row == {
+        "id": identity,
+        "messages": [
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": "One."},
+        ],
+    }
+
+
+def test_a_model_that_is_still_reasoning_is_told_from_one_with_nothing_to_say() -> None:
+    talk = Chat(Failing("", "length"), SamplingParams())
+    with pytest.raises(GenerationError, match="reasons first: raise --max-new-tokens, or switch"):
+        talk.say("Hello")
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b", " "])
+def test_a_dialogue_outlives_a_mistyped_file(name: str) -> None:
+    talk, _ = chat("One.")
+    out: list[str] = []
+    Terminal(talk, load_catalog, out.append).run(iter(["Hello", f"/save {name}", "/quit"]))
+    assert talk.num_turns == 1

@@ -1,0 +1,210 @@
+"""Whole runs: placeholders, all mistakes at once, order, and the file that stays."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from gatt.cli import main
+from gatt.commands.run.pipeline import execute_run, load_run
+from gatt.errors import ConfigError, GattError, StoreError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    rate: float = 0.5
+    note: str = "into {run}"
+
+    def __post_init__(self) -> None:
+        if self.rate <= 0:
+            raise ConfigError(f"rate is {self.rate}: expected above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fake:
+    output_dir: Path
+    inputs: tuple[Path, ...] = ()
+    named: Mapping[str, Path] = field(default_factory=dict)
+    inner: Inner = field(default_factory=Inner)
+    num: int = 1
+
+
+class Stages:
+    """Fake stages behind the entry points; `done` records what ran, in order."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done: list[tuple[str, Fake]] = []
+        self.refuses: str | None = None
+        self.entries: list[importlib.metadata.EntryPoint] = []
+        for name in ("eval", "synth", "train"):
+            module = ModuleType(f"fake_stage_{name}")
+            vars(module).update(CONFIG=Fake, execute=self._executor(name))
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+            entry = importlib.metadata.EntryPoint(name, module.__name__, "gatt.commands")
+            self.entries.append(entry)
+        monkeypatch.setattr(importlib.metadata, "entry_points", self._entry_points)
+
+    def _entry_points(self, group: str) -> list[object]:
+        # pydantic looks for its plug-ins by entry points too.
+        return list(self.entries) if group == "gatt.commands" else []
+
+    def _executor(self, name: str):
+        def execute(config: Fake) -> str:
+            if self.refuses == name:
+                raise StoreError(f"{config.output_dir}: belongs to another configuration")
+            self.done.append((name, config))
+            return f"{name} made it"
+
+        return execute
+
+
+@pytest.fixture
+def stages(monkeypatch: pytest.MonkeyPatch) -> Stages:
+    return Stages(monkeypatch)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "file.yaml"
+    path.write_text(text.replace("OUT", str(tmp_path / "out")), encoding="utf-8")
+    return path
+
+
+WHOLE = """
+output_dir: OUT
+eval: {output_dir: "{run}", named: {gatt: "{run}/train/adapter"}}
+synth: {output_dir: "{run}/synth"}
+train: {output_dir: "{run}/train", inputs: ["{run}/synth/a", "b"]}
+"""
+
+
+def test_runs_all_stages_in_the_fixed_order_with_the_folder_filled_in(tmp_path, stages) -> None:
+    said: list[str] = []
+    execute_run(load_run(write(tmp_path, WHOLE)), said.append)
+    out = tmp_path / "out"
+    assert [name for name, _ in stages.done] == ["synth", "train", "eval"]
+    configs = dict(stages.done)
+    assert configs["synth"].output_dir == out / "synth"
+    assert configs["train"].inputs == (out / "synth" / "a", Path("b"))
+    assert configs["eval"].named == {"gatt": out / "train" / "adapter"}
+    assert configs["eval"].inner.note == f"into {out}"
+    assert said[0] == f"[1/3] synth -> {out}/synth"
+    assert said[1].strip().startswith("synth made it [")
+    assert said[4] == f"[3/3] eval -> {out}"
+    assert said[-1].startswith("all 3 stages done in ")
+    assert said[-1].endswith(f": {out}")
+
+
+def test_absent_stages_are_skipped(tmp_path, stages) -> None:
+    said: list[str] = []
+    path = write(tmp_path, "output_dir: OUT\ntrain: {output_dir: x}\n")
+    execute_run(load_run(path), said.append)
+    assert [name for name, _ in stages.done] == ["train"]
+    assert said[0] == "[1/1] train -> x"
+
+
+def test_overrides_reach_stages_and_the_folder_of_the_run(tmp_path, stages) -> None:
+    run = load_run(
+        write(tmp_path, WHOLE), ["--train.inner.rate=1e-4", "output_dir=elsewhere", "eval.num=3"]
+    )
+    configs = {stage.name: stage.config for stage in run.stages}
+    assert configs["train"].inner.rate == 1e-4
+    assert configs["eval"].num == 3
+    assert configs["synth"].output_dir == Path("elsewhere/synth")
+
+
+def test_the_resolved_file_gives_the_same_run_again(tmp_path, stages) -> None:
+    run = load_run(write(tmp_path, WHOLE), ["train.num=7"])
+    execute_run(run, lambda _: None)
+    written = tmp_path / "out" / "run.yaml"
+    assert written.read_text(encoding="utf-8").startswith("# Resolved configuration of: ")
+    assert yaml.safe_load(written.read_text(encoding="utf-8"))["train"]["num"] == 7
+    again = load_run(written)
+    assert again.as_dict() == run.as_dict()
+
+
+def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, stages) -> None:
+    path = write(
+        tmp_path,
+        "output_dir: OUT\n"
+        "synth: {num: 1}\n"
+        "train: {output_dir: x, inner: {rate: 0.0}}\n"
+        "eval: {output_dir: y, nmu: 2}\n"
+        "trian: {}\n",
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_run(path)
+    text = str(caught.value)
+    assert "missing key 'synth.output_dir': expected path" in text
+    assert "train.inner: rate is 0.0: expected above 0" in text
+    assert "unknown key 'eval.nmu', did you mean 'eval.num'?" in text
+    assert "unknown key 'trian', did you mean 'train'?" in text
+    assert not stages.done
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_stage_is_an_error(tmp_path, stages) -> None:
+    with pytest.raises(
+        ConfigError, match=r"no stage in it: expected at least one of synth, train, eval"
+    ):
+        load_run(write(tmp_path, "output_dir: OUT\n"))
+
+
+def test_an_unknown_placeholder_in_a_path_is_an_error(tmp_path, stages) -> None:
+    path = write(tmp_path, 'output_dir: OUT\ntrain: {output_dir: "{rnu}/x"}\n')
+    with pytest.raises(
+        ConfigError, match=r"train: path '\{rnu\}/x' holds an unknown placeholder: expected \{run\}"
+    ):
+        load_run(path)
+
+
+def test_braces_in_other_texts_stay(tmp_path, stages) -> None:
+    path = write(tmp_path, 'output_dir: OUT\ntrain: {output_dir: x, inner: {note: "a {b}"}}\n')
+    assert load_run(path).stages[0].config.inner.note == "a {b}"
+
+
+def test_a_refused_stage_leaves_the_older_run_file(tmp_path, stages) -> None:
+    path = write(tmp_path, WHOLE)
+    execute_run(load_run(path), lambda _: None)
+    written = tmp_path / "out" / "run.yaml"
+    before = written.read_text(encoding="utf-8")
+    stages.refuses = "train"
+    with pytest.raises(StoreError, match="belongs to another configuration"):
+        execute_run(load_run(path, ["train.num=9"]), lambda _: None)
+    assert written.read_text(encoding="utf-8") == before
+    assert [name for name, _ in stages.done] == ["synth", "train", "eval", "synth"]
+
+
+def test_a_missing_command_is_named(tmp_path, stages) -> None:
+    del stages.entries[0]
+    with pytest.raises(GattError, match="command 'eval' is not installed: install this project"):
+        load_run(write(tmp_path, WHOLE))
+
+
+def test_a_command_that_cannot_be_imported_is_named(tmp_path, stages) -> None:
+    stages.entries[0] = importlib.metadata.EntryPoint("eval", "no_such_module", "gatt.commands")
+    with pytest.raises(GattError, match="command 'eval' cannot be loaded: No module named"):
+        load_run(write(tmp_path, WHOLE))
+
+
+def test_command_line_runs_a_file(tmp_path, stages, capsys) -> None:
+    stages.entries.append(
+        importlib.metadata.EntryPoint("run", "gatt.commands.run.command", "gatt.commands")
+    )
+    assert main(["run", str(write(tmp_path, WHOLE)), "--train.num", "5"]) == 0
+    assert dict(stages.done)["train"].num == 5
+    assert "[2/3] train" in capsys.readouterr().out
+
+
+def test_the_real_stages_have_what_a_run_needs() -> None:
+    for name in ("synth", "train", "eval"):
+        (entry,) = importlib.metadata.entry_points(group="gatt.commands", name=name)
+        module = entry.load()
+        assert callable(module.execute)
+        assert isinstance(module.CONFIG, type)

@@ -1,0 +1,176 @@
+"""The command `gatt show` on a saved model folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gatt.cli import main
+from gatt.commands.show.text import counts_line, settings_line
+from gatt.commands.show.view import view_sample
+from gatt.data.sample import TurnTarget
+from gatt.train.config import TrainConfig
+from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = save_tiny_model(tmp_path_factory.mktemp("model"))
+    verdict = {"status": "fail", "evidence": "no French", "verifier": "language", "version": 1}
+    gap = TurnTarget(2, None, "rejected", attempts=4, verdicts=(verdict,))
+    second = sample(2)
+    second = replace(second, targets=(second.targets[0], gap, second.targets[2]))
+    write_samples(folder / "samples.jsonl", [sample(1), second])
+    return folder
+
+
+def show(folder, capsys, *words: str) -> tuple[int, str, str]:
+    model = [] if "--config" in words else ["--model", str(folder)]
+    status = main(["show", str(folder / "samples.jsonl"), *model, *words])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_plain_marks_exactly_what_carries_loss(folder, capsys) -> None:
+    status, out, _ = show(folder, capsys, "--plain")
+    assert status == 0
+    assert "\x1b[" not in out
+    assert "sample s-1  dialogue d-1" in out
+    assert "row 1 of 1: trunk of " in out
+    assert " tokens, turns 1-3\n" in out
+    assert "«Bonjour, jour 2 de 1.»«<|im_end|>»" in out
+    assert "<|im_start|>assistant⏎\nIt is quiet and long there.<|im_end|>⏎" in out
+    assert out.count("«<|im_end|>»") == 3
+
+
+def test_the_template_has_the_variables_of_the_run(tmp_path, capsys) -> None:
+    template = CHATML.replace("assistant\n' }}", "assistant\n' + ('' if brief else '\n') }}")
+    folder = save_tiny_model(tmp_path / "model", template)
+    write_samples(folder / "samples.jsonl", [sample(1)])
+    config = folder / "train.yaml"
+    run = f"{{model: {folder}, samples: [s.jsonl], output_dir: out, chat_template_kwargs: {{brief: %s}}}}"
+    for value, has_loss in (("true", "yes"), ("false", "no")):
+        config.write_text(run % value, encoding="utf-8")
+        _, out, _ = show(folder, capsys, "--plain", "--config", str(config))
+        assert f"sampled  {has_loss}" in out
+
+
+def test_controls_mark_the_history(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain", "--supervise", "context_only")
+    assert "«It is quiet and long there.»«<|im_end|>»⏎" in out
+    assert "«Bonjour" not in out
+    assert "sampled  no" in out
+
+
+def test_sampled_history_on_the_command_line(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain", "--history", "sampled")
+    assert "history sampled, supervise last_turn, layout comb" in out
+    assert "branch of" not in out
+    assert "<|im_start|>assistant⏎\n«Bonjour, jour 1 de 1.»«<|im_end|>»⏎" in out
+
+
+def test_expanded_layout_on_the_command_line(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain", "--layout=expanded", "--max-length", "150")
+    assert "tokens, turn 1\n" in out
+    assert "row 3 of 3: " in out
+    assert "tokens, turns 1, 3\n" in out
+
+
+def test_a_gap_shows_its_reason_and_verdict(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--id", "s-2")
+    assert "sample s-2" in out
+    assert "none: rejected" in out
+    assert "language fail (no French)" in out
+    assert "branch of turn 2" not in out
+    assert "branch of turn 3" in out
+
+
+def test_defaults_are_those_of_training(folder, capsys) -> None:
+    _, out, _ = show(folder, capsys, "--plain")
+    defaults = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
+    one = sample(1)
+    shown = view_sample(tiny_tokenizer(), one, defaults)
+    assert settings_line(shown, defaults) in out
+    assert counts_line(shown) in out
+
+
+def test_a_training_configuration_and_flags_upon_it(folder, capsys, tmp_path) -> None:
+    # Neither samples nor output_dir, which a run may get on its command line.
+    path = tmp_path / "train.yaml"
+    path.write_text(
+        f"model: {json.dumps(str(folder))}\nplacement: mixed\nhistory: sampled\nseed: 5\n"
+        "max_length: 250\nmax_tokens_per_row: 260\nlearning_rate: 1.0e-4\n"
+    )
+    config = TrainConfig(
+        samples=(Path("s.jsonl"),),
+        output_dir=Path("out"),
+        placement="mixed",
+        history="sampled",
+        seed=5,
+        max_length=250,
+        max_tokens_per_row=260,
+    )
+    shown = view_sample(tiny_tokenizer(), sample(1), config)
+    status, out, _ = show(folder, capsys, "--plain", "--config", str(path))
+    assert status == 0
+    assert settings_line(shown, config) in out
+    assert counts_line(shown) in out
+    words = ["--placement=first_user", "--history=reference", "--max_tokens_per_row", "250"]
+    _, out, _ = show(folder, capsys, "--plain", "--config", str(path), *words)
+    assert "placement first_user, history reference" in out
+    changed = replace(config, placement="first_user", history="reference", max_tokens_per_row=250)
+    assert counts_line(view_sample(tiny_tokenizer(), sample(1), changed)) in out
+
+
+def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tmp_path) -> None:
+    path = tmp_path / "train.yaml"
+    path.write_text(f"model: {json.dumps(str(folder))}\nattn_implementation: eager\n")
+    _, out, _ = show(folder, capsys, "--plain", "--config", str(path))
+    assert "layout expanded" in out
+
+
+def test_a_model_without_a_readable_configuration(folder, capsys, tmp_path) -> None:
+    tiny_tokenizer().save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "nobody-knows"}')
+    words = ["show", str(folder / "samples.jsonl"), "--model", str(tmp_path)]
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert f"gatt: {tmp_path}: cannot read its configuration: " in err
+    assert "nobody-knows" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--row", "3"], "samples.jsonl: no row 3: expected 1 to 2"),
+        (["--row", "0"], "samples.jsonl: no row 0: expected 1 to 2"),
+        (["--id", "nobody"], "samples.jsonl: no sample 'nobody' among 2"),
+        (["--row", "1", "--id", "s-1"], "not allowed with argument"),
+        (["--max-length", "0"], "max_length is 0: expected at least 1"),
+        (
+            ["--max-length=9000"],
+            "max_tokens_per_row is 8192: expected at least max_length (9000)",
+        ),
+        (["--history", "own"], "invalid choice: 'own'"),
+        (
+            ["--history", "sampled", "--supervise", "all_turns"],
+            "supervise is 'all_turns' with history 'sampled'",
+        ),
+        (["--config", "nowhere.yaml"], "nowhere.yaml: "),
+    ],
+)
+def test_mistakes_are_one_line(folder, capsys, words, message) -> None:
+    status, _, err = show(folder, capsys, *words)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_empty_file(folder, capsys, tmp_path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    status = main(["show", str(tmp_path / "empty.jsonl"), "--model", str(folder)])
+    assert status == 2
+    assert "empty.jsonl: no sample in it: run `gatt synth` first" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""The configurations that come with the package, by name."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from gatt import cli
+from gatt.commands.run.pipeline import load_run
+from gatt.config.arguments import config_from_args
+from gatt.config.load import load_config
+from gatt.config.shipped_files import CONFIGS, config_file, shipped_configs
+from gatt.errors import ConfigError
+from gatt.train.config import TrainConfig
+
+
+def test_names_are_paths_without_their_ending() -> None:
+    known = shipped_configs()
+    assert known["demo"] == CONFIGS / "demo.yaml"
+    assert known["train/default"] == CONFIGS / "train" / "default.yaml"
+    assert len(known) == len(list(CONFIGS.resolve().rglob("*.yaml")))
+
+
+def test_a_file_that_is_there_comes_before_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Nothing or a folder of that name is no file.
+    (tmp_path / "demo").mkdir()
+    assert config_file(Path("demo")) == CONFIGS / "demo.yaml"
+    (tmp_path / "ci").write_text("output_dir: x\n", encoding="utf-8")
+    assert config_file(Path("ci")) == Path("ci")
+    assert config_file(Path("demo.yaml")) == Path("demo.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("dmeo", r"^no configuration 'dmeo' is shipped, did you mean 'demo'\?, and no such file$"),
+        ("quite-another", r"is shipped \(shipped: accelerate/cpu1, .*\), and no such file$"),
+    ],
+)
+def test_a_name_that_is_neither(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_file(Path(name))
+
+
+def test_a_run_by_name_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = load_run(Path("demo"), ["output_dir=here"])
+    assert [stage.name for stage in run.stages] == ["synth", "train", "eval"]
+    assert run.output_dir == Path("here")
+
+
+def test_a_stage_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = argparse.Namespace(config=Path("train/default"), overrides=["max_steps=3"])
+    config = config_from_args(TrainConfig, given)
+    assert config.max_steps == 3
+    assert config.samples == load_config(TrainConfig, CONFIGS / "train" / "default.yaml").samples
+    assert cli.main(["train", "--config", "train/ordinary"]) == 2
+    assert "no configuration 'train/ordinary' is shipped" in capsys.readouterr().err
+
+
+def test_the_command_lists_prints_and_places(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["configs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(shipped_configs())
+    assert any(line.startswith("demo ") and "whole pipeline" in line for line in lines)
+    assert cli.main(["configs", "demo"]) == 0
+    assert capsys.readouterr().out == (CONFIGS / "demo.yaml").read_text(encoding="utf-8")
+    assert cli.main(["configs", "accelerate/ddp", "--path"]) == 0
+    assert Path(capsys.readouterr().out.strip()) == CONFIGS / "accelerate" / "ddp.yaml"
+    assert cli.main(["configs", "demos"]) == 2
+    assert "no configuration 'demos' is shipped, did you mean 'demo'?\n" in capsys.readouterr().err

@@ -1,0 +1,145 @@
+"""Samples: one JSON line there and back, and broken ones by file and line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from gatt.data.sample import GattSample, TurnTarget, read_samples
+from gatt.errors import DataError
+from gatt.train.data.drop_counts import Dropped
+from tests.support.models.golden_templates import dialogue, sample
+from tests.support.models.tiny import write_samples
+
+
+def test_json_and_back(tmp_path) -> None:
+    gap = TurnTarget(
+        2, None, "rejected", attempts=2, verdicts=({"status": "fail"},), refused=("cut", "rejected")
+    )
+    first = sample(2, "Speak French.")
+    samples = [
+        GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
+        sample(1, None),
+    ]
+    path = write_samples(tmp_path / "samples.jsonl", samples)
+    assert list(read_samples(path)) == samples
+    assert [(s.family, s.num_targets) for s in samples] == [("language", 1), ("plain", 1)]
+
+
+def test_files_of_before_refused_draws_were_kept_are_read() -> None:
+    raw = sample(1, None).as_dict()
+    del raw["turns"][0]["refused"]
+    assert GattSample.from_dict(raw) == sample(1, None)
+
+
+def test_absent_texts_are_empty_strings() -> None:
+    """So that columnar readers find strings in every row."""
+    raw = sample(1, None).as_dict()["turns"][0]
+    assert (raw["reason"], raw["kind"]) == ("", "sampled")
+    raw = TurnTarget(1, None, "cut").as_dict()
+    assert (raw["reply"], raw["kind"], raw["refused"]) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TurnTarget(3, None), "turn 3: expected a target reply or a reason for none"),
+        (lambda: TurnTarget(3, "a", "cut"), "turn 3: expected a target reply or a reason for none"),
+        (lambda: TurnTarget(1, 5), "turn 1: the reply is int: expected a string"),  # type: ignore[arg-type]
+        (
+            lambda: TurnTarget(1, "a", kind="made"),  # type: ignore[arg-type]
+            "turn 1: unknown target kind 'made': expected one of sampled, hinted",
+        ),
+        (
+            lambda: GattSample("s", dialogue(2), None, (TurnTarget(2, "a"),)),
+            r"sample 's': targets of turns \[2\], expected 1 to 2",
+        ),
+    ],
+)
+def test_contracts(make, message) -> None:
+    with pytest.raises(DataError, match=message):
+        make()
+
+
+def broken(**changes) -> str:
+    return json.dumps({**sample(1, "X").as_dict(), **changes})
+
+
+def with_turn(**changes) -> str:
+    raw = sample(1, "X").as_dict()
+    raw["turns"][0].update(changes)
+    return json.dumps(raw)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{}", "line 2: no 'instruction': expected a sample written by `gatt synth`"),
+        ("[1]", "line 2: found list, expected one JSON object a line"),
+        (broken(turns=5), "line 2: not a sample of `gatt synth`"),
+        (broken(turns=[]), r"line 2: sample 's-1': targets of turns \[\], expected 1 to 1"),
+        (broken(instruction={"id": "x"}), "line 2: no 'text'"),
+        (broken(dialogue={"id": "d"}), "line 2: no 'messages'"),
+        (broken(id=7), "line 2: sample 7: the id is int: expected a string"),
+        (broken(id=["a"]), "line 2: sample .*: the id is list: expected a string"),
+        (broken(provenance=["t"]), "line 2: sample 's-1': provenance is list: expected an object"),
+        (with_turn(refused=["cut"]), "line 2: turn 1: refused is list: expected a string of reas"),
+        (with_turn(refused=3), "line 2: turn 1: refused is int: expected a string"),
+        (with_turn(reply="", reason=["cut"]), "line 2: turn 1: the reason is list: expected a st"),
+        (with_turn(attempts=[1]), "line 2: turn 1: attempts is list: expected a number"),
+        (with_turn(verdicts=["pass"]), "line 2: turn 1: a verdict is str: expected an object"),
+        (with_turn(verdicts=3), "line 2: not a sample of `gatt synth`"),
+    ],
+)
+def test_broken_line(tmp_path, line, message) -> None:
+    path = tmp_path / "samples.jsonl"
+    good = json.dumps(sample(1, None).as_dict())
+    for before in (f"{good}\n", "\n"):
+        path.write_text(before + (line + "\n") * 2)
+        with pytest.raises(DataError, match=message):
+            list(read_samples(path))
+
+
+def with_message(text: str) -> str:
+    raw = sample(2, "X").as_dict()
+    raw["dialogue"]["messages"][1]["content"] = text
+    return json.dumps(raw)
+
+
+UNUSABLE = [
+    (with_message(" \n"), "message 2: empty content in a 'assistant' message"),
+    (with_message("so \ud83d"), "half a character"),
+    (
+        with_turn(reply="", reason=""),
+        "turn 1: expected a target reply or a reason for none, found ne",
+    ),
+    (with_turn(reason="cut"), "turn 1: expected a target reply or a reason for none, found both"),
+    (with_turn(reply="Bon\udc00jour"), "half a character"),
+    (broken(id="\ud800"), "half a character"),
+]
+
+
+@pytest.mark.parametrize(("line", "what"), UNUSABLE)
+def test_a_text_that_cannot_be_used_costs_its_own_line_alone(tmp_path, caplog, line, what) -> None:
+    path, one = tmp_path / "samples.jsonl", sample(1, None)
+    good = json.dumps(one.as_dict())
+    path.write_text(f"{good}\n{line}\n{good}\n")
+    assert list(read_samples(path)) == [one, one]
+    assert f"{path} line 2: left out: {what}" in caplog.text
+    dropped = Dropped()
+    assert list(read_samples(path, dropped.add_line)) == [one, one]
+    ((reason, number),) = dropped.counts.items()
+    assert (number, dropped.num_lines) == (1, 1)
+    assert not re.search(r"\d|message \w", reason)
+    path.write_text(line)
+    with pytest.raises(DataError, match=r"no line with a usable sample \(line 1: "):
+        list(read_samples(path))
+
+
+def test_no_sample(tmp_path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text("")
+    with pytest.raises(DataError, match=r"samples.jsonl: no sample in it: run `gatt synth` first"):
+        list(read_samples(path))

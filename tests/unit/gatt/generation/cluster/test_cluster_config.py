@@ -1,0 +1,239 @@
+"""What says which cluster works, how it is reached, and what a worker refuses."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from data_synth.batches import PlannedWork, rows_made_on_cluster
+from data_synth.config import SynthConfig
+from data_synth.parallel.workers import run_workers
+from data_synth.shards import fingerprint as run_mark
+from eval.config import EvalConfig
+from eval.rollout import workers as work
+from eval.run import fingerprinted
+from gatt.config.load import load_config
+from gatt.errors import ConfigError, DataError, GenerationError, ModelError
+from gatt.generation.cluster.config import RayConfig
+from gatt.generation.cluster.connection import connected, room_for
+from gatt.generation.cluster.holder import Holder
+from gatt.generation.cluster.same_weights import (
+    adapter_anywhere,
+    known_anywhere,
+    model_digests,
+    refuse_other_model,
+)
+from gatt.generation.config import EngineConfig
+from gatt.generation.servers.config import ServerConfig
+from gatt.runs.provenance import versions
+from tests.support.runs.stages import write_model
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"address": " "}, "address is empty: expected auto, local or one such as"),
+        ({"num_workers": 0}, "num_workers is 0: expected at least 1, or null"),
+        ({"gpus_per_worker": -1.0}, "gpus_per_worker is -1.0: expected 0 or more, or null"),
+        ({"cpus_per_worker": 0.0}, "cpus_per_worker is 0.0: expected more than 0"),
+        ({"max_deaths": 0}, "max_deaths is 0: expected at least 1"),
+    ],
+)
+def test_values_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RayConfig(**settings)
+
+
+@pytest.mark.parametrize("cls", [SynthConfig, EvalConfig])
+def test_both_commands_take_a_cluster_by_dotted_keys(cls: type) -> None:
+    words = ["output_dir=out", "ray.address=10.0.0.1:6379", "ray.num_workers=8"]
+    assert load_config(cls, None, words).ray == RayConfig(address="10.0.0.1:6379", num_workers=8)
+    assert load_config(cls, None, words[:1]).ray is None
+
+
+def test_a_cluster_is_no_part_of_what_a_run_is(tmp_path: Path) -> None:
+    synth = SynthConfig(output_dir=tmp_path)
+    assert run_mark.fingerprinted(synth) == run_mark.fingerprinted(replace(synth, ray=RayConfig()))
+    evaluation = EvalConfig(output_dir=tmp_path)
+    assert fingerprinted(evaluation) == fingerprinted(replace(evaluation, ray=RayConfig()))
+
+
+def test_workers_of_one_machine_and_of_a_cluster_are_not_mixed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--workers with ray: expected one of them: ray\.num_w"):
+        run_workers(SynthConfig(output_dir=tmp_path / "out", ray=RayConfig()), 2)
+
+
+def test_a_worker_gets_a_gpu_where_there_are_some_and_the_model_is_local() -> None:
+    machines = {"CPU": 64.0, "GPU": 8.0}
+    one = {"num_cpus": 1.0, "num_gpus": 1.0}
+    assert room_for(RayConfig(), machines, has_local_model=True) == (one, 8)
+    assert room_for(RayConfig(), machines, has_local_model=False)[1] == 64
+    assert room_for(RayConfig(), {"CPU": 4.0}, has_local_model=True) == (one | {"num_gpus": 0}, 4)
+    asked = RayConfig(gpus_per_worker=0.5, cpus_per_worker=8.0)
+    assert room_for(asked, machines, has_local_model=True)[1] == 8
+    # A cluster that grows on demand may have nothing yet.
+    assert room_for(RayConfig(gpus_per_worker=1.0), {}, has_local_model=True) == (one, 1)
+
+
+def test_without_ray_it_is_said_how_to_get_it(monkeypatch) -> None:
+    real = builtins.__import__
+
+    def missing(name: str, *words: Any, **more: Any) -> Any:
+        if name == "ray":
+            raise ImportError(name)
+        return real(name, *words, **more)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with (
+        pytest.raises(ConfigError, match=r"^ray is not installed: `pip install 'ghost-attention\["),
+        connected("auto"),
+    ):
+        pytest.fail("connected")
+
+
+def fake_ray(monkeypatch: pytest.MonkeyPatch, *, is_initialized: bool, problem: str = "") -> Any:
+    calls: list[Any] = []
+
+    def init(**words: Any) -> None:
+        calls.append(words)
+        if problem:
+            raise ConnectionError(problem)
+
+    module = SimpleNamespace(
+        init=init,
+        is_initialized=lambda: is_initialized,
+        shutdown=lambda: calls.append("shutdown"),
+        calls=calls,
+    )
+    monkeypatch.setitem(sys.modules, "ray", module)
+    monkeypatch.delenv("RAY_USAGE_STATS_ENABLED", raising=False)
+    return module
+
+
+def test_a_connection_is_closed_by_whoever_made_it(monkeypatch) -> None:
+    ray = fake_ray(monkeypatch, is_initialized=False)
+    with connected("local") as found:
+        assert found is ray
+        (words,) = ray.calls
+        assert (words["address"], words["include_dashboard"]) == ("local", False)
+    assert ray.calls[1:] == ["shutdown"]
+    ray = fake_ray(monkeypatch, is_initialized=True)
+    with connected("auto"):
+        pass
+    assert ray.calls == []
+
+
+def test_a_cluster_that_is_not_there_is_one_line(monkeypatch) -> None:
+    fake_ray(monkeypatch, is_initialized=False, problem="Could not find any.\nMore on that")
+    with (
+        pytest.raises(
+            ConfigError, match=r"^ray\.address is 'auto': Could not find any: expected a"
+        ),
+        connected("auto"),
+    ):
+        pytest.fail("connected")
+
+
+def test_a_worker_says_where_it_is_and_works_with_the_same_versions_only() -> None:
+    def double(item: int) -> int:
+        if item < 0:
+            raise DataError("item -1: expected 0 or more")
+        return 2 * item
+
+    holder = Holder(lambda: double, versions())
+    holder.start()
+    assert holder.work(4) == 8
+    with pytest.raises(GenerationError, match=r"^worker on \S+: item -1: expected 0 or more$"):
+        holder.work(-1)
+    other = Holder(lambda: double, versions() | {"transformers": "4.0.0"})
+    with pytest.raises(
+        GenerationError, match=r"^worker on \S+: transformers .+ is installed there, expected 4\.0"
+    ):
+        other.start()
+
+
+def test_another_model_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    engine = EngineConfig(model=str(folder))
+    found = model_digests(engine, {"gatt": adapter})
+    assert set(found) == {str(folder), str(adapter)}
+    refuse_other_model(engine, {"gatt": adapter}, found)
+    (adapter / "adapter_model.safetensors").write_bytes(b"others")
+    with pytest.raises(ModelError, match=rf"^{adapter}: other weights \(\w+\) than where the run"):
+        refuse_other_model(engine, {"gatt": adapter}, found)
+
+
+def write_both(folder: Path) -> None:
+    (folder / "models").mkdir()
+    write_model(folder / "models" / "llama")
+    (folder / "adapter").mkdir()
+    (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"weights")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A cluster of one worker, which stands in another folder than the run."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    write_both(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(_: RayConfig, make: Any, items: Any, **__: Any) -> Any:
+        monkeypatch.chdir(tmp_path / "there")
+        worker = make()
+        monkeypatch.chdir(tmp_path / "here")
+        return [worker(item) for item in items]
+
+    return run
+
+
+def test_workers_that_stand_elsewhere_find_what_is_evaluated(
+    elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("eval.rollout.workers.work_on_cluster", elsewhere)
+    monkeypatch.setattr("eval.rollout.workers.make_engine", lambda *words: made.append(words))
+    engine, adapters = EngineConfig(model="models/llama"), {"gatt": Path("adapter")}
+    config = EvalConfig(output_dir=Path("out"), engine=engine, adapters=adapters)
+    assert list(work.rows_made_on_cluster([], None, config, (), RayConfig())) == []
+    ((found, folders),) = made
+    assert found.model == str(Path("models/llama").absolute())
+    assert folders == {"gatt": Path("adapter").absolute()}
+
+
+def test_workers_that_stand_elsewhere_find_the_teacher(
+    elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[SynthConfig] = []
+    monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
+    config = SynthConfig(output_dir=Path("out"))
+    engine = EngineConfig(model="models/llama")
+    teacher = replace(config.teacher, engine=engine, adapter="adapter")
+    planned: Any = PlannedWork(
+        replace(config, teacher=teacher), SimpleNamespace(), {}, lambda: iter(())
+    )
+    rows = rows_made_on_cluster(
+        planned, RayConfig(), made.append, lambda _: None, is_own_engine=False
+    )
+    assert list(rows) == []
+    (found,) = made
+    assert found.teacher.engine.model == str(Path("models/llama").absolute())
+    assert found.teacher.adapter == str(Path("adapter").absolute())
+
+
+def test_what_is_no_folder_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_both(tmp_path)
+    hub, embedded = EngineConfig(model="org/name"), EngineConfig()
+    served = EngineConfig(model="models/llama", server=ServerConfig(urls=("http://host/v1",)))
+    assert [known_anywhere(engine) for engine in (hub, embedded, served)] == [hub, embedded, served]
+    assert adapter_anywhere(served, "adapter") == "adapter"

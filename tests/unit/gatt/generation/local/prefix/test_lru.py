@@ -1,0 +1,100 @@
+"""What is kept between calls: bounded, and no warning for what nobody asks again."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from gatt.generation.local.prefix import lru as module
+from gatt.generation.local.prefix.cache import Prefix
+from gatt.generation.local.prefix.lru import KeptPrefixes
+
+KEY = (None, "g")
+
+
+def prefix(*ids: int) -> Prefix:
+    made = Prefix()
+    made.ids = ids
+    return made
+
+
+def test_a_prefix_comes_back_as_far_as_it_is_the_same() -> None:
+    kept = KeptPrefixes(100)
+    kept.put(KEY, prefix(1, 2, 3, 4))
+    assert kept.ids(KEY) == (1, 2, 3, 4)
+    found, num_again = kept.take(KEY, (1, 2, 9, 4, 5), 5)
+    assert (found.ids, num_again) == ((1, 2), 0)
+    assert len(kept) == 0
+    assert kept.ids(KEY) == ()
+
+
+def test_adapters_and_groups_are_apart_and_what_has_no_name_is_not_kept() -> None:
+    kept = KeptPrefixes(100)
+    kept.put(("one", "g"), prefix(1, 2))
+    kept.put((None, ""), prefix(1, 2))
+    assert len(kept) == 1
+    assert kept.take(KEY, (1, 2), 2)[0].ids == ()
+    assert kept.take(("one", "g"), (1, 2), 2)[0].ids == (1, 2)
+
+
+def test_those_not_used_for_longest_are_dropped_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kept = KeptPrefixes(6)
+    for number in range(5):
+        kept.put((None, f"g{number}"), prefix(number, 1, 2))
+    kept.put((None, "long"), prefix(*range(7)))
+    assert [bool(kept.ids((None, f"g{number}"))) for number in range(5)] == [False] * 5
+    assert len(kept) == 0
+    kept.put((None, "new"), prefix(7, 8))
+    assert kept.take((None, "new"), (7, 8), 2)[1] == 0
+    assert not caplog.records
+
+
+def test_what_comes_back_after_it_was_dropped_is_counted_and_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kept = KeptPrefixes(3)
+    for name in ("a", "b", "c"):
+        kept.put((None, name), prefix(1, 2, 3))
+    with caplog.at_level(logging.WARNING):
+        assert kept.take((None, "a"), (1, 2, 4, 5), 4)[1] == 2
+        assert kept.take((None, "b"), (1, 2, 3, 4), 4)[1] == 3
+        # Now it is no news any more.
+        assert kept.take((None, "b"), (1, 2, 3, 4), 4)[1] == 0
+    found, num_again = kept.take((None, "c"), (1, 2, 3), 3)
+    assert (found.ids, num_again) == ((1, 2, 3), 0)
+    (told,) = caplog.messages
+    assert told.startswith("dialogues are encoded again, since no more than 3 tokens are kept")
+    assert "raise max_kept_tokens" in told
+
+
+def test_a_prefix_encoded_again_part_by_part_is_counted_whole() -> None:
+    kept = KeptPrefixes(4)
+    kept.put(KEY, prefix(1, 2, 3, 4))
+    kept.put((None, "other"), prefix(7, 8, 9))
+    found, num_again = kept.take(KEY, (1, 2, 3, 4, 5), 2)
+    assert (found.ids, num_again) == ((), 2)
+    found.ids = (1, 2)
+    kept.put(KEY, found)
+    found, num_again = kept.take(KEY, (1, 2, 3, 4, 5), 5)
+    assert (found.ids, num_again) == ((1, 2), 2)
+    assert kept.take(KEY, (1, 2, 3, 4, 5), 5)[1] == 0
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_REMEMBERED", 10)
+    kept = KeptPrefixes(1)
+    for number in range(50):
+        kept.put((None, f"g{number}"), prefix(1, 2, 3))
+        assert kept.num_remembered <= 10
+    assert kept.num_remembered == 9
+    assert kept.take((None, "g0"), (1, 2, 3), 3)[1] == 0
+    assert kept.take((None, "g49"), (1, 2, 3), 3)[1] == 3
+    assert kept.num_remembered == 6
+    kept.put((None, "g48"), prefix(1, 2))
+    assert kept.num_remembered == 5
+    kept.forget()
+    assert (kept.num_remembered, len(kept)) == (0, 0)
+    assert kept.take((None, "g48"), (1, 2), 2)[1] == 0

@@ -1,0 +1,366 @@
+"""Linear layers with weights laid out once: the same values, and nothing left behind."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from torch import nn
+
+from gatt.generation.local import cpu_linear as packed_linear
+from gatt.generation.local.cpu_linear import PackedLinears
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(48, 96)
+        self.down = nn.Linear(96, 48, bias=False)
+        self.head = nn.Linear(48, 200, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.down(self.up(x).relu()))
+
+
+@pytest.fixture
+def net() -> Net:
+    torch.manual_seed(0)
+    return Net()
+
+
+def is_changed(net: Net) -> bool:
+    return any("forward" in vars(m) for m in net.modules())
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (20, 1), (1, 7), (64, 1), (2, 300)])
+def test_the_values_are_those_of_the_plain_layers(net, shape) -> None:
+    x = torch.randn(*shape, 48)
+    with torch.inference_mode():
+        expected = net(x)
+        with PackedLinears(net).installed():
+            assert is_changed(net)
+            found = net(x)
+    assert not is_changed(net)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_calls_go_through_the_laid_out_weight(net) -> None:
+    packed = PackedLinears(net)
+    with packed.installed():
+        pass
+    assert {held.weight.layout for held in packed._packed.values()} == {torch._mkldnn}
+
+
+def test_a_changed_weight_is_laid_out_anew_and_an_old_one_is_not(net) -> None:
+    packed = PackedLinears(net)
+    x = torch.randn(3, 48)
+    with packed.installed():
+        before = {key: held.weight for key, held in packed._packed.items()}
+    with torch.no_grad():
+        net.down.weight.mul_(2.0)
+    net.head.weight = nn.Parameter(torch.randn(200, 48))
+    # As PEFT merges an adapter: the version of the parameter stays.
+    net.up.weight.data += 0.5
+    with torch.inference_mode(), packed.installed():
+        found = net(x)
+    expected = net(x)
+    # Of the size of the values, which the added weight makes large: single ones may cancel to little.
+    assert (found - expected).norm() < 1e-6 * expected.norm()
+    after = {key: held.weight for key, held in packed._packed.items()}
+    assert after[id(net.up), None] is not before[id(net.up), None]
+    assert after[id(net.down), None] is not before[id(net.down), None]
+
+
+def test_unchanged_weights_are_laid_out_once(net) -> None:
+    packed = PackedLinears(net)
+    with packed.installed():
+        before = dict(packed._packed)
+    with packed.installed():
+        assert all(packed._packed[key] is held for key, held in before.items())
+
+
+def test_an_error_leaves_the_layers_as_they_were(net) -> None:
+    with pytest.raises(KeyboardInterrupt), PackedLinears(net).installed():
+        raise KeyboardInterrupt
+    assert not is_changed(net)
+
+
+def test_other_types_and_large_models_stay_as_they_are(net, monkeypatch) -> None:
+    double = Net().double()
+    with PackedLinears(double).installed():
+        assert not is_changed(double)
+    monkeypatch.setattr(packed_linear, "MOST_BYTES", 1000)
+    with PackedLinears(net).installed():
+        assert not is_changed(net)
+
+
+def test_without_onednn_nothing_changes(net, monkeypatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    with PackedLinears(net).installed():
+        assert not is_changed(net)
+
+
+@pytest.fixture
+def adapted(net):
+    """`net` with two adapters, of which `one` is active."""
+    model = get_peft_model(net, lora(["up", "down"]), adapter_name="one")
+    model.add_adapter("two", lora(["up", "down"]))
+    return with_effect(model)
+
+
+def lora(targets: list[str], **kwargs: object) -> LoraConfig:
+    return LoraConfig(r=4, lora_alpha=8, target_modules=targets, **kwargs)
+
+
+def with_effect(model):
+    """An adapter that was not trained adds nothing."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "lora_B" in name:
+                weight.normal_(std=0.1)
+    return model.eval()
+
+
+def used(packed: PackedLinears, x: torch.Tensor) -> torch.Tensor:
+    with torch.inference_mode(), packed.installed():
+        return packed._model(x)
+
+
+def check(packed: PackedLinears, x: torch.Tensor) -> torch.Tensor:
+    """What `packed` makes of it, which is what the model does."""
+    found = used(packed, x)
+    with torch.inference_mode():
+        torch.testing.assert_close(found, packed._model(x), rtol=1e-5, atol=1e-5)
+    assert not is_changed(packed._model)
+    return found
+
+
+def up(model):
+    return model.base_model.model.up
+
+
+@pytest.fixture
+def x() -> torch.Tensor:
+    return torch.randn(5, 48, generator=torch.Generator().manual_seed(1))
+
+
+def test_each_adapter_is_added_to_a_weight_of_its_own_and_none_to_the_model(adapted, x) -> None:
+    packed = PackedLinears(adapted)
+    weights = {name: value.clone() for name, value in adapted.state_dict().items()}
+    outputs = {}
+    for name in ("one", "two", "one"):
+        adapted.set_adapter(name)
+        outputs[name] = check(packed, x)
+    with adapted.disable_adapter():
+        outputs["none"] = check(packed, x)
+    assert len({round(float(value.sum()), 3) for value in outputs.values()}) == 3
+    assert all(torch.equal(value, weights[name]) for name, value in adapted.state_dict().items())
+
+
+def test_small_products_are_not_made(adapted, x, monkeypatch) -> None:
+    called = []
+    linear = nn.functional.linear
+    monkeypatch.setattr(nn.functional, "linear", lambda *a: called.append(1) or linear(*a))
+    used(PackedLinears(adapted), x)
+    assert not called
+    adapted(x)
+    assert called
+
+
+def test_an_adapter_that_learned_or_is_scaled_anew_is_laid_out_anew(adapted, x) -> None:
+    packed = PackedLinears(adapted)
+    found = [check(packed, x)]
+    with torch.no_grad():
+        up(adapted).lora_B["one"].weight.mul_(3.0)
+    found.append(check(packed, x))
+    # As PEFT changes weights: their version stays.
+    up(adapted).lora_B["one"].weight.data[:, 1:] *= 3.0
+    found.append(check(packed, x))
+    up(adapted).scaling["one"] *= 0.5
+    found.append(check(packed, x))
+    assert len({round(float(value.sum()), 3) for value in found}) == len(found)
+    before = dict(packed._packed)
+    used(packed, x)
+    assert all(packed._packed[key] is held for key, held in before.items())
+
+
+def test_a_scaling_that_is_a_tensor_is_seen_to_change(adapted, x) -> None:
+    """As PEFT has it for adapters that are swapped in a compiled model."""
+    packed = PackedLinears(adapted)
+    up(adapted).scaling["one"] = torch.tensor(2.0)
+    check(packed, x)
+    up(adapted).scaling["one"].fill_(8.0)
+    check(packed, x)
+
+
+def test_a_change_of_one_number_of_a_large_weight_is_seen() -> None:
+    net = nn.Sequential(nn.Linear(1024, 1024))
+    packed = PackedLinears(net)
+    x = torch.randn(2, 1024)
+    check(packed, x)
+    with torch.no_grad():
+        net[0].weight[3, 5] += 10.0
+    check(packed, x)
+
+
+def test_a_change_of_some_columns_behind_the_back_of_autograd_is_seen() -> None:
+    net = nn.Sequential(nn.Linear(1024, 1024))
+    packed = PackedLinears(net)
+    x = torch.randn(2, 1024)
+    before = check(packed, x)
+    net[0].weight.data[:, 1:] *= 2.0
+    assert not torch.allclose(check(packed, x), before)
+
+
+def test_several_adapters_stay_laid_out_as_far_as_the_memory_goes(adapted, x, monkeypatch) -> None:
+    packed = PackedLinears(adapted)
+    for name in ("one", "two"):
+        adapted.set_adapter(name)
+        used(packed, x)
+    assert {key[1] for key in packed._packed} == {"one", "two", None}
+    monkeypatch.setattr(packed_linear, "MOST_BYTES", 80_000)
+    adapted.set_adapter("one")
+    used(packed, x)
+    assert {key[1] for key in packed._packed} == {"one", None}
+
+
+def test_the_memory_holds_while_another_adapter_is_laid_out(adapted, x, monkeypatch) -> None:
+    monkeypatch.setattr(packed_linear, "MOST_BYTES", 80_000)
+    packed = PackedLinears(adapted)
+    most = []
+    laid_out = packed_linear._Layer.laid_out
+
+    def measured(layer: packed_linear._Layer) -> torch.Tensor:
+        made = layer.laid_out_plainly()
+        most.append(sum(held.layer.num_bytes for held in packed._packed.values()))
+        return made
+
+    monkeypatch.setattr(packed_linear._Layer, "laid_out_plainly", laid_out, raising=False)
+    monkeypatch.setattr(packed_linear._Layer, "laid_out", measured)
+    for name in ("one", "two", "one"):
+        adapted.set_adapter(name)
+        used(packed, x)
+    assert len(most) == 3 + 2 * 2
+    assert max(most) <= 80_000
+
+
+def test_what_is_gone_is_let_go(adapted, x) -> None:
+    packed = PackedLinears(adapted)
+    for name in ("one", "two"):
+        adapted.set_adapter(name)
+        used(packed, x)
+    adapted.delete_adapter("one")
+    check(packed, x)
+    assert {key[1] for key in packed._packed} == {"two", None}
+    adapted.base_model.model.head = nn.Linear(48, 10)
+    check(packed, x)
+    assert len(packed._packed) == 3
+    adapted.to(torch.bfloat16)
+    with packed.installed():
+        assert not packed._packed
+
+
+def test_an_adapter_of_the_same_name_is_another_one(adapted, x) -> None:
+    packed = PackedLinears(adapted)
+    before = check(packed, x)
+    adapted.set_adapter("two")
+    adapted.delete_adapter("one")
+    adapted.add_adapter("one", lora(["up", "down"]))
+    adapted.set_adapter("one")
+    assert not torch.allclose(check(packed, x), before)
+
+
+def test_an_adapter_that_is_switched_meanwhile_is_the_one_that_counts(adapted, x) -> None:
+    packed = PackedLinears(adapted)
+    with torch.inference_mode():
+        with packed.installed():
+            adapted.set_adapter("two")
+            found = adapted(x)
+            with packed.installed():
+                inside = adapted(x)
+            with adapted.disable_adapter():
+                without = adapted(x)
+        expected = adapted(x)
+        with adapted.disable_adapter():
+            expected_without = adapted(x)
+    for value, right in ((found, expected), (inside, expected), (without, expected_without)):
+        torch.testing.assert_close(value, right, rtol=1e-5, atol=1e-5)
+    assert not is_changed(adapted)
+
+
+@pytest.mark.parametrize("kwargs", [{"use_dora": True}, {"lora_bias": True}])
+def test_an_adapter_that_is_more_than_two_matrices_stays_as_it_is(net, x, kwargs) -> None:
+    model = with_effect(get_peft_model(net, lora(["up"], **kwargs)))
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            if name.endswith("lora_B.default.bias"):
+                value.normal_()
+    check(PackedLinears(model), x)
+    with PackedLinears(model).installed():
+        assert "forward" not in vars(up(model))
+
+
+def test_an_adapter_of_the_weight_itself_is_applied(net, x) -> None:
+    model = with_effect(get_peft_model(net, lora([], target_parameters=["up.weight"])))
+    with model.disable_adapter():
+        without = model(x)
+    assert not torch.allclose(check(PackedLinears(model), x), without, rtol=1e-3)
+
+
+def test_two_adapters_at_once_are_both_added(adapted, x) -> None:
+    adapted.base_model.set_adapter(["one", "two"])
+    check(PackedLinears(adapted), x)
+    with PackedLinears(adapted).installed():
+        assert "forward" not in vars(up(adapted))
+
+
+@pytest.mark.parametrize("change", ["train", "merge_adapter"])
+def test_a_merged_adapter_and_one_in_training_stay_as_they_are(adapted, change) -> None:
+    getattr(adapted, change)()
+    with PackedLinears(adapted).installed():
+        assert "forward" not in vars(up(adapted))
+
+
+def test_a_merged_adapter_that_is_switched_off_is_off(adapted, x) -> None:
+    with adapted.disable_adapter():
+        expected = adapted(x)
+    adapted.merge_adapter()
+    with adapted.disable_adapter():
+        found = used(PackedLinears(adapted), x)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["base_layer", "lora_A.one", "lora_dropout.one"])
+def test_a_hook_within_a_layer_is_called(adapted, x, part) -> None:
+    up(adapted).get_submodule(part).register_forward_hook(lambda _, __, output: 2 * output)
+    check(PackedLinears(adapted), x)
+
+
+def test_what_else_a_layer_is_given_reaches_it(adapted, x) -> None:
+    with torch.inference_mode(), PackedLinears(adapted).installed():
+        found = adapted(x, adapter_names=["two"] * 5)
+    adapted.set_adapter("two")
+    torch.testing.assert_close(found, adapted(x), rtol=1e-5, atol=1e-5)
+
+
+def test_autocast_is_left_to_the_plain_layers(adapted, x) -> None:
+    packed = PackedLinears(adapted)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16), packed.installed():
+        assert adapted(x).dtype == torch.bfloat16
+    check(packed, x)
+
+
+def test_an_interrupt_while_layers_are_changed_leaves_none(adapted, x, monkeypatch) -> None:
+    forward, made = packed_linear._forward, []
+
+    def interrupted(*args):
+        if made:
+            raise KeyboardInterrupt
+        made.append(1)
+        return forward(*args)
+
+    monkeypatch.setattr(packed_linear, "_forward", interrupted)
+    with pytest.raises(KeyboardInterrupt), PackedLinears(adapted).installed():
+        pass
+    assert made
+    assert not is_changed(adapted)

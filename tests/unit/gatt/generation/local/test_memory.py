@@ -1,0 +1,46 @@
+"""What an engine may hold where nobody has said."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from gatt.errors import ConfigError
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.generation.local.memory import (
+    CPU_CACHE_TOKENS,
+    CPU_KEPT_TOKENS,
+    bytes_per_token,
+    cache_limits,
+)
+from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
+
+
+def test_the_bytes_of_a_token_are_those_of_its_keys_and_values() -> None:
+    model = tiny_llama(tiny_tokenizer())
+    ids = torch.tensor([[5, 6, 7]])
+    layers = model(input_ids=ids, use_cache=True).past_key_values.layers
+    held = sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
+    assert bytes_per_token(model) == held // 3
+
+
+def test_limits_grow_with_the_memory_of_a_gpu(monkeypatch) -> None:
+    model = tiny_llama(tiny_tokenizer())
+    assert cache_limits(model) == (CPU_CACHE_TOKENS, CPU_KEPT_TOKENS)
+    on_gpu = SimpleNamespace(config=model.config, dtype=model.dtype, device=torch.device("cuda"))
+    room = 10_000_000
+    free = room * bytes_per_token(model)
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (free, 2 * free))
+    assert cache_limits(on_gpu) == (room // 4, 35 * room // 100)
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (0, 2 * free))
+    assert cache_limits(on_gpu) == (CPU_CACHE_TOKENS, CPU_KEPT_TOKENS)
+
+
+def test_what_the_configuration_says_goes_first(tmp_path) -> None:
+    folder = str(save_tiny_model(tmp_path))
+    engine = local_engine(EngineConfig(model=folder, device="cpu", max_cache_tokens=7))
+    assert (engine.max_cache_tokens, engine.kept.max_tokens) == (7, CPU_KEPT_TOKENS)
+    with pytest.raises(ConfigError, match="max_kept_tokens is 0: expected at least 1, or null"):
+        EngineConfig(max_kept_tokens=0)

@@ -1,0 +1,239 @@
+"""The shared-prefix engine against plain `model.generate`, one unpadded prompt at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+
+from gatt.data.dialogue import Message
+from gatt.errors import GenerationError, ModelError
+from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.local import batching as rows_module
+from gatt.generation.local.engine import TransformersEngine
+from gatt.generation.local.prefix.attention import IMPLEMENTATION
+from gatt.models.chat_template import encode
+from gatt.models.load import load_adapter
+from tests.support.models.engine_prompts import (
+    DRAWN,
+    GREEDY,
+    conversation,
+    grid,
+    make_engine,
+    make_loaded,
+    reference,
+)
+from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+
+BOTH_PATHS = pytest.mark.parametrize("shares", [True, False], ids=["shared", "one by one"])
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tiny_tokenizer()
+
+
+def save_adapter(folder: Path, tokenizer: Any, seed: int) -> Path:
+    model = tiny_llama(tokenizer, initializer_range=0.3)
+    torch.manual_seed(seed)
+    config = LoraConfig(
+        r=4, lora_alpha=16, target_modules=["q_proj", "v_proj", "up_proj"], init_lora_weights=False
+    )
+    get_peft_model(model, config).save_pretrained(folder)
+    return folder
+
+
+@BOTH_PATHS
+@pytest.mark.parametrize(
+    "limits", [{}, {"max_rows": 4}, {"max_cache_tokens": 700}, {"max_rows": 1}]
+)
+def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, shares, limits):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded, **limits)
+    requests = grid()
+    expected = [reference(engine, loaded.model, r, GREEDY) for r in requests]
+    # The comparison means something: rows differ, stop at several steps, and some never do.
+    assert len({g.text for g in expected}) > len(expected) // 2
+    assert len({g.num_tokens for g in expected}) >= 4
+    assert {g.finish for g in expected} == {"stop", "length"}
+    assert engine.generate(requests, GREEDY) == expected
+
+
+def test_small_limits_cut_a_group_into_several_batches(tokenizer):
+    finished: list[int] = []
+    engine = TransformersEngine(make_loaded(tokenizer), max_rows=4, on_progress=finished.append)
+    engine.generate(grid(), GREEDY)
+    assert sum(finished) == len(grid())
+    assert max(finished) <= 4
+    assert len(finished) >= 5
+
+
+@BOTH_PATHS
+def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer, shares):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+    loaded = make_loaded(tokenizer)
+    plain = make_engine(loaded)
+    requests = grid(("Ann", "Clara"), (1, 3))
+    of_base = [reference(plain, loaded.model, r, GREEDY) for r in requests]
+    for seed, name in enumerate(("one", "two"), start=1):
+        loaded = load_adapter(loaded, save_adapter(tmp_path / name, tokenizer, seed), name)
+    engine = make_engine(loaded)
+    for name in ("one", "two", None, "one"):
+        replies = engine.generate(requests, GREEDY, name)
+        if name is None:
+            assert replies == of_base
+            continue
+        alone = make_loaded(tokenizer)
+        tuned = load_adapter(alone, tmp_path / name, name).model
+        expected = [reference(engine, tuned, r, GREEDY) for r in requests]
+        assert replies == expected
+        assert expected != of_base
+
+
+@BOTH_PATHS
+@pytest.mark.parametrize("has_asides", [True, False])
+def test_a_roll_out_that_grows_equals_prompts_answered_afresh(
+    monkeypatch, tokenizer, shares, has_asides
+):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded)
+    for turn in (1, 2, 3, 4, 2):
+        requests = grid(turns=(turn,))
+        requests = requests if has_asides else requests[::2]
+        expected = [reference(engine, loaded.model, r, GREEDY) for r in requests]
+        assert engine.generate(requests, GREEDY) == expected
+
+
+def test_a_kept_prefix_is_not_encoded_again(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer))
+    for turn in (3, 4):
+        request = GenerationRequest("k", conversation("Clara", turn), group="g")
+        before = replace(engine.counters)
+        engine.generate([request], GREEDY)
+        encoded = engine.counters.num_encoded_tokens - before.num_encoded_tokens
+        prompt = len(encode(tokenizer, request.messages, True))
+        assert engine.counters.num_prompt_tokens - before.num_prompt_tokens == prompt
+        if turn == 3:
+            assert encoded == prompt
+    first = encode(tokenizer, conversation("Clara", 3), True)
+    assert prompt - len(first) <= encoded <= prompt - len(first) + 1
+
+
+def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer))
+    engine.stop_ids = frozenset()
+    said = list(conversation("Clara", 1))
+    for turn in (1, 2, 3):
+        aside = (*said[:-1], Message("user", "What is your favorite hobby?"))
+        requests = [
+            GenerationRequest(f"aside/{turn}", aside, group="g", is_aside=True),
+            GenerationRequest(f"{turn}", tuple(said), group="g"),
+        ]
+        expected = [reference(engine, engine.model, r, GREEDY) for r in requests]
+        replies = engine.generate(requests, GREEDY)
+        assert replies == expected
+        # The prompt on record, then the reply but for its last token; nothing of the aside.
+        kept, prompt = engine.kept.ids((None, "g")), encode(tokenizer, said, True)
+        assert kept[: len(prompt)] == prompt
+        assert len(kept) == len(prompt) + GREEDY.max_new_tokens - 1
+        text = tokenizer.decode(kept[len(prompt) :], skip_special_tokens=True).strip()
+        assert text
+        assert replies[1].text.startswith(text)
+        said += [Message("assistant", replies[1].text), Message("user", f"And then {turn}?")]
+    engine.forget()
+    assert not len(engine.kept)
+
+
+def test_an_adapter_never_reads_the_prefix_kept_for_another(tmp_path, tokenizer):
+    loaded = load_adapter(make_loaded(tokenizer), save_adapter(tmp_path / "a", tokenizer, 1), "a")
+    engine = make_engine(loaded)
+    requests = grid()
+    of_base, tuned = engine.generate(requests, GREEDY), engine.generate(requests, GREEDY, "a")
+    fresh = make_engine(loaded)
+    assert fresh.generate(requests, GREEDY, "a") == tuned != of_base
+
+
+@BOTH_PATHS
+def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, shares):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+    loaded = make_loaded(tokenizer)
+    requests = grid()
+    together = make_engine(loaded).generate(requests, DRAWN)
+    alone = [make_engine(loaded).generate([r], DRAWN)[0] for r in requests]
+    backwards = make_engine(loaded, max_rows=3).generate(requests[::-1], DRAWN)[::-1]
+    assert together == alone == backwards
+    assert together != make_engine(loaded).generate(requests, replace(DRAWN, seed=6))
+    assert together != make_engine(loaded).generate(requests, GREEDY)
+    renamed = [replace(r, key=r.key + "/2") for r in requests]
+    assert together != make_engine(loaded).generate(renamed, DRAWN)
+
+
+@BOTH_PATHS
+def test_a_prefill_is_given_to_the_model_and_begins_the_text(monkeypatch, tokenizer, shares):
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded)
+    plain = grid(("Ann",))
+    requests = [replace(r, prefill="Hello there, I like") for r in plain]
+    replies = engine.generate(requests, GREEDY)
+    assert replies == [reference(engine, loaded.model, r, GREEDY) for r in requests]
+    assert all(g.text.startswith("Hello there, I like") for g in replies)
+
+
+def test_a_prefill_that_merges_with_the_prompt_is_refused(monkeypatch, tokenizer):
+    open_ended = "{% for m in messages %}{{ m['content'] + '<|im_end|>' }}{% endfor %}th"
+    merging = tiny_tokenizer(
+        open_ended.replace("th", "{% if add_generation_prompt %}th{% endif %}")
+    )
+    engine = TransformersEngine(make_loaded(merging))
+    request = GenerationRequest("k/1", (Message("user", "hello"),), prefill="e sea")
+    with pytest.raises(GenerationError, match=r"'k/1': the prefill 'e sea' changes the tokens"):
+        engine.generate([request], GREEDY)
+
+
+def test_a_full_context_is_reported_and_costs_nothing(tokenizer):
+    messages = conversation("Ann", 2)
+    length = len(encode(tokenizer, messages, True))
+    loaded = make_loaded(tokenizer, max_position_embeddings=length + 3)
+    engine = TransformersEngine(loaded)
+    engine.stop_ids = frozenset()
+    longer = GenerationRequest("b", conversation("Ann", 4), group="g")
+    cut, refused = engine.generate([GenerationRequest("a", messages, group="g"), longer], GREEDY)
+    assert (cut.finish, cut.num_tokens) == ("context_limit", 3)
+    assert refused == Generation("", "context_limit", 0)
+    assert engine.counters.num_prompt_tokens == length
+
+
+def test_no_request_is_no_reply(tokenizer):
+    assert TransformersEngine(make_loaded(tokenizer)).generate([], GREEDY) == []
+
+
+def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, tokenizer):
+    loaded = make_loaded(tokenizer)
+    requests = grid(("Ann",))
+    with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: none\)"):
+        TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
+    loaded = load_adapter(loaded, save_adapter(tmp_path / "one", tokenizer, 1), "one")
+    with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: one\)"):
+        TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
+
+
+def test_the_models_own_attention_is_put_back_even_after_a_failure(monkeypatch, tokenizer):
+    loaded = make_loaded(tokenizer)
+    engine = TransformersEngine(loaded)
+    before = loaded.model.config._attn_implementation
+
+    def fail(*_: object) -> None:
+        assert loaded.model.config._attn_implementation == IMPLEMENTATION
+        raise RuntimeError("stopped")
+
+    monkeypatch.setattr(engine, "_generate_batch", fail)
+    with pytest.raises(RuntimeError, match="stopped"):
+        engine.generate(grid(), GREEDY)
+    assert loaded.model.config._attn_implementation == before != IMPLEMENTATION

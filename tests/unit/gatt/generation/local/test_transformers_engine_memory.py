@@ -1,0 +1,177 @@
+"""The shared-prefix engine encodes nothing twice and keeps within its bounds of memory."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from gatt.data.dialogue import Message
+from gatt.generation.base import GenerationRequest
+from gatt.generation.local.engine import TransformersEngine
+from gatt.generation.local.prefix.cache import RowCache
+from gatt.generation.local.prefix.stack import SharedPrefixes
+from gatt.models.chat_template import encode
+from tests.support.models.engine_prompts import (
+    DRAWN,
+    GREEDY,
+    conversation,
+    grid,
+    make_engine,
+    make_loaded,
+    reference,
+)
+from tests.support.models.tiny import tiny_tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tiny_tokenizer()
+
+
+def test_one_call_encodes_what_a_group_shares_once(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer))
+    requests = [
+        GenerationRequest(f"{turn}", conversation("Clara", turn), group="g")
+        for turn in (1, 2, 3, 4)
+    ]
+    engine.generate(requests, GREEDY)
+    lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
+    assert engine.counters.num_prompt_tokens == sum(lengths)
+    assert engine.counters.num_encoded_tokens == lengths[-1]
+    # Asked again, each prompt's last token gives the logits that its reply is drawn from.
+    engine.generate(requests, GREEDY)
+    assert engine.counters.num_encoded_tokens == lengths[-1] + len(lengths)
+
+
+def spied_batches(engine: TransformersEngine) -> list[int]:
+    """Return a list that gets, for each batch, the tokens whose keys it has room for."""
+    held: list[int] = []
+    decode = engine._decode
+
+    def spy(logits: Any, rows: Any, cache: RowCache, shared: SharedPrefixes, *rest: Any) -> None:
+        own = cache.num_rows * cache.capacity
+        prefixes = {
+            id(prefix): prefix for s in shared._stacks for prefix, _ in s._prefixes.values()
+        }
+        decode(logits, rows, cache, shared, *rest)
+        copies = [s._held[0][0] for s in shared._stacks if s._held and len(s._prefixes) > 1]
+        num_copied = sum(keys.shape[0] * keys.shape[2] for keys in copies)
+        held.append(sum(map(len, prefixes.values())) + num_copied + own)
+
+    engine._decode = spy  # type: ignore[method-assign]
+    return held
+
+
+@pytest.mark.parametrize("limits", [{"max_rows": 5}, {"max_cache_tokens": 500}, {"max_rows": 1}])
+def test_a_dialogue_answered_in_several_batches_is_encoded_once(tokenizer, limits):
+    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
+    engine = make_engine(loaded, **limits)
+    held = spied_batches(engine)
+    requests = [
+        GenerationRequest(f"{turn}", conversation("Ann", turn), group="g") for turn in range(1, 13)
+    ]
+    # Neither the order of the requests nor that of the batches matters.
+    mixed = requests[::3] + requests[1::3] + requests[2::3]
+    replies = engine.generate(mixed, GREEDY)
+    assert replies == [reference(engine, loaded.model, r, GREEDY) for r in mixed]
+    assert len(held) >= 3
+    lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
+    assert engine.counters.num_encoded_tokens == max(lengths) < sum(lengths)
+    # Asked again, the last token of each prompt, and nothing else.
+    assert engine.generate(mixed, GREEDY) == replies
+    assert engine.counters.num_encoded_tokens == max(lengths) + len(lengths)
+    assert engine.counters.num_encoded_again == 0
+
+
+def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer):
+    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
+    requests = [
+        GenerationRequest(f"{turn}/{draw}", conversation("Ann", turn), group="g")
+        for turn in range(1, 9)
+        for draw in range(3)
+    ]
+    prompt = max(len(encode(tokenizer, r.messages, True)) for r in requests)
+    engine = make_engine(loaded, max_cache_tokens=prompt + 100)
+    held = spied_batches(engine)
+    free = make_engine(loaded)
+    held_free = spied_batches(free)
+    assert engine.generate(requests, DRAWN) == free.generate(requests, DRAWN)
+    assert len(held_free) == 1
+    assert held_free[0] > prompt + 200
+    assert len(held) > 2
+    assert max(held) <= prompt + 100
+    # Smaller than any prompt: each is answered, by itself.
+    tight = make_engine(loaded, max_cache_tokens=1)
+    held_tight = spied_batches(tight)
+    assert tight.generate(requests[::3], DRAWN) == free.generate(requests[::3], DRAWN)
+    assert len(held_tight) == len(requests[::3])
+
+
+def test_the_memory_of_many_dialogues_is_bounded_with_the_copies_of_their_prefixes(tokenizer):
+    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
+    requests = [
+        GenerationRequest(f"{name}/{turn}", conversation(name, turn), group=name)
+        for name, turns in {"Ann": 3, "Bob": 3, "Eve": 4, "Dan": 8}.items()
+        for turn in range(1, turns + 1)
+    ]
+    free = make_engine(loaded)
+    held_free = spied_batches(free)
+    expected = free.generate(requests, GREEDY)
+    engine = make_engine(loaded, max_cache_tokens=held_free[0] * 2 // 3)
+    held = spied_batches(engine)
+    assert engine.generate(requests, GREEDY) == expected
+    assert len(held_free) == 1 < len(held)
+    assert max(held) <= held_free[0] * 2 // 3
+
+
+def test_probes_in_batches_of_their_own_leave_the_reply_that_is_read_again(tokenizer):
+    engine = TransformersEngine(make_loaded(tokenizer), max_rows=2)
+    engine.stop_ids = frozenset()
+    said = conversation("Clara", 2)
+    asides = [(*said[:-1], Message("user", f"{word} likes what?")) for word in ("A", "B", "C")]
+    requests = [GenerationRequest("main", said, group="g")]
+    requests += [GenerationRequest(m[-1].content, m, group="g", is_aside=True) for m in asides]
+    replies = engine.generate(requests, GREEDY)
+    assert replies == [reference(engine, engine.model, r, GREEDY) for r in requests]
+    prompt = encode(tokenizer, said, True)
+    assert len(engine.kept.ids((None, "g"))) == len(prompt) + GREEDY.max_new_tokens - 1
+
+
+def test_only_a_dialogue_that_comes_back_is_told_to_be_encoded_again(tokenizer, caplog):
+    engine = TransformersEngine(make_loaded(tokenizer), max_kept_tokens=200)
+    with caplog.at_level(logging.WARNING):
+        for number in range(6):
+            name = f"n{number}"
+            for turn in (1, 2):
+                request = GenerationRequest(f"{name}/{turn}", conversation(name, turn), group=name)
+                engine.generate([request], GREEDY)
+        assert engine.counters.num_encoded_again == 0
+        assert not caplog.messages
+        request = GenerationRequest("n0/3", conversation("n0", 3), group="n0")
+        engine.generate([request], GREEDY)
+    assert engine.counters.num_encoded_again >= len(encode(tokenizer, conversation("n0", 2), True))
+    assert [m[:30] for m in caplog.messages] == ["dialogues are encoded again, s"]
+
+
+def test_several_draws_of_one_prompt_encode_it_once(tokenizer):
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded)
+    messages = conversation("Clara", 3)
+    requests = [GenerationRequest(f"Clara/3/{draw}", messages, group="g") for draw in range(4)]
+    together = engine.generate(requests, DRAWN)
+    assert engine.counters.num_encoded_tokens == len(encode(tokenizer, messages, True))
+    assert len({g.text for g in together}) > 1
+    assert together == [make_engine(loaded).generate([r], DRAWN)[0] for r in requests]
+
+
+def test_kept_prefixes_do_not_outgrow_their_bound(tokenizer):
+    loaded = make_loaded(tokenizer)
+    engine = make_engine(loaded, max_kept_tokens=10)
+    requests = grid()
+    expected = make_engine(loaded).generate(requests, GREEDY)
+    assert engine.generate(requests, GREEDY) == expected
+    encoded = engine.counters.num_encoded_tokens
+    assert engine.generate(requests, GREEDY) == expected
+    assert engine.counters.num_encoded_tokens == 2 * encoded

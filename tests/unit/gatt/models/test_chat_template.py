@@ -1,0 +1,338 @@
+"""Prompts, spans and refusals, on templates that keep the rules and on those that do not."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.views import prompt_of_turn, training_view
+from gatt.errors import DataError, TemplateError
+from gatt.models.chat_template import encode, render, rendered_on
+from gatt.models.encoded_view import encode_reply, encode_view, stop_token_ids
+from gatt.models.template_facts import inspect_template
+from tests.support.models.golden_templates import (
+    COHERE,
+    FAMILIES,
+    GEMMA,
+    GEMMA3,
+    INSTRUCTION,
+    LLAMA3,
+    PHI3,
+    QWEN2_5,
+    QWEN3,
+    SMOLLM2,
+    WORDS,
+    dialogue,
+)
+from tests.support.models.tiny import tiny_tokenizer
+from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
+
+CHATML_WITHOUT_DEFAULT = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def chatml(template: str):
+    return word_tokenizer(template, CHATML_SPECIALS, WORDS, eos_token="<|im_end|>")
+
+
+def view(num_turns: int = 3, system: str | None = "Be brief.") -> Dialogue:
+    return dialogue(num_turns, system)
+
+
+class TestChatMlLiteral:
+    """The unabridged text and ids of one, two and three turns."""
+
+    TEXT = (
+        "<|im_start|>system\nBe brief.<|im_end|>\n"
+        "<|im_start|>user\nHello there<|im_end|>\n"
+        "<|im_start|>assistant\n",
+        "Hi Bob<|im_end|>\n"
+        "<|im_start|>user\nHow are you<|im_end|>\n"
+        "<|im_start|>assistant\n",
+        "Fine<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n",
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("num_turns", [1, 2, 3])
+    def test_text(self, num_turns) -> None:
+        found = render(SMOLLM2.tokenizer(), prompt_of_turn(view(), num_turns), True)
+        assert found == "".join(self.TEXT[:num_turns])
+
+    def test_ids(self) -> None:
+        # Ids count the words in the order given (each also with a space), from 2 on:
+        # <unk> 0, newline 1, Be 2, " Be" 3, brief. 4, …; the special tokens follow.
+        tokenizer = word_tokenizer(
+            CHATML, CHATML_SPECIALS, ["Be brief. system user assistant Hello there Hi Bob Bye"],
+            eos_token="<|im_end|>",
+        )  # fmt: skip
+        be, brief, system, user, assistant, hello, there, hi, bob, bye = range(2, 22, 2)
+        # eos is added first, then the others in order.
+        end, start = 22, 24
+        assert tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|im_start|>"]) == [end, start]
+        body = (
+            Message("user", "Hello there"), Message("assistant", "Hi Bob"), Message("user", "Bye"),
+        )  # fmt: skip
+        encoded = encode_view(tokenizer, Dialogue("d", (Message("system", "Be brief."), *body)))
+        assert encoded.input_ids == (
+            start, system, 1, be, brief + 1, end, 1,
+            start, user, 1, hello, there + 1, end, 1,
+            start, assistant, 1,
+            hi, bob + 1, end, 1,
+            start, user, 1, bye, end, 1,
+            start, assistant, 1,
+        )  # fmt: skip
+        assert encoded.prompt_lengths == (17, 30)
+        assert encoded.reply_spans == ((17, 20),)
+
+    def test_one_turn_has_no_reply_span(self) -> None:
+        encoded = encode_view(SMOLLM2.tokenizer(), view(1))
+        assert encoded.reply_spans == ()
+        assert len(encoded.prompt_lengths) == 1
+        assert encoded.prompt_lengths[0] == len(encoded.input_ids)
+
+
+def test_no_template() -> None:
+    tokenizer = word_tokenizer(None, CHATML_SPECIALS, WORDS)
+    with pytest.raises(TemplateError, match="has no chat template: use an instruct model"):
+        render(tokenizer, view().messages, True)
+    with pytest.raises(TemplateError, match="has no chat template"):
+        inspect_template(tokenizer)
+
+
+def test_template_that_refuses() -> None:
+    with pytest.raises(TemplateError, match="refuses the dialogue in its line 1: System role"):
+        render(GEMMA.tokenizer(), view().messages, True)
+
+
+@pytest.mark.parametrize(
+    ("template", "line", "fact"),
+    [
+        ("a\n{{ 1 // 0 }}", 2, "ZeroDivisionError"),
+        ("a\n\n{{ messages[0].content.index('zyx') }}", 3, "ValueError"),
+        ("{% macro f() %}\n{{ f() }}{% endmacro %}\n{{ f() }}", 2, "RecursionError"),
+        ("\n{{ ''.join(messages) }}", 2, "TypeError"),
+        ("{{ {}['a']['b'] }}", 1, "has no attribute"),
+        ("a\n{% for i in range(10 ** 9) %}{% endfor %}", 2, "OverflowError"),
+        ("a\n{% include 'b' %}", 2, "no loader"),
+        ("a\n{{ raise_exception('zyx') }}", 2, "zyx"),
+        ("a\n{% if %}", 2, "Expected an expression"),
+        # The date stands in place of the call, and the lines behind it stay where they were.
+        ("{{ strftime_now(\n'%d') }}\n{{ 1 // 0 }}", 3, "ZeroDivisionError"),
+    ],
+)
+def test_whatever_a_template_raises_names_its_line(template: str, line: int, fact: str) -> None:
+    with rendered_on(date(2020, 1, 2)), pytest.raises(TemplateError) as raised:
+        inspect_template(chatml(template))
+    assert f" in its line {line}: " in str(raised.value)
+    assert fact in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+def test_families_keep_the_prefix(family) -> None:
+    facts = inspect_template(family.tokenizer())
+    assert facts.is_prefix_preserving
+    assert facts.has_system == (family is not GEMMA)
+    assert facts.note == ("takes no system message" if family is GEMMA else "")
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [
+        (SMOLLM2, {"<|im_end|>"}),
+        (QWEN3, {"<|im_end|>"}),
+        (LLAMA3, {"<|eot_id|>"}),
+        (GEMMA, {"<end_of_turn>", "<eos>"}),
+        (PHI3, {"<|end|>", "<|endoftext|>"}),
+        (COHERE, {"<|END_OF_TURN_TOKEN|>"}),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_stop_tokens_are_the_end_of_turn_and_eos(family, expected) -> None:
+    tokenizer = family.tokenizer()
+    assert set(tokenizer.convert_ids_to_tokens(list(stop_token_ids(tokenizer)))) == expected
+
+
+def test_stop_token_behind_a_reasoning_prompt() -> None:
+    """DeepSeek's prompt opens a reasoning block that a written reply does not have."""
+    end = "<｜end▁of▁sentence｜>"
+    tokenizer = word_tokenizer(
+        trl_template("deepseekv3"), ("<｜User｜>", "<｜Assistant｜>"), WORDS, eos_token=end
+    )
+    assert stop_token_ids(tokenizer) == {tokenizer.convert_tokens_to_ids(end)}
+
+
+def test_no_stop_token() -> None:
+    tokenizer = word_tokenizer("{% for m in messages %}{{ m.content }}\n{% endfor %}", (), WORDS)
+    with pytest.raises(TemplateError, match="ends the assistant's turn without a special token"):
+        stop_token_ids(tokenizer)
+
+
+class TestTrap5JoinedAndApart:
+    """Ids of prompt and target must be those of the joint text."""
+
+    def test_reply_that_merges_with_its_prompt(self) -> None:
+        # The template trims the reply, and with it the newline that ends the prompt.
+        template = (
+            "{% set ns = namespace(text='') %}{% for m in messages %}{% set ns.text = ns.text + "
+            "'<|im_start|>' + m.role + ('\n' if m.content != 'Bonjour' else '') + m.content + "
+            "'<|im_end|>' %}{% endfor %}{{ ns.text }}"
+            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+        )
+        tokenizer = chatml(template)
+        encoded = encode_view(tokenizer, view(1))
+        with pytest.raises(DataError, match="turn 1: prompt and target tokenise differently"):
+            encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Bonjour")
+        assert encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Salut")
+
+    def test_history_that_is_rewritten(self) -> None:
+        # The last reply of a history is shortened: what Qwen3 does to reasoning.
+        template = CHATML_WITHOUT_DEFAULT.replace(
+            "{{ '<|im_start|>' + m['role']",
+            "{{ ('' if loop.last else '<|endoftext|>') + '<|im_start|>' + m['role']",
+        )
+        tokenizer = chatml(template)
+        with pytest.raises(DataError, match=r"'d-1', turn 1: its prompt is not the beginning"):
+            encode_view(tokenizer, view(2))
+        facts = inspect_template(tokenizer)
+        assert not facts.is_prefix_preserving
+        assert facts.note == "rewrites earlier turns when a new one comes"
+
+    def test_qwen3_reasoning_stands_in_the_target_and_not_in_the_history(self) -> None:
+        tokenizer = QWEN3.tokenizer()
+        body = (
+            Message("user", "Bye"), Message("assistant", "<think>\nfirst\n</think>\n\nFine"),
+            Message("user", "Bye"),
+        )  # fmt: skip
+        reasoned = Dialogue("d-1", body)
+        encoded = encode_view(tokenizer, reasoned)
+        assert "think" not in tokenizer.decode(encoded.input_ids)
+        prompt = encoded.input_ids[: encoded.prompt_lengths[0]]
+        target = encode_reply(tokenizer, reasoned, 1, prompt, "<think>\nfirst\n</think>\n\nFine")
+        assert tokenizer.decode(target) == "<think>\nfirst\n</think>\n\nFine<|im_end|>"
+
+
+class TestTrap7SystemBlock:
+    """A template that shows the system message anew undoes GAtt without a word."""
+
+    def test_repeated_on_every_user_turn(self) -> None:
+        template = (
+            "{% set s = messages[0]['content'] if messages[0]['role'] == 'system' else '' %}"
+            "{% for m in messages if m['role'] != 'system' %}"
+            "{{ '<|im_start|>' + m['role'] + '\n' + (s if m['role'] == 'user' else '')"
+            " + m['content'] + '<|im_end|>\n' }}{% endfor %}"
+            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+        )
+        facts = inspect_template(chatml(template))
+        assert not facts.has_system
+        assert facts.note == "repeats the system message or moves it to a later turn"
+        assert facts.is_prefix_preserving  # usable with placement first_user
+
+    def test_moved_to_the_last_user_turn(self) -> None:
+        template = (
+            "{% set s = messages[0]['content'] if messages[0]['role'] == 'system' else '' %}"
+            "{% for m in messages if m['role'] != 'system' %}"
+            "{{ '<|im_start|>' + m['role'] + '\n' + (s if loop.last else '') + m['content']"
+            " + '<|im_end|>\n' }}{% endfor %}"
+            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+        )
+        facts = inspect_template(chatml(template))
+        assert not facts.has_system
+        assert facts.note == "repeats the system message or moves it to a later turn"
+
+    def test_dropped(self) -> None:
+        template = CHATML_WITHOUT_DEFAULT.replace(
+            "in messages %}", "in messages if m['role'] != 'system' %}"
+        )
+        facts = inspect_template(chatml(template))
+        assert (facts.has_system, facts.note) == (False, "drops the system message")
+
+
+class TestTrap16:
+    def test_bos_stands_once(self) -> None:
+        for family in (LLAMA3, GEMMA, GEMMA3, COHERE):
+            tokenizer = family.tokenizer()
+            # What a tokenizer does that adds BOS by itself: the template has it already.
+            tokenizer.add_bos_token = True
+            plain = view(2, system=None)
+            encoded = encode_view(tokenizer, plain)
+            assert encoded.input_ids.count(tokenizer.bos_token_id) == 1
+            assert encoded.input_ids[0] == tokenizer.bos_token_id
+            target = encode_reply(
+                tokenizer, plain, 1, encoded.input_ids[: encoded.prompt_lengths[0]], "Bonjour"
+            )
+            assert tokenizer.bos_token_id not in target
+
+    @pytest.mark.parametrize("family", [SMOLLM2, QWEN2_5], ids=lambda f: f.name)
+    def test_default_system_message_stands_in_front_of_first_user(self, family) -> None:
+        placed = training_view(dialogue(2), INSTRUCTION, "first_user")
+        text = render(family.tokenizer(), placed.messages, False)
+        assert text.startswith("<|im_start|>system\nYou are ")
+        assert text.count("<|im_start|>system") == 1
+        assert text.index("<|im_end|>") < text.index(INSTRUCTION)
+        in_system = render(
+            family.tokenizer(), training_view(dialogue(2), INSTRUCTION).messages, False
+        )
+        assert "You are " not in in_system
+
+
+def test_history_reply_without_end_of_turn() -> None:
+    template = (
+        "{% for m in messages %}{{ m['role'] + '\n' + m['content'] + '\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ 'assistant\n' }}{% endif %}"
+    )
+    tokenizer = word_tokenizer(template, (), WORDS)
+    with pytest.raises(
+        DataError, match="turn 1: no end-of-turn token after the reply in the history"
+    ):
+        encode_view(tokenizer, view(2))
+    with pytest.raises(DataError, match="turn 1: no end-of-turn token after the target"):
+        encode_reply(
+            tokenizer, view(1), 1, encode(tokenizer, prompt_of_turn(view(1), 1), True), "Bye"
+        )
+
+
+def test_an_unknown_word_does_not_end_the_turn() -> None:
+    tokenizer = SMOLLM2.tokenizer()
+    encoded = encode_view(tokenizer, view(1))
+    target = encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Bonjour zyx Fine")
+    assert tokenizer.convert_ids_to_tokens(list(target)) == [
+        "Bonjour", "<unk>", " Fine", "<|im_end|>",
+    ]  # fmt: skip
+
+
+def test_blank_target() -> None:
+    encoded = encode_view(SMOLLM2.tokenizer(), view(1))
+    with pytest.raises(DataError, match="turn 1: the target reply is blank"):
+        encode_reply(SMOLLM2.tokenizer(), view(1), 1, encoded.input_ids, " \n")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "strftime_now('%d %b %Y')", 'strftime_now("%d %b %Y")', "strftime_now(\n '%d %b %Y' )",
+        "strftime_now(format='%d %b %Y')", "strftime_now('%d %b %Y',)",
+    ],
+)  # fmt: skip
+def test_a_template_prints_the_date_that_it_is_told(asked: str) -> None:
+    """Named templates too; what cannot be held to a day is told."""
+    template = "{% if strftime_now is defined %}{{ " + asked + " }}{% endif %}" + CHATML
+    tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
+    with rendered_on(date(2020, 1, 2)):
+        text = render(tokenizer, question, add_generation_prompt=True)
+        assert text.startswith("02 Jan 2020<|im_start|>")
+        tokenizer.chat_template = {"default": template, "tool_use": CHATML}
+        assert render(tokenizer, question, add_generation_prompt=True) == text
+    assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan 2020")
+
+
+def test_a_date_that_cannot_be_held_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    template = "{% set f = '%d %b' %}{{ strftime_now(f) }}" + CHATML
+    tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
+    with rendered_on(date(2020, 1, 2)):
+        for _ in range(2):
+            assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan")
+    assert caplog.text.count("prints the date in a way that cannot be held to 2020-01-02") == 1

@@ -1,0 +1,340 @@
+"""Stores survive any crash point, refuse strangers and second writers, and never tear a row."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatt.errors import DataError, StoreError
+from gatt.runs.lock import lock_note
+from gatt.runs.store import RecordStore, meta_path, numbered_records, read_meta, read_records
+from tests.support.runs.stores import fill, open_store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run" / "samples.jsonl"
+
+
+def test_rows_and_meta_are_on_disk_as_documented(path: Path) -> None:
+    with open_store(path, describe={"seed": 1}) as store:
+        store.append({"id": "a", "text": "schön\nzwei"})
+        store.append({"id": 2})
+        assert len(store) == 2
+        assert store.keys("id") == {"a", "2"}
+        assert list(store) == [{"id": "a", "text": "schön\nzwei"}, {"id": 2}]
+        assert not store.repaired
+    assert path.read_text(encoding="utf-8") == '{"id": "a", "text": "schön\\nzwei"}\n{"id": 2}\n'
+    meta = json.loads((path.parent / "samples.jsonl.meta.json").read_text(encoding="utf-8"))
+    assert meta == {"kind": "sample", "schema": 1, "fingerprint": "f1", "describe": {"seed": 1}}
+
+
+def test_a_second_opening_appends_behind_what_is_there(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    with open_store(path) as store:
+        assert len(store) == 1
+        store.append({"id": "b"})
+        assert len(store) == 2
+    assert [row["id"] for row in read_records(path)] == ["a", "b"]
+
+
+def test_every_crash_point_keeps_all_complete_rows(path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "text": "é\n"},
+        {"id": "b", "nested": [{}]},
+        {"id": "c"},
+    ]
+    fill(path, rows)
+    whole = path.read_bytes()
+    for size in range(len(whole) + 1):
+        path.write_bytes(whole[:size])
+        num_complete = whole[:size].count(b"\n")
+        with open_store(path) as store:
+            assert store.repaired == (size > 0 and whole[size - 1 : size] != b"\n")
+            assert list(store) == rows[:num_complete]
+            for row in rows[num_complete:]:
+                store.append(row)
+        assert path.read_bytes() == whole
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.dictionaries(st.text(), JSON, max_size=3), max_size=4), st.data())
+def test_any_rows_survive_any_truncation(rows: list[dict[str, Any]], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        fill(path, rows)
+        whole = path.read_bytes()
+        assert whole.count(b"\n") == len(rows)
+        size = data.draw(st.integers(0, len(whole)))
+        path.write_bytes(whole[:size])
+        with open_store(path) as store:
+            kept = list(store)
+            store.append({"after": 1})
+        assert kept == rows[: whole[:size].count(b"\n")]
+        assert list(read_records(path)) == [*kept, {"after": 1}]
+
+
+def test_half_a_surrogate_pair_is_written_escaped(path: Path) -> None:
+    fill(path, [{"text": "\ud83d"}])
+    assert path.read_bytes() == b'{"text": "\\ud83d"}\n'
+    assert list(read_records(path)) == [{"text": "\ud83d"}]
+
+
+def test_a_last_line_with_newline_but_broken_json_is_cut_off(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    with path.open("ab") as stream:
+        stream.write(b'{"id": \x00\xff\n')
+    with open_store(path) as store:
+        assert store.repaired
+        assert list(store) == [{"id": "a"}]
+    assert path.read_bytes() == b'{"id": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [(b'{"id": "b', "broken JSON"), (b"[1]", "found list"), (b'{"a": "\xff"}', "broken JSON")],
+)
+def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
+    path: Path, line: bytes, found: str
+) -> None:
+    fill(path, [{"id": "a"}])
+    content = path.read_bytes() + line + b'\n{"id": "c"}\n'
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=rf"samples\.jsonl line 2: {found}.*one JSON object"):
+        open_store(path).open()
+    with pytest.raises(StoreError, match=r"line 2"):
+        list(read_records(path))
+    assert path.read_bytes() == content
+    path.write_bytes(b'{"id": "a"}\n')
+    open_store(path).open()
+
+
+def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": 1}\n\n{"id": 2}', encoding="utf-8")
+    assert list(read_records(path)) == [{"id": 1}, {"id": 2}]
+    path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
+    assert list(read_records(path)) == [{"id": 1}]
+
+
+def test_rows_keep_the_numbers_of_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('\n{"id": 1}\n\n{"id": 2}', encoding="utf-8")
+    for is_whole in (False, True):
+        found = list(numbered_records(path, is_whole=is_whole))
+        assert found == [(2, {"id": 1}), (4, {"id": 2})]
+
+
+def test_a_broken_end_is_a_mistake_in_a_file_that_was_written_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
+    assert list(numbered_records(path, is_whole=False)) == [(1, {"id": 1})]
+    with pytest.raises(
+        DataError,
+        match=r"x\.jsonl line 2: broken JSON \(.*, column \d+\), expected one JSON object",
+    ):
+        list(numbered_records(path, is_whole=True))
+
+
+def test_a_byte_order_mark_in_front_is_no_part_of_the_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n{"id": 2}\n')
+    assert list(numbered_records(path, is_whole=True)) == [(1, {"id": 1}), (2, {"id": 2})]
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_rows_of_data_are_refused_as_data(tmp_path: Path, is_whole: bool) -> None:
+    path = tmp_path / "x.jsonl"
+    with pytest.raises(DataError, match=r"x\.jsonl: cannot read: No such file.*: check the path"):
+        list(numbered_records(path, is_whole=is_whole))
+    path.write_bytes(b'{"id": "\xe9"}\n{}\n')
+    with pytest.raises(DataError, match=r"x\.jsonl line 1: broken JSON \('utf-8' codec"):
+        list(numbered_records(path, is_whole=is_whole))
+
+
+def test_reading_a_missing_file_names_it(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"none\.jsonl: cannot read: No such file"):
+        list(read_records(tmp_path / "none.jsonl"))
+
+
+def test_another_fingerprint_is_refused_and_names_what_changed(path: Path) -> None:
+    with open_store(path, describe={"seed": 1, "sampling": {"temperature": 0.7}}) as store:
+        store.append({"id": "a"})
+    other = open_store(path, "f2", describe={"seed": 1, "sampling": {"temperature": 0.9}})
+    with pytest.raises(
+        StoreError,
+        match=r"belongs to another run: fingerprint 'f1', expected 'f2' "
+        r"\(changed: sampling\.temperature 0\.7 -> 0\.9\): choose another folder or delete it",
+    ):
+        other.open()
+    assert list(read_records(path)) == [{"id": "a"}]
+
+
+def test_many_changes_are_counted_rather_than_listed(path: Path) -> None:
+    with open_store(path, describe={str(n): 0 for n in range(5)}):
+        pass
+    with pytest.raises(StoreError, match=r"0 0 -> 1, 1 0 -> 1, 2 0 -> 1 and 2 more\)"):
+        open_store(path, "f2", describe={str(n): 1 for n in range(5)}).open()
+
+
+def test_another_kind_is_refused(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    with pytest.raises(StoreError, match=r"kind 'sample', expected 'rollout'"):
+        RecordStore(path, fingerprint="f1", kind="rollout").open()
+
+
+def test_rows_without_their_meta_file_are_refused(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    (path.parent / "samples.jsonl.meta.json").unlink()
+    with pytest.raises(StoreError, match=r"rows without samples\.jsonl\.meta\.json"):
+        open_store(path).open()
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_broken_meta_file_is_refused(path: Path, text: str) -> None:
+    fill(path, [{"id": "a"}])
+    (path.parent / "samples.jsonl.meta.json").write_text(text, encoding="utf-8")
+    with pytest.raises(StoreError, match=r"meta\.json: broken JSON"):
+        open_store(path).open()
+
+
+def test_a_failed_opening_leaves_no_lock_behind(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    with pytest.raises(StoreError, match="another run"):
+        open_store(path, "f2").open()
+    with open_store(path) as store:
+        assert len(store) == 1
+
+
+def test_a_second_process_is_told_who_holds_the_store(path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from gatt.runs.store import RecordStore\n"
+        "store = RecordStore(Path(sys.argv[1]), fingerprint='f1', kind='sample'); store.open()\n"
+        "store.append({'id': 'theirs'}); print('ready', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        with pytest.raises(StoreError, match=rf"in use by another process \(pid {other.pid}\)"):
+            open_store(path).open()
+        other.kill()
+        other.wait()
+    with open_store(path) as store:
+        assert store.keys("id") == {"theirs"}
+
+
+def _append_numbers(path: Path, start: int) -> None:
+    while True:
+        try:
+            with open_store(path) as store:
+                for number in range(start, start + 20):
+                    store.append({"id": number})
+            return
+        except StoreError as error:
+            if "in use" not in str(error):
+                raise
+
+
+def test_two_processes_take_turns_without_losing_or_tearing_a_row(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_append_numbers, args=(path, n)) for n in (0, 100)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    found = [row["id"] for row in read_records(path)]
+    assert sorted(found) == [*range(20), *range(100, 120)]
+
+
+@pytest.mark.parametrize(("value", "error"), [(float("nan"), ValueError), (object(), TypeError)])
+def test_a_value_that_json_does_not_take_writes_nothing(
+    path: Path, value: object, error: type[Exception]
+) -> None:
+    with open_store(path) as store:
+        with pytest.raises(error):
+            store.append({"id": "a", "value": value})
+        assert path.read_bytes() == b""
+
+
+def test_appending_to_a_closed_store_and_opening_twice_are_refused(path: Path) -> None:
+    store = open_store(path)
+    with pytest.raises(StoreError, match="not open: append inside its `with` block"):
+        store.append({"id": "a"})
+    with store, pytest.raises(StoreError, match="already open in this process"):
+        store.open()
+
+
+def test_a_row_without_the_key_field_is_named(path: Path) -> None:
+    fill(path, [{"id": "a"}, {"name": "b"}])
+    with (
+        open_store(path) as store,
+        pytest.raises(StoreError, match=r"line 2: no 'id' \(found keys: name\)"),
+    ):
+        store.keys("id")
+
+
+def test_a_folder_in_the_place_of_the_file_is_one_line(path: Path) -> None:
+    path.mkdir(parents=True)
+    (path.parent / "samples.jsonl.meta.json").write_text(
+        '{"kind": "sample", "schema": 1, "fingerprint": "f1"}', encoding="utf-8"
+    )
+    with pytest.raises(StoreError, match="cannot write: Is a directory"):
+        open_store(path).open()
+
+
+def test_a_store_that_waits_is_opened_when_the_other_closes_it(path: Path) -> None:
+    first = open_store(path)
+    first.open()
+    first.append({"id": "a"})
+    threading.Timer(0.1, first.close).start()
+    with open_store(path, waits=True) as second:
+        assert len(second) == 1
+
+
+def test_a_lock_tells_how_many_rows_stood_there(path: Path) -> None:
+    fill(path, [{"id": "a"}])
+    with open_store(path) as store:
+        store.append({"id": "b"})
+        _, note = lock_note(path)
+        assert json.loads(note.partition("\n")[2]) == {"host": platform.node(), "num_records": 1}
+
+
+def test_what_a_store_says_of_itself_can_be_read(path: Path) -> None:
+    fill(path, [])
+    assert read_meta(path)["fingerprint"] == "f1"
+    meta_path(path).write_text("[1]", encoding="utf-8")
+    with pytest.raises(
+        StoreError, match=r"samples.jsonl.meta.json: broken JSON, expected the store"
+    ):
+        read_meta(path)
+    meta_path(path).unlink()
+    with pytest.raises(StoreError, match=r"samples.jsonl.meta.json: cannot read: No such file"):
+        read_meta(path)

@@ -1,0 +1,153 @@
+"""What a configuration asks of a source reaches it, or is refused before anything is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatt.config.load import load_config
+from gatt.errors import ConfigError, DataError
+from gatt.sources.config import HUB_OPTIONS, SourceConfig
+
+CARD = """---
+configs:
+- config_name: de
+  data_files: [{split: train, path: de/train.jsonl}, {split: test, path: de/test.jsonl}]
+- config_name: en
+  data_files: [{split: train, path: en/train.jsonl}, {split: test, path: en/test.jsonl}]
+---
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data set of two configurations and two splits whose messages stand in `chat`."""
+    root = tmp_path / "talk"
+    for name in ("de", "en"):
+        (root / name).mkdir(parents=True)
+        for split in ("train", "test"):
+            rows = []
+            for index in range(4):
+                chat = [
+                    {"role": "user", "content": f"{name} {split} {index}?"},
+                    {"role": "assistant", "content": "Yes."},
+                ]
+                rows.append(json.dumps({"id": f"{name}-{split}-{index}", "chat": chat}) + "\n")
+            (root / name / f"{split}.jsonl").write_text("".join(rows), encoding="utf-8")
+    (root / "README.md").write_text(CARD, encoding="utf-8")
+    return root
+
+
+def hub(folder: Path, **settings: Any) -> SourceConfig:
+    fixed = {"name": "hub", "path": str(folder), "min_turns": 1, "max_turns": 1}
+    return SourceConfig(**{**fixed, **settings})
+
+
+def ids(config: SourceConfig) -> set[str]:
+    return {dialogue.id for dialogue in config.load(None)[0]}
+
+
+def test_configuration_split_and_column_reach_the_data_set(folder: Path) -> None:
+    assert ids(hub(folder, config_name="en", split="test", column="chat")) == {
+        "en-test-0", "en-test-1", "en-test-2", "en-test-3",
+    }  # fmt: skip
+    assert ids(hub(folder, config_name="de", split="train[:2]", column="chat")) == {
+        "de-train-0", "de-train-1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_no_more_than_max_rows_are_read(folder: Path, streaming: bool) -> None:
+    config = hub(folder, config_name="de", column="chat", streaming=streaming, max_rows=3)
+    dialogues, report = config.load(None)
+    assert report.num_read == 3
+    assert {d.id.rpartition("-")[0] for d in dialogues} == {"de-train"}
+
+
+def test_a_column_of_conversations_in_a_file(tmp_path: Path) -> None:
+    turns = [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({"id": "a", "talk": turns}) + "\n", encoding="utf-8")
+    (dialogue,), _ = hub(path, column="talk").load(None)
+    assert (dialogue.user_turns, dialogue.replies) == (("Hi",), ("Hello",))
+
+
+def test_a_configuration_must_be_chosen_where_there_are_several(folder: Path) -> None:
+    with pytest.raises(
+        DataError,
+        match=r"^data set '.*talk' has more than one configuration: set config_name: .*de",
+    ):
+        hub(folder, column="chat").load(None)
+
+
+def test_a_configuration_that_there_is_not(folder: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"talk' has no configuration 'fr': .*Available: \['de', 'en"
+    ):
+        hub(folder, config_name="fr", column="chat").load(None)
+
+
+def test_a_column_that_there_is_not(folder: Path) -> None:
+    with pytest.raises(
+        DataError, match="has no column 'messages' or 'conversations': found id, ch"
+    ):
+        hub(folder, config_name="de").load(None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("config_name", "de"),
+        ("split", "test"),
+        ("column", "chat"),
+        ("streaming", True),
+        ("max_rows", 5),
+    ],
+)
+@pytest.mark.parametrize("name", ["chitchat", "questions", "jsonl"])
+def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
+    path = "d.jsonl" if name == "jsonl" else None
+    with pytest.raises(
+        ConfigError, match=rf"^source '{name}' takes no '{key}', found {value!r}: only 'hub' does$"
+    ):
+        SourceConfig(name=name, path=path, **{key: value})
+
+
+def test_every_option_has_been_tried_above() -> None:
+    assert set(HUB_OPTIONS) == {"config_name", "split", "column", "streaming", "max_rows"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "chat"}, r"^name is 'chat': expected one of chitchat, hub, jsonl, questions$"),
+        ({"name": "jsonl"}, "^source 'jsonl' needs 'path'$"),
+        ({"name": "hub"}, "^source 'hub' needs 'path'$"),
+        ({"path": "x"}, "^source 'chitchat' takes no 'path', found 'x'$"),
+        ({"name": "hub", "path": "x", "split": " "}, "^split is ' ': expected a name$"),
+        ({"name": "hub", "path": "x", "column": ""}, "^column is '': expected a name$"),
+        ({"name": "hub", "path": "x", "config_name": ""}, "^config_name is '': expected a name$"),
+        ({"name": "hub", "path": "x", "max_rows": 0}, "^max_rows is 0: expected at least 1, or nu"),
+        ({"name": "hub", "path": "x", "streaming": True}, "^streaming needs 'max_rows', the most"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        SourceConfig(**settings)
+
+
+def test_settings_come_from_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("{name: hub, path: a/b, column: chat, max_rows: 9}", encoding="utf-8")
+    config = load_config(SourceConfig, path, ["streaming=true", "config_name=de"])
+    assert config == SourceConfig(
+        name="hub", path="a/b", column="chat", max_rows=9, streaming=True, config_name="de"
+    )

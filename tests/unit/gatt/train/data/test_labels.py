@@ -1,0 +1,345 @@
+"""The label of every token, against literal goldens, and the length policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gatt.comb.comb import IGNORE, expand
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.sample import TurnTarget
+from gatt.data.views import prompt_of_turn, training_view
+from gatt.errors import DataError
+from gatt.models.chat_template import render
+from gatt.models.encoded_view import encode_prompt
+from gatt.train.data.labels import (
+    SUPERVISE,
+    BuiltComb,
+    BuiltSample,
+    build_combs,
+    build_expanded,
+    keep_turns,
+)
+from tests.support.models.golden_templates import (
+    FAMILIES,
+    GEMMA,
+    INSTRUCTION,
+    LLAMA3,
+    SMOLLM2,
+    Family,
+    dialogue,
+    sample,
+    tokens,
+)
+from tests.support.texts.words import trl_template
+
+CASES = [
+    pytest.param(family, opening, num_turns, id=f"{family.name}-{opening}-{num_turns}")
+    for family in FAMILIES
+    for opening in family.openings
+    for num_turns in (1, 2, 3)
+]
+
+
+def only(built: BuiltSample) -> BuiltComb:
+    """Return the one comb of a sample."""
+    (part,) = built.parts
+    return part
+
+
+def build(family: Family, opening: str, num_turns: int, supervise: str) -> BuiltSample:
+    instruction = None if opening == "none" else INSTRUCTION
+    return build_combs(
+        family.tokenizer(),
+        sample(num_turns, instruction),
+        placement="first_user" if opening == "first_user" else "system",
+        supervise=supervise,
+    )
+
+
+@pytest.mark.parametrize(("family", "opening", "num_turns"), CASES)
+def test_every_token_and_label_is_as_the_template_says(family, opening, num_turns) -> None:
+    """Trunk: no loss, except on history replies in the controls. Branches: all, or none."""
+    tokenizer = family.tokenizer()
+    golden = family.prompt(opening, num_turns)
+    for supervise in SUPERVISE:
+        built = build(family, opening, num_turns, supervise)
+        comb = only(built).comb
+        assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == [t for t, _ in golden]
+        expected = [
+            token if of_reply and supervise != "last_turn" else IGNORE
+            for token, (_, of_reply) in zip(comb.trunk, golden, strict=True)
+        ]
+        assert list(comb.trunk_labels) == expected
+        assert [b.fork for b in comb.branches] == [
+            len(family.prompt(opening, turn)) for turn in range(1, num_turns + 1)
+        ]
+        for branch, target in zip(comb.branches, family.targets, strict=False):
+            assert tokenizer.convert_ids_to_tokens(list(branch.input_ids)) == tokens(target)
+            carries = supervise != "context_only"
+            assert branch.labels == (
+                branch.input_ids if carries else (IGNORE,) * len(branch.input_ids)
+            )
+        assert (built.num_targets, built.num_exchanges_dropped) == (num_turns, 0)
+        assert built.dropped_targets == ()
+
+
+@pytest.mark.parametrize(("family", "opening", "num_turns"), CASES)
+def test_the_tokens_joined_are_the_text_of_the_template(family, opening, num_turns) -> None:
+    view = training_view(
+        dialogue(num_turns),
+        None if opening == "none" else INSTRUCTION,
+        "first_user" if opening == "first_user" else "system",
+    )
+    text = render(family.tokenizer(), prompt_of_turn(view, num_turns), add_generation_prompt=True)
+    assert "".join(token for token, _ in family.prompt(opening, num_turns)) == text
+
+
+def test_supervised_counts_of_three_turns_by_hand() -> None:
+    # Targets: 2 + 3 + 3 tokens; history replies: "Hi Bob" 3 and "Fine" 2 with their ends.
+    found = {s: only(build(SMOLLM2, "system", 3, s)).comb.num_supervised for s in SUPERVISE}
+    assert found == {"last_turn": 8, "all_turns": 13, "context_only": 5}
+
+
+def test_modes_differ_only_in_labels() -> None:
+    combs = [only(build(SMOLLM2, "system", 3, s)).comb for s in SUPERVISE]
+    for other in combs[1:]:
+        assert other.trunk == combs[0].trunk
+        for b, first in zip(other.branches, combs[0].branches, strict=True):
+            assert (b.fork, b.input_ids) == (first.fork, first.input_ids)
+        assert other.num_supervised != combs[0].num_supervised
+
+
+@pytest.mark.parametrize("placement", ["system", "first_user"])
+def test_own_system_message_stays_in_front(placement) -> None:
+    tokenizer = SMOLLM2.tokenizer()
+    comb = only(
+        build_combs(tokenizer, sample(1, INSTRUCTION, system="Be brief."), placement=placement)
+    ).comb
+    golden = {
+        "system": "<|im_start|>·system·⏎·Be· brief.·⏎·⏎·Speak· French.·<|im_end|>·⏎"
+        "·<|im_start|>·user·⏎·Hello· there·<|im_end|>·⏎·<|im_start|>·assistant·⏎",
+        "first_user": "<|im_start|>·system·⏎·Be· brief.·<|im_end|>·⏎"
+        "·<|im_start|>·user·⏎·Speak· French.·⏎·⏎·Hello· there·<|im_end|>·⏎"
+        "·<|im_start|>·assistant·⏎",
+    }
+    assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == tokens(golden[placement])
+
+
+def test_trap_3_end_of_turn_is_trained_exactly_in_targets() -> None:
+    comb = only(build(SMOLLM2, "system", 3, "last_turn")).comb
+    end = SMOLLM2.tokenizer().convert_tokens_to_ids("<|im_end|>")
+    assert comb.trunk.count(end) == 6  # system, three users, two replies: none is learned
+    assert end not in comb.trunk_labels
+    assert [b.labels.count(end) for b in comb.branches] == [1, 1, 1]
+    assert all(b.labels[-1] == end for b in comb.branches)
+
+
+def test_trap_3_text_behind_the_end_of_turn_is_never_trained() -> None:
+    for family in FAMILIES:
+        tokenizer = family.tokenizer()
+        comb = only(build(family, "first_user", 3, "all_turns")).comb
+        newline = tokenizer.convert_tokens_to_ids("\n")
+        labels = [*comb.trunk_labels, *(i for b in comb.branches for i in b.labels[-2:])]
+        # Replies hold no newline of their own; qwen3's stand in front of the text.
+        assert newline not in labels, family.name
+        assert tokenizer.convert_tokens_to_ids("<|endoftext|>") not in labels
+
+
+def test_trap_3_pad_that_equals_the_end_of_turn_changes_no_label() -> None:
+    tokenizer = SMOLLM2.tokenizer()
+    tokenizer.pad_token = "<|im_end|>"
+    built = build_combs(tokenizer, sample(2, INSTRUCTION))
+    assert only(built).comb == only(build(SMOLLM2, "system", 2, "last_turn")).comb
+
+
+def test_a_turn_without_target_has_no_branch() -> None:
+    full = sample(3, INSTRUCTION)
+    gap = TurnTarget(2, None, "rejected", attempts=4)
+    made = replace(full, targets=(full.targets[0], gap, full.targets[2]))
+    comb = only(build_combs(SMOLLM2.tokenizer(), made)).comb
+    whole = only(build(SMOLLM2, "system", 3, "last_turn")).comb
+    assert comb.trunk == whole.trunk
+    assert comb.branches == (whole.branches[0], whole.branches[2])
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ("Bonjour <|im_start|>", r"turn 2: the text holds the control token '<\|im_start\|>'"),
+        ("  ", "turn 2: the target reply is blank"),
+    ],
+)
+def test_a_target_that_cannot_be_encoded_is_dropped_with_its_reason(reply, message) -> None:
+    full = sample(2, INSTRUCTION)
+    broken = replace(full, targets=(full.targets[0], TurnTarget(2, reply, kind="sampled")))
+    built = build_combs(SMOLLM2.tokenizer(), broken)
+    assert built.num_targets == 1
+    (reason,) = built.dropped_targets
+    with pytest.raises(DataError, match=message):
+        raise DataError(reason)
+
+
+def test_gemma_takes_no_system_placement() -> None:
+    built = build_combs(GEMMA.tokenizer(), sample(2, INSTRUCTION), placement="system")
+    assert built.parts == ()
+    assert len(built.dropped_targets) == 2
+    assert all("line 1: System role not supported" in reason for reason in built.dropped_targets)
+
+
+def test_gpt_oss_reply_ends_behind_its_channel_header() -> None:
+    """The header's own special tokens are part of the reply, not its end."""
+    specials = ("<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>")
+    family = replace(SMOLLM2, template=trl_template("gptoss"), specials=specials, named={})
+    tokenizer = family.tokenizer()
+    comb = only(build_combs(tokenizer, sample(2, INSTRUCTION), supervise="all_turns")).comb
+    supervised = [i for i in comb.trunk_labels if i != IGNORE]
+    assert tokenizer.convert_ids_to_tokens(supervised) == tokens(
+        "<|channel|>·final·<|message|>·Hi· Bob·<|end|>"
+    )
+    assert tokenizer.convert_ids_to_tokens(list(comb.branches[0].labels)) == tokens(
+        "<|channel|>·final·<|message|>·Bonjour·<|return|>"
+    )
+
+
+def test_glm_targets_are_dropped_for_want_of_an_end_of_turn() -> None:
+    specials = ("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>")
+    family = replace(SMOLLM2, template=trl_template("glm4moe"), specials=specials, named={})
+    tokenizer = family.tokenizer()
+    prompt = encode_prompt(tokenizer, training_view(dialogue(2), INSTRUCTION), 2).ids
+    assert tokenizer.convert_ids_to_tokens(list(prompt)) == tokens(
+        "[gMASK]·<sop>·<|system|>·⏎·Speak· French.·<|user|>·⏎·Hello· there·<|assistant|>"
+        "·⏎·<think></think>·⏎·Hi· Bob·<|user|>·⏎·How· are· you·<|assistant|>"
+    )
+    built = build_combs(tokenizer, sample(2, INSTRUCTION))
+    assert (built.num_targets, built.parts) == (0, ())
+    assert all("no end-of-turn token after the target" in r for r in built.dropped_targets)
+
+
+def test_deepseek_target_behind_the_reasoning_prompt_is_dropped() -> None:
+    specials = ("<｜begin▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>")
+    family = replace(SMOLLM2, template=trl_template("deepseekv3"), specials=specials, named={})
+    built = build_combs(family.tokenizer(), sample(2, INSTRUCTION))
+    assert built.parts == ()
+    assert all(repr("<think>\n") in reason for reason in built.dropped_targets)
+
+
+def test_unknown_supervise() -> None:
+    with pytest.raises(DataError, match="unknown supervise 'first': expected one of last_turn"):
+        build_combs(LLAMA3.tokenizer(), sample(1, None), supervise="first")  # type: ignore[arg-type]
+
+
+def test_keep_turns_keeps_the_system_message_and_whole_exchanges() -> None:
+    kept = keep_turns(dialogue(3, "Be brief."), [1, 3])
+    assert [m.content for m in kept.messages] == [
+        "Be brief.", "Hello there", "Hi Bob", "Bye", "See you",
+    ]  # fmt: skip
+
+
+class TestLengthPolicy:
+    """Trap 1, with ChatML and the instruction in the system message.
+
+    Prompt 1 has 7 (system) + 7 (user) + 3 (generation prompt) = 17 tokens; turn 2 adds
+    3 (Hi Bob and its end) + 9 + 3 = 15: 32; turn 3 adds 2 (Fine) + 7 + 3 = 12: 44.
+    With their targets 19, 35 and 47. Without exchange 2, turn 3 has 17 + 3 + 7 + 3 = 30
+    tokens, 33 with its target.
+    """
+
+    def build(self, max_length: int, num_turns: int = 3, made=None, **more) -> BuiltSample:
+        made = made or sample(num_turns, INSTRUCTION)
+        return build_combs(SMOLLM2.tokenizer(), made, max_length=max_length, **more)
+
+    def test_nothing_is_dropped_at_the_exact_length(self) -> None:
+        built = self.build(47)
+        assert built.num_exchanges_dropped == 0
+        assert [b.fork for b in only(built).comb.branches] == [17, 32, 44]
+
+    def test_oldest_exchange_after_the_first_goes_whole(self) -> None:
+        """Turn 3 loses exchange 2 and gets a comb of its own; turns 1 and 2 keep theirs."""
+        built = self.build(46)
+        assert (built.num_targets, built.num_exchanges_dropped) == (3, 1)
+        assert built.dropped_targets == ()
+        first, second = built.parts
+        assert (first.turns, first.targets) == ((1, 2), (1, 2))
+        assert [b.fork for b in first.comb.branches] == [17, 32]
+        assert len(first.comb.trunk) == 32  # cut behind the last prompt that it serves
+        assert (second.turns, second.targets) == ((1, 3), (3,))
+        assert [b.fork for b in second.comb.branches] == [30]
+        found = SMOLLM2.tokenizer().convert_ids_to_tokens(list(second.comb.trunk))
+        assert found == tokens(
+            "<|im_start|>·system·⏎·Speak· French.·<|im_end|>·⏎"
+            "·<|im_start|>·user·⏎·Hello· there·<|im_end|>·⏎"
+            "·<|im_start|>·assistant·⏎·Hi· Bob·<|im_end|>·⏎"
+            "·<|im_start|>·user·⏎·Bye·<|im_end|>·⏎·<|im_start|>·assistant·⏎"
+        )
+
+    def test_own_replies_carry_loss_once_over_all_combs(self) -> None:
+        whole = self.build(47, supervise="context_only")
+        parts = self.build(46, supervise="context_only").parts
+        # Hi Bob with its end, in the first comb only; Fine is behind the last prompt but one.
+        assert [p.comb.num_supervised for p in parts] == [3, 0]
+        assert only(whole).comb.num_supervised == 5
+        for mode in SUPERVISE:
+            assert [p.comb.trunk for p in self.build(46, supervise=mode).parts] == [
+                p.comb.trunk for p in parts
+            ]
+
+    def test_what_does_not_fit_with_turn_one_alone_is_dropped_and_named(self) -> None:
+        assert self.build(33).num_targets == 2
+        built = self.build(32)
+        assert (built.num_targets, len(built.parts)) == (1, 1)
+        assert built.dropped_targets == (
+            "sample 's-1': 35 tokens with turn 1 and turn 2 alone, more than max_length 32: raise "
+            "it or shorten the messages",
+            "sample 's-1': 33 tokens with turn 1 and turn 3 alone, more than max_length 32: raise "
+            "it or shorten the messages",
+        )
+        built = self.build(18, num_turns=1)
+        assert built.parts == ()
+        assert "19 tokens with turn 1 alone, more than max_length 18" in built.dropped_targets[0]
+
+    def test_no_more_is_dropped_than_must_be(self) -> None:
+        users = [Message("user", "Bye"), Message("assistant", "Fine")]
+        long = Dialogue("d-1", tuple(users * 8))
+        targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
+        made = replace(sample(1, INSTRUCTION), dialogue=long, targets=targets)
+        # 7 + 6 + 3 = 16 for prompt 1, 12 for each later turn, 2 for the target.
+        for dropped in range(7):
+            fits = 16 + 12 * (7 - dropped) + 2
+            built = self.build(fits, made=made)
+            assert built.num_targets == 8
+            # The last turns lose 1, 2, … exchanges, each just as many as it must.
+            assert [p.targets for p in built.parts[1:]] == [
+                (turn,) for turn in range(9 - dropped, 9)
+            ]
+            assert built.num_exchanges_dropped == dropped * (dropped + 1) // 2
+            assert all(len(p.comb.trunk) <= fits - 2 for p in built.parts)
+
+    def test_layouts_lose_the_same(self) -> None:
+        """Trap 1 holds alike for combs and for rows that are rendered on their own."""
+        users = [Message("user", "Bye"), Message("assistant", "Fine")]
+        long = Dialogue("d-1", tuple(users * 8))
+        targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
+        made = replace(sample(1, INSTRUCTION), dialogue=long, targets=targets)
+        for max_length in range(17, 110, 7):
+            combs = self.build(max_length, made=made)
+            rows = build_expanded(SMOLLM2.tokenizer(), made, max_length=max_length)
+            written = [row for part in combs.parts for row in expand(part.comb)]
+            assert written == list(rows.rows)
+            assert combs.num_exchanges_dropped == rows.num_exchanges_dropped
+            assert combs.dropped_targets == rows.dropped_targets
+
+    def test_a_long_message_that_no_target_needs_costs_nothing(self) -> None:
+        full = sample(3, INSTRUCTION)
+        made = replace(full, targets=(*full.targets[:2], TurnTarget(3, None, "rejected")))
+        built = self.build(35, made=made)  # the targets take 19 and 35, prompt 3 would take 44
+        assert (built.num_targets, built.num_exchanges_dropped) == (2, 0)
+        assert len(only(built).comb.trunk) == 32
+
+    def test_long_first_target_does_not_empty_the_dialogue(self) -> None:
+        full = sample(3, INSTRUCTION)
+        long = TurnTarget(1, " ".join(["Bonjour"] * 40), kind="sampled")
+        built = self.build(47, made=replace(full, targets=(long, *full.targets[1:])))
+        assert (built.num_exchanges_dropped, built.num_targets) == (0, 2)
+        assert "58 tokens with turn 1 alone, more than max_length 47" in built.dropped_targets[0]

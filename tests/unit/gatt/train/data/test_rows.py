@@ -1,0 +1,373 @@
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gatt.comb.collator import features_to_combs
+from gatt.comb.comb import IGNORE
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.sample import GattSample
+from gatt.errors import ConfigError, TemplateError, TrainingError
+from gatt.models.template_facts import inspect_template
+from gatt.train.data.drop_counts import reason_of
+from gatt.train.data.encoded_samples import placement_of
+from gatt.train.data.labels import build_combs
+from gatt.train.data.rows import choose_layout
+from tests.support.models.built_rows import build, packable, recurrent
+from tests.support.models.tiny import (
+    CHATML,
+    NO_SYSTEM,
+    REWRITING,
+    sample,
+    tiny_tokenizer,
+)
+
+
+def test_rows_are_the_combs_of_the_samples() -> None:
+    samples = [sample(1, 3), sample(2, 1)]
+    rows, report = build(samples)
+    combs = [build_combs(tiny_tokenizer(), s).parts[0].comb for s in samples]
+    assert [features_to_combs(row)[0] for row in rows] == combs
+    assert report.layout == "comb"
+    assert (report.num_samples, report.num_used, report.num_rows) == (2, 2, 2)
+    assert report.num_targets == 4
+    assert report.num_tokens == sum(c.num_tokens for c in combs)
+    assert report.num_supervised_tokens == sum(len(b.input_ids) for c in combs for b in c.branches)
+    assert dict(report.kinds) == {"sampled": 4}
+    assert dict(report.families) == {"language": 2}
+    assert not report.dropped
+
+
+@pytest.mark.parametrize(
+    ("num_samples", "world_size", "batch", "accumulation", "padding"),
+    [(5, 1, 1, 1, 0), (5, 2, 1, 1, 1), (5, 2, 2, 2, 3), (8, 2, 2, 2, 0), (1, 1, 1, 8, 7)],
+)
+def test_an_epoch_is_a_whole_number_of_steps(
+    num_samples: int, world_size: int, batch: int, accumulation: int, padding: int
+) -> None:
+    rows, report = build(
+        [sample(i, 1) for i in range(num_samples)],
+        world_size=world_size,
+        per_device_train_batch_size=batch,
+        gradient_accumulation_steps=accumulation,
+    )
+    assert report.num_padding_rows == padding
+    assert report.num_rows == num_samples
+    assert len(rows) == num_samples + padding
+    assert len(rows) % (world_size * batch * accumulation) == 0
+    assert [features_to_combs(r)[0].num_supervised > 0 for r in rows] == (
+        [True] * num_samples + [False] * padding
+    )
+
+
+def test_a_template_that_rewrites_turns_falls_back_to_expanded_rows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rows, report = build([sample(1, 3)], REWRITING)
+    assert report.layout == "expanded"
+    assert report.num_rows == 3
+    assert all(not comb.branches for row in rows for comb in features_to_combs(row))
+    (said,) = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert "'expanded' (one row a turn) instead of 'comb'" in said
+    assert "rewrites earlier turns" in said
+
+
+def test_a_model_that_cannot_be_packed_falls_back_to_expanded_rows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _, report = build([sample(1, 3)], why_not_packable=recurrent)
+    assert report.layout == "expanded"
+    assert "the model cannot take packed rows: it has recurrent layers" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("template", "why_not_packable", "message"),
+    [
+        (REWRITING, packable, "layout 'comb': turns cannot share a trunk: .*: use layout 'auto'"),
+        (
+            CHATML,
+            recurrent,
+            "layout 'comb': the model cannot take packed rows: .*use layout 'auto'",
+        ),
+    ],
+)
+def test_a_forced_comb_is_refused(template: str, why_not_packable: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        choose_layout("comb", inspect_template(tiny_tokenizer(template)), why_not_packable)
+
+
+def test_a_template_without_system_role_falls_back_to_first_user(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rows, _ = build([sample(1, 1), sample(2, 1)], NO_SYSTEM)
+    text = tiny_tokenizer(NO_SYSTEM).decode(features_to_combs(rows[0])[0].trunk)
+    assert text.startswith("<|im_start|>user\nAlways answer in French.\n\nWhat is the sea")
+    messages = [r.getMessage() for r in caplog.records]
+    assert messages == [
+        "placement 'first_user' instead of 'system': the chat template takes no system message"
+    ]
+
+
+def test_a_system_message_that_the_template_cannot_show_is_not_lost_silently() -> None:
+    one = sample(1, 1)
+    own = Dialogue("d", (Message("system", "Be kind."), *one.dialogue.messages))
+    with_system = GattSample("own", own, one.instruction, one.targets)
+    _, report = build([with_system, sample(2, 1)], NO_SYSTEM)
+    assert dict(report.dropped) == {"a system message, which the chat template does not take": 1}
+
+
+def test_mixed_placement_is_drawn_by_seed_and_id() -> None:
+    drawn = [placement_of("mixed", 0, f"s-{i}") for i in range(200)]
+    assert drawn == [placement_of("mixed", 0, f"s-{i}") for i in range(200)]
+    assert drawn != [placement_of("mixed", 1, f"s-{i}") for i in range(200)]
+    assert 70 < drawn.count("system") < 130
+    samples = [sample(i, 1) for i in range(12)]
+    rows, _ = build(samples, placement="mixed")
+    decode = tiny_tokenizer().decode
+    for one, row in zip(samples, rows, strict=True):
+        is_system = decode(features_to_combs(row)[0].trunk).startswith("<|im_start|>system")
+        assert is_system == (placement_of("mixed", 0, one.id) == "system")
+
+
+def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
+    samples = [sample(1, 5), sample(2, 2)]
+    whole, _ = build(samples)
+    rows, report = build(samples, max_turns=3)
+    assert report.num_targets == 5
+    assert sum(report.kinds.values()) == 5
+    long, short = (features_to_combs(row)[0] for row in rows)
+    assert len(long.branches) == 3
+    assert short == features_to_combs(whole[1])[0]
+    assert features_to_combs(whole[0])[0].trunk[: len(long.trunk)] == long.trunk
+
+
+def test_the_control_keeps_the_instruction_on_every_turn() -> None:
+    assert placement_of("every_turn", 0, "s") == "every_turn"
+    one = sample(3, 4)
+    rows, _ = build([one], placement="every_turn")
+    trunk = tiny_tokenizer().decode(features_to_combs(rows[0])[0].trunk)
+    assert one.instruction
+    assert trunk.count(one.instruction.text) == 4
+    _, report = build([one], NO_SYSTEM, placement="every_turn")
+    assert not report.dropped
+
+
+def test_what_is_left_out_is_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
+    _, report = build(
+        [
+            sample(1, 2),
+            sample(2, 2, targets=[None, None]),
+            sample(3, 2, targets=[None, None]),
+            sample(4, 2, targets=["Oui <|im_end|> non.", "Oui."]),
+        ]
+    )
+    assert report.num_samples == 4
+    assert report.num_used == 2
+    assert report.num_targets == 3
+    assert report.dropped["no turn has a target reply"] == 2
+    assert sum(report.dropped.values()) == 3
+    assert "dropped 2: no turn has a target reply (first: sample 's-2'" in caplog.text
+
+
+@pytest.mark.parametrize("template", [CHATML, REWRITING])
+def test_the_length_policy_is_counted_and_named(
+    template: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = [sample(2, 1), sample(1, 4), sample(3, 4)]
+    _, report = build(
+        samples, template, layout="auto" if template == CHATML else "expanded",
+        max_length=170, max_tokens_per_row=500,
+    )  # fmt: skip
+    assert report.num_exchanges_dropped > 0
+    assert report.num_used == 3
+    said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert said == [
+        f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges, the oldest after "
+        "turn 1, counted for each prompt (first: sample 's-1'): raise max_length to keep them"
+    ]
+
+
+def test_nothing_is_said_of_samples_that_fit(caplog: pytest.LogCaptureFixture) -> None:
+    build([sample(1, 4)])
+    assert not caplog.records
+
+
+def test_a_long_comb_is_split_between_its_turns() -> None:
+    whole, _ = build([sample(1, 4)])
+    parts, report = build([sample(1, 4)], max_length=300, max_tokens_per_row=310)
+    assert features_to_combs(whole[0])[0].num_tokens > 310
+    combs = [features_to_combs(row)[0] for row in parts]
+    assert all(c.num_tokens <= 310 for c in combs)
+    assert [b for c in combs for b in c.branches] == list(features_to_combs(whole[0])[0].branches)
+    assert report.num_rows == len(combs) > 1
+
+
+def test_no_sample_left() -> None:
+    with pytest.raises(
+        TrainingError,
+        match=r"no sample left of 1 \(dropped 1: no turn has a target reply\): loosen",
+    ):
+        build([sample(1, 1, targets=[None])])
+
+
+@pytest.mark.parametrize(("num_bad", "is_refused"), [(2, False), (3, True), (4, True)])
+def test_a_run_that_would_lose_more_than_half_of_its_targets_stops(
+    num_bad: int, is_refused: bool
+) -> None:
+    """By whatever drops them, whole samples included."""
+    own = replace(
+        sample(2, 2).dialogue, messages=(Message("system", "Be kind."), Message("user", "a"))
+    )
+    bad = [
+        replace(sample(2, 1), dialogue=own),
+        sample(3, 1, targets=["Oui <|im_end|>."]),
+        sample(4, 1, targets=["Oui. " * 200]),
+        sample(5, 1, targets=["<|im_start|>"]),
+    ]
+    samples = [sample(1, 2), sample(6, 1, targets=[None]), *bad[:num_bad]]
+    if not is_refused:
+        assert build(samples, NO_SYSTEM, max_length=300)[1].num_targets == 2
+        return
+    with pytest.raises(TrainingError) as raised:
+        build(samples, NO_SYSTEM, max_length=300)
+    line = str(raised.value)
+    assert line.startswith(f"{num_bad} of {num_bad + 2} targets would be lost (dropped ")
+    assert "control token" in line
+
+
+NOTHING_TO_LEARN = (
+    "no reply of its own before its last target that supervise 'context_only' could train on"
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "layout", "supervised"),
+    [
+        # The rows of `last_turn`: without loss they keep the steps of the control the same.
+        (CHATML, "comb", [False, True, False]),
+        # All own replies of the sample in one row.
+        (CHATML, "expanded", [True]),
+        (REWRITING, "auto", [True, True]),
+    ],
+)
+def test_a_sample_without_a_token_to_learn_is_counted_alike_in_all_layouts(
+    template: str, layout: str, supervised: list[bool], caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = [sample(1, 3, targets=["Oui.", None, None]), sample(2, 3), sample(3, 1)]
+    rows, report = build(samples, template, layout=layout, supervise="context_only")
+    assert dict(report.dropped) == {NOTHING_TO_LEARN: 2}
+    assert (report.num_samples, report.num_used, report.num_targets) == (3, 1, 3)
+    assert [features_to_combs(row)[0].num_supervised > 0 for row in rows] == supervised
+    assert report.num_rows == len(supervised)
+    assert dict(report.families) == {"language": 1}
+    assert f"dropped 2: {NOTHING_TO_LEARN} (first: sample 's-1'" in caplog.text
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_zero_supervised_tokens(layout: str) -> None:
+    with pytest.raises(
+        TrainingError, match=rf"no sample left of 1 \(dropped 1: {NOTHING_TO_LEARN}\): loosen"
+    ):
+        build([sample(1, 1)], supervise="context_only", layout=layout)
+
+
+def test_no_chat_template() -> None:
+    with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
+        build([sample(1, 1)], None)
+
+
+def test_reasons_leave_out_where_and_how_many() -> None:
+    one = replace(sample(1, 1), id="Movie: The a-1")
+    told = f"sample {one.id!r}: 300 tokens with turn 1 alone, more than max_length 200: raise it"
+    alone = "N tokens with turn N alone, more than max_length N"
+    assert reason_of(told, one) == (told, alone)
+    turn = "dialogue 'd-1', turn 3: the target reply is blank: expected some text"
+    assert reason_of(turn, one) == (turn, "the target reply is blank")
+    # What does not say where gets the sample's name.
+    assert reason_of("bare: do this", one) == ("sample 'Movie: The a-1': bare: do this", "bare")
+
+
+def test_a_blank_target_takes_no_other_with_it() -> None:
+    one = sample(1, 3, targets=["Oui.", "Non.", "Si."])
+    blank = replace(
+        one, targets=(one.targets[0], replace(one.targets[1], reply="  "), one.targets[2])
+    )
+    for history in ("reference", "sampled"):
+        _, report = build([blank], history=history)
+        assert report.num_targets == 2
+        assert report.dropped == {"the target reply is blank": 1}
+
+
+def test_the_report_is_plain_json() -> None:
+    _, report = build([sample(1, 1)])
+    assert report.as_dict()["families"] == {"language": 1}
+    assert type(report.as_dict()["dropped"]) is dict
+
+
+def test_rows_are_filled_with_dialogues() -> None:
+    samples = [sample(i, 1 + i % 3) for i in range(6)]
+    single, _ = build(samples)
+    rows, report = build(samples, pack_rows=True, max_length=300, max_tokens_per_row=400)
+    combs = [features_to_combs(row) for row in rows]
+    assert report.num_rows == len(rows) < 6
+    assert any(len(row) > 1 for row in combs)
+    assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
+    alone = [c for row in single for c in features_to_combs(row)]
+    assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
+
+
+@pytest.mark.parametrize(("template", "layout"), [(CHATML, "expanded"), (REWRITING, "auto")])
+def test_pack_rows_without_packed_rows_is_said_once(
+    template: str, layout: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = [sample(i, 2) for i in range(3)]
+    for pack_rows in (True, False):
+        caplog.clear()
+        _, report = build(samples, template, layout=layout, pack_rows=pack_rows)
+        assert report.num_rows == 6
+        said = [r.getMessage() for r in caplog.records if "pack_rows" in r.getMessage()]
+        assert said == pack_rows * [
+            "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
+            "row; set pack_rows to false to raise per_device_train_batch_size"
+        ]
+
+
+def test_pack_rows_that_packs_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    build([sample(i, 2) for i in range(3)], pack_rows=True)
+    assert not caplog.records
+
+
+def test_sampled_history_is_one_plain_sequence() -> None:
+    """The fast path: no branch, the loss on every target where it stands in the history."""
+    one = sample(1, 3)
+    rows, report = build([one], history="sampled")
+    (comb,) = features_to_combs(rows[0])
+    reference, _ = build([one])
+    assert not comb.branches
+    assert comb.num_supervised == features_to_combs(reference[0])[0].num_supervised
+    assert (report.num_rows, report.num_targets) == (1, 3)
+    text = tiny_tokenizer().decode(comb.trunk)
+    assert [text.count(f"jour {turn} de 1.<|im_end|>") for turn in (1, 2, 3)] == [1, 1, 1]
+    assert "It is quiet" not in text
+
+
+def test_sampled_history_keeps_own_replies_where_there_is_no_target() -> None:
+    rows, _ = build([sample(1, 3, targets=[None, "Oui.", "Non."])], history="sampled")
+    (comb,) = features_to_combs(rows[0])
+    text = tiny_tokenizer().decode(comb.trunk)
+    assert "It is quiet and long there.<|im_end|>" in text
+    labelled = tiny_tokenizer().decode([i for i in comb.trunk_labels if i != IGNORE])
+    assert labelled == "Oui.<|im_end|>Non.<|im_end|>"
+
+
+def test_mixed_history_is_drawn_by_seed_and_id() -> None:
+    samples = [sample(i, 2) for i in range(24)]
+    kinds = []
+    for seed in (0, 0, 1):
+        rows, _ = build(samples, history="mixed", seed=seed)
+        kinds.append([not comb.branches for row in rows for comb in features_to_combs(row)])
+    assert kinds[0] == kinds[1] != kinds[2]
+    assert 4 < sum(kinds[0]) < 20

@@ -1,0 +1,192 @@
+"""Rows for templates that rewrite earlier turns: every prompt rendered on its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from gatt.comb.comb import IGNORE, Comb, expand
+from gatt.errors import DataError
+from gatt.train.data import labels as supervision
+from gatt.train.data.labels import SUPERVISE, Supervise, build_combs, build_expanded
+from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
+
+
+def texts(tokenizer: object, row: Comb) -> tuple[str, str]:
+    """Return prompt and supervised text of a row."""
+    start = sum(label == IGNORE for label in row.trunk_labels)
+    assert all(label == IGNORE for label in row.trunk_labels[:start])
+    assert row.trunk_labels[start:] == row.trunk[start:]
+    decode = tokenizer.decode  # type: ignore[attr-defined]
+    return decode(row.trunk[:start]), decode(row.trunk[start:])
+
+
+def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
+    """Return each supervised token with all that stands before it."""
+    return Counter(
+        (row.trunk[:index], label)
+        for row in rows
+        for index, label in enumerate(row.trunk_labels)
+        if label != IGNORE
+    )
+
+
+def test_rewritten_history_is_what_the_model_will_see() -> None:
+    tokenizer = tiny_tokenizer(REWRITING)
+    built = build_expanded(tokenizer, sample(7, 2))
+    assert not built.dropped_targets
+    assert built.num_targets == 2
+    system = "<|im_start|>system\nAlways answer in French.<|im_end|>\n"
+    first = "<|im_start|>user\nWhat is the sea 7 like on day 1?<|im_end|>\n"
+    assert [texts(tokenizer, row) for row in built.rows] == [
+        (
+            system + first + "<|im_start|>assistant\nAnswer:\n",
+            "Bonjour, jour 1 de 7.<|im_end|>",
+        ),
+        (
+            # The history's own reply has lost its opening, as this template strips it.
+            system
+            + first
+            + "<|im_start|>assistant\nIt is quiet and long there.<|im_end|>\n"
+            + "<|im_start|>user\nWhat is the sea 7 like on day 2?<|im_end|>\n"
+            + "<|im_start|>assistant\nAnswer:\n",
+            "Bonjour, jour 2 de 7.<|im_end|>",
+        ),
+    ]
+
+
+def test_where_no_prompt_begins_the_next_each_target_has_a_comb_of_its_own() -> None:
+    tokenizer, one = tiny_tokenizer(REWRITING), sample(7, 3)
+    built = build_combs(tokenizer, one)
+    assert sorted(part.targets for part in built.parts) == [(1,), (2,), (3,)]
+    written = [row for part in built.parts for row in expand(part.comb)]
+    assert sorted(row.trunk for row in written) == sorted(
+        row.trunk for row in build_expanded(tokenizer, one).rows
+    )
+
+
+@pytest.mark.parametrize("max_length", [None, 150])
+def test_equals_the_expanded_comb_where_prefixes_are_kept(max_length: int | None) -> None:
+    tokenizer = tiny_tokenizer(CHATML)
+    one = sample(1, 3, targets=["Oui.", None, "Non, jamais."])
+    built = build_expanded(tokenizer, one, max_length=max_length)
+    (part,) = build_combs(tokenizer, one, max_length=None).parts
+    if max_length is None:
+        assert list(built.rows) == expand(part.comb)
+    else:
+        # Turn 3 loses the exchange of turn 2 and keeps the instruction.
+        assert built.num_exchanges_dropped == 1
+        text = tokenizer.decode(built.rows[1].trunk)
+        assert "Always answer in French." in text
+        assert "on day 2" not in text
+        assert len(built.rows[1].trunk) <= max_length
+
+
+@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize(
+    "targets",
+    [
+        ["Oui.", "Non.", "Oui.", "Non."],
+        ["Oui.", None, None, None],
+        [None, "Oui.", None, None],
+        [None, None, "Oui.", None],
+        # The last target cannot be encoded: what stands before it is in no prompt then.
+        ["Oui.", None, None, "Non <|im_end|>."],
+        ["Oui <|im_end|>.", None, None, None],
+    ],
+)
+def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Supervise) -> None:
+    """Own replies up to the last turn with a target and not further, whatever the template."""
+    tokenizer, one = tiny_tokenizer(CHATML), sample(1, 4, targets=targets)
+    combs = build_combs(tokenizer, one, supervise=supervise)
+    built = build_expanded(tokenizer, one, supervise=supervise)
+    expected = learned(row for part in combs.parts for row in expand(part.comb))
+    assert learned(built.rows) == expected
+    assert built.num_targets == combs.num_targets
+    assert built.dropped_targets == combs.dropped_targets
+
+
+@pytest.mark.parametrize("max_length", [120, 150, 180, 220, 260])
+@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize("targets", [None, ["Oui.", None, None, None, "Oui, et " * 9, "Non."]])
+def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets) -> None:
+    """A comb ends with its last prompt, whatever is learned: own replies behind it are in none."""
+    tokenizer, one = tiny_tokenizer(CHATML), sample(1, 6, targets=targets)
+    combs = build_combs(tokenizer, one, supervise=supervise, max_length=max_length)
+    built = build_expanded(tokenizer, one, supervise=supervise, max_length=max_length)
+    expected = learned(row for part in combs.parts for row in expand(part.comb))
+    if supervise == "last_turn":
+        assert learned(built.rows) == expected
+    end = tokenizer.convert_tokens_to_ids("<|im_end|>")
+    ends = [
+        sum(n for (_, label), n in r.items() if label == end)
+        for r in (learned(built.rows), expected)
+    ]
+    left = [p for p in combs.dropped_targets if "an own reply behind the last prompt" in p]
+    # Those that do not fit into any row are told of either way.
+    nowhere = len(built.dropped_targets) - (len(combs.dropped_targets) - len(left))
+    assert ends[0] - ends[1] == len(left) - nowhere
+    assert max(part.comb.num_positions for part in combs.parts) <= max_length
+    assert built.num_targets == combs.num_targets
+
+
+def test_what_cannot_fit_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 turns that lose their oldest exchanges one by one."""
+    tokenizer, one, calls = tiny_tokenizer(CHATML), sample(1, 40, targets=["Oui."] * 40), []
+    encode = supervision.encode_prompt
+
+    def counted(*args: Any) -> Any:
+        calls.append(args[2])
+        return encode(*args)
+
+    monkeypatch.setattr(supervision, "encode_prompt", counted)
+    built = build_combs(tokenizer, one, max_length=1000)
+    assert built.num_targets == 40
+    # One for each target, and one that is too long for each history.
+    assert len(calls) < 2 * 40
+
+
+@pytest.mark.parametrize(
+    ("supervise", "expected"),
+    [
+        ("last_turn", ["Oui.", "Non."]),
+        ("all_turns", ["Oui.", "It is quiet and long there.", "Non."]),
+        ("context_only", ["It is quiet and long there."]),
+    ],
+)
+def test_modes_of_supervision(supervise: str, expected: list[str]) -> None:
+    tokenizer = tiny_tokenizer(REWRITING)
+    built = build_expanded(
+        tokenizer,
+        sample(1, 2, targets=["Oui.", "Non."]),
+        supervise=supervise,  # type: ignore[arg-type]
+    )
+    supervised = [texts(tokenizer, row)[1].removesuffix("<|im_end|>") for row in built.rows]
+    assert supervised == expected
+
+
+def test_a_target_that_does_not_fit_is_reported_and_the_others_stay() -> None:
+    built = build_expanded(
+        tiny_tokenizer(REWRITING), sample(1, 2, targets=["Oui.", "Non. " * 40]), max_length=110
+    )
+    assert built.num_targets == len(built.rows) == 1
+    assert (
+        "tokens with turn 1 and turn 2 alone, more than max_length 110" in built.dropped_targets[0]
+    )
+
+
+def test_a_control_token_in_the_history_is_refused() -> None:
+    one = sample(1, 2, targets=["Oui.", "Non."])
+    text = one.as_dict()
+    text["dialogue"]["messages"][1]["content"] = "<|im_end|> now I am the user"
+    built = build_expanded(tiny_tokenizer(REWRITING), type(one).from_dict(text))
+    assert built.num_targets == 1
+    assert "holds the control token '<|im_end|>'" in built.dropped_targets[0]
+
+
+def test_refuses_an_unknown_mode() -> None:
+    with pytest.raises(DataError, match="unknown supervise 'none': expected one of last_turn"):
+        build_expanded(tiny_tokenizer(), sample(1), supervise="none")  # type: ignore[arg-type]

@@ -1,0 +1,286 @@
+"""The one training path on a tiny model: what it writes, what it refuses, how it goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import PeftModel
+from transformers import (
+    MixtralConfig,
+    MixtralForCausalLM,
+)
+
+from gatt import cli
+from gatt.comb.collator import features_to_combs
+from gatt.config.load import save_config
+from gatt.errors import StoreError, TrainingError
+from gatt.train.config import LoraSettings
+from gatt.train.run import train
+from gatt.train.run_folder import TrainStore, digest, is_complete
+from gatt.train.trainer import GattTrainer
+from tests.support.models.ready_trainer import ready
+from tests.support.models.tiny import (
+    sample,
+    save_tiny_model,
+    tiny_llama,
+    tiny_tokenizer,
+    write_samples,
+)
+
+
+def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
+    config = make(report_to="tensorboard")
+    result = train(config)
+    assert result.is_new
+    assert result.num_steps == 2
+    assert sorted(p.name for p in result.adapter.iterdir()) == [
+        "README.md", "adapter_config.json", "adapter_model.safetensors", "trained_on.json"
+    ]  # fmt: skip
+    settings = json.loads((result.adapter / "adapter_config.json").read_text(encoding="utf-8"))
+    assert settings["base_model_name_or_path"] == str(model)
+    loaded = PeftModel.from_pretrained(tiny_llama(tiny_tokenizer()), str(result.adapter))
+    assert any("lora_B" in n and w.abs().sum() > 0 for n, w in loaded.named_parameters())
+    card = (result.adapter / "README.md").read_text(encoding="utf-8")
+    assert "https://arxiv.org/abs/2307.09288" in card
+    assert "| samples used, of read | 3 of 3 |" in card
+    assert "base_model:" not in card
+    assert list((config.output_dir / "logs").glob("events.out.tfevents.*"))
+    record = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))
+    assert record["status"] == "finished"
+    assert record["result"]["num_supervised_tokens"] == result.num_supervised_tokens
+    assert record["provenance"]["versions"]["trl"]
+
+
+def test_a_finished_run_is_recognised(make: Any) -> None:
+    first = train(make())
+    weights = first.adapter / "adapter_model.safetensors"
+    written = weights.stat().st_mtime_ns
+    again = train(make(logging_steps=2))
+    assert not again.is_new
+    assert again.num_steps == first.num_steps
+    assert weights.stat().st_mtime_ns == written
+    assert train(make(resume=False)).is_new
+
+
+def test_the_output_of_another_configuration_is_refused(make: Any) -> None:
+    train(make())
+    with pytest.raises(
+        StoreError, match=r"belongs to another configuration \(learning_rate 0\.0002, now 0\.1\)"
+    ):
+        train(make(learning_rate=0.1))
+
+
+def test_other_samples_under_the_same_name_are_another_run(make: Any) -> None:
+    config = make()
+    train(config)
+    write_samples(config.samples[0], [sample(9, 2)])
+    with pytest.raises(StoreError, match=r"belongs to another configuration \(samples \["):
+        train(config)
+
+
+def test_another_model_under_the_same_name_is_another_run(make: Any, tmp_path: Path) -> None:
+    folder = save_tiny_model(tmp_path / "moved")
+    config = make(model=str(folder))
+    train(config)
+    # The same shapes: the files have the same size.
+    tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
+    with pytest.raises(StoreError, match=r"belongs to another configuration \(model_digest"):
+        train(config)
+
+
+def test_checkpoints_of_something_else_are_refused(make: Any) -> None:
+    (make().output_dir / "checkpoint-3").mkdir(parents=True)
+    with pytest.raises(
+        StoreError, match=r"checkpoints without train\.json: choose another output_dir"
+    ):
+        train(make())
+
+
+def test_a_broken_record_is_refused(make: Any) -> None:
+    make().output_dir.mkdir()
+    (make().output_dir / "train.json").write_text("{", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"train\.json: not the record of a training run"):
+        train(make())
+
+
+def test_a_torn_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    for step, text in ((9, "{}"), (10, '{"global_step": ')):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        (folder / "trainer_state.json").write_text(text, encoding="utf-8")
+    store = TrainStore(tmp_path, {})
+    assert not is_complete(tmp_path / "checkpoint-10")
+    assert store.last_checkpoint() == tmp_path / "checkpoint-9"
+    store.remove_checkpoints(only_torn=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["checkpoint-9"]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from gatt.train.run_folder import TrainStore
+with TrainStore(Path(sys.argv[1]), {}).held():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_that_another_run_trains_into(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = make()
+    save_config(config, tmp_path / "c.yaml")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(config.output_dir)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
+        error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
+        assert len(error) == 1
+        assert f"train.json: is in use by another process (pid {other.pid}): wait for" in error[0]
+        assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
+        other.kill()
+    assert train(config).is_new
+
+
+def test_a_run_that_was_finished_while_we_came_is_recognised(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make()
+    train(config)
+    answers = iter([False, True])
+    monkeypatch.setattr(TrainStore, "is_finished", lambda self: next(answers))
+    assert not train(config).is_new
+
+
+def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: GattTrainer, **kwargs: Any) -> None:
+        raise TrainingError("step 1: the loss is nan")
+
+    config = make()
+    with monkeypatch.context() as patch:
+        patch.setattr(GattTrainer, "train", fail)
+        with pytest.raises(TrainingError, match="the loss is nan"):
+            train(config)
+    assert train(config).is_new
+
+
+def test_a_folder_that_cannot_be_made(make: Any) -> None:
+    make().output_dir.write_text("a file", encoding="utf-8")
+    with pytest.raises(
+        StoreError, match=r"out: cannot write: File exists: choose another output_dir or mend it"
+    ):
+        train(make())
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
+    with TrainStore(tmp_path / "new", {}).held():
+        assert (tmp_path / "new").is_dir()
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").mkdir()
+    with TrainStore(tmp_path / "old", {}).held():
+        pass
+    assert (tmp_path / "old").is_dir()
+
+
+def test_missing_samples(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"none.jsonl: cannot read: No such file"):
+        digest(tmp_path / "none.jsonl")
+
+
+def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped between the last checkpoint and the adapter, it must not report a loss of 0."""
+    whole = train(make(output_dir=tmp_path / "whole", max_steps=3, save_steps=1))
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    config = make(output_dir=tmp_path / "stopped", max_steps=3, save_steps=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("gatt.train.run.write_adapter", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(config)
+    resumed = train(config)
+    assert resumed.num_steps == 3
+    assert resumed.train_loss == pytest.approx(whole.train_loss, rel=1e-4)
+
+
+def test_a_mixture_of_experts_trains_on_our_loss_alone(make: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "experts"
+    tokenizer = tiny_tokenizer()
+    tokenizer.save_pretrained(folder)
+    config = MixtralConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, num_local_experts=2, num_experts_per_tok=1,
+    )  # fmt: skip
+    MixtralForCausalLM(config).save_pretrained(folder)
+    result = train(
+        make(model=str(folder), layout="comb", lora=LoraSettings(target_modules=("q_proj",)))
+    )
+    assert result.num_steps == 2
+
+
+def test_a_micro_batch_without_target_is_zero_and_in_the_graph(make: Any) -> None:
+    trainer = ready(make(gradient_accumulation_steps=4))
+    padding = trainer.train_dataset[3]
+    batch = trainer.data_collator([padding])
+    loss = trainer.compute_loss(trainer.model, batch, num_items_in_batch=torch.tensor(7))
+    loss.backward()
+    assert loss.item() == 0
+    gradients = [w.grad for w in trainer.model.parameters() if w.requires_grad]
+    assert all(g is not None and not g.any() for g in gradients)
+
+
+def test_the_log_counts_what_was_trained_on(make: Any) -> None:
+    config = make(max_steps=-1, num_train_epochs=2.0, gradient_accumulation_steps=2)
+    trainer = ready(config)
+    trainer.train()
+    entries = [e for e in trainer.state.log_history if "loss" in e]
+    labels = [
+        sum(comb.num_supervised for comb in features_to_combs(row)) for row in trainer.train_dataset
+    ]
+    assert entries[-1]["num_supervised_tokens"] == trainer.num_supervised_tokens == 2 * sum(labels)
+    assert all(0 <= e["mean_token_accuracy"] <= 1 for e in entries)
+    assert all(e["tokens_per_second"] > 0 for e in entries)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": \n{"id": 1}\n', "line 1: broken JSON"),
+        ('{"id": "a"}\n', "line 1: no 'instruction': expected a sample written by"),
+        ("", "no sample in it: run `gatt synth` first"),
+    ],
+)
+def test_broken_samples_are_one_line_and_status_2(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    config = make()
+    config.samples[0].write_text(line, encoding="utf-8")
+    save_config(config, tmp_path / "c.yaml")
+    assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
+    error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
+    assert len(error) == 1
+    assert "samples.jsonl" in error[0]
+    assert message in error[0]
+
+
+def test_the_command_says_where_the_adapter_is(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_config(make(), tmp_path / "c.yaml")
+    words = ["train", "--config", str(tmp_path / "c.yaml")]
+    assert cli.main([*words, "max_steps=1"]) == 0
+    assert capsys.readouterr().out.startswith("trained: 1 steps, loss ")
+    assert cli.main([*words, "--max_steps=1"]) == 0
+    assert capsys.readouterr().out.startswith("already trained: 1 steps")

@@ -1,0 +1,109 @@
+"""How a process ends, and how many agree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+
+from gatt.errors import GattError, StoreError, ToldByMainError
+from gatt.train.runtime import Runtime, from_everyone, from_main
+
+SCRIPT = """
+import atexit, sys
+from gatt.train.runtime import leave
+atexit.register(lambda: print("handler"))
+sys.stdout.write("written ")
+leave(3)
+"""
+
+
+@pytest.mark.parametrize("world_size", ["1", "2"])
+def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(world_size: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "WORLD_SIZE": world_size},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "written handler\n"), done.stderr
+
+
+def other_process(monkeypatch: pytest.MonkeyPatch, rank: int, outcome: list[Any]) -> list[Any]:
+    """Make this process one of two, which hears `outcome`; returns what it sends."""
+    sent: list[Any] = []
+
+    def broadcast(values: list[Any]) -> None:
+        if rank == 0:
+            sent.extend(values)
+        else:
+            values[:] = outcome
+
+    runtime = Runtime(world_size=2, rank=rank, device=torch.device("cpu"))
+    monkeypatch.setattr("gatt.train.runtime.current_runtime", lambda: runtime)
+    monkeypatch.setattr("accelerate.utils.broadcast_object_list", broadcast)
+    return sent
+
+
+def fail() -> int:
+    raise StoreError("out: is in use")
+
+
+def test_one_process_computes_for_itself() -> None:
+    assert from_main(lambda: 3) == 3
+    with pytest.raises(StoreError, match=r"^out: is in use$"):
+        from_main(fail)
+
+
+def test_the_main_process_tells_its_value_or_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = other_process(monkeypatch, 0, [])
+    assert from_main(lambda: 3) == 3
+    assert sent == [3, None]
+    sent.clear()
+    with pytest.raises(StoreError, match=r"^out: is in use$"):
+        from_main(fail)
+    assert sent == [None, "StoreError: out: is in use"]
+
+
+def test_the_others_hear_and_compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    other_process(monkeypatch, 1, [3, None])
+    assert from_main(fail) == 3
+    other_process(monkeypatch, 1, [None, "StoreError: out: is in use"])
+    with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
+        from_main(fail)
+
+
+def gathered(monkeypatch: pytest.MonkeyPatch, rank: int, other: tuple[Any, str | None]) -> None:
+    """Make this process one of two; the other one's outcome is given."""
+    runtime = Runtime(world_size=2, rank=rank, device=torch.device("cpu"))
+    monkeypatch.setattr("gatt.train.runtime.current_runtime", lambda: runtime)
+
+    def gather(own: list[Any]) -> list[Any]:
+        return [*own, other] if rank == 0 else [other, *own]
+
+    monkeypatch.setattr("accelerate.utils.gather_object", gather)
+
+
+def test_everyone_hears_what_each_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert from_everyone(lambda: 3) == [3]
+    gathered(monkeypatch, 1, (7, None))
+    assert from_everyone(lambda: 3) == [7, 3]
+
+
+def test_an_error_of_one_process_is_told_once_and_stops_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gathered(monkeypatch, 0, (None, "StoreError: out: is full"))
+    with pytest.raises(GattError, match=r"^process 1 of 2: StoreError: out: is full$"):
+        from_everyone(lambda: 3)
+    with pytest.raises(StoreError, match=r"^out: is in use$"):
+        from_everyone(fail)
+    gathered(monkeypatch, 1, (3, None))
+    with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
+        from_everyone(fail)
+    # A bug keeps its traceback where it is.
+    with pytest.raises(ZeroDivisionError):
+        from_everyone(lambda: 1 // 0)
