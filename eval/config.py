@@ -240,3 +240,8 @@ class EvalConfig:
                 f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last that turns and "
                 "probe_turns ask for: lower it, or ask for later turns"
             )
+
+
+def used_adapters(config: EvalConfig) -> dict[str, Path]:
+    """Return the adapters of the arms that are evaluated."""
+    return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final
 
+from eval.cases.asked_turns import has_probe
 from eval.cases.build import Inputs, load_inputs
 from eval.cases.contamination import refuse_overlap
 from eval.cases.false_triggers import Triggers, find_triggers, own_replies
 from eval.cases.unmeasured import refuse_unmeasured
-from eval.config import EvalConfig
+from eval.config import EvalConfig, used_adapters
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.results.provenance import add_call
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, EarlierReplies, rows_judged_again
-from eval.rollout.roll_out import has_probe
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
-from eval.rollout.workers import Piece, rows_made_here, rows_made_on_cluster, used_adapters
+from eval.rollout.workers import Piece, rows_made_here, rows_made_on_cluster
 from eval.scoring.scores import scores_for
 from gatt.config.load import config_dict, fingerprint, save_config
 from gatt.data.catalog.read import Catalog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatt.train.run import main
+from gatt.train.__main__ import main
 from gatt.train.runtime import leave
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from data_synth.catalog.gauntlet import passing_talk, talk_about
 from gatt.data.catalog.read import CONFLICTS_FILE, load_catalog, parse_family, read_yaml
-from gatt.data.instruction import Entry, VerifierSpec
+from gatt.data.instruction import Entry
 from gatt.errors import CatalogError, VerifierError
 from gatt.verifiers import VERIFIERS, build, check_all, overall
 from gatt.verifiers.negative_controls import DENIAL_JUNK, JUNK, NAME_JUNK, TERM_JUNK
 from gatt.verifiers.persona.speaker import is_of_oneself
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import verifier_class
 
 VERIFIER_TABLE = "verifiers"

@@ -13,11 +13,11 @@ from typing import Any, Final
 from data_synth.plan.plan import sample_id
 from data_synth.shards.fingerprint import RunMark, read_mark
 from data_synth.shards.shard import WHOLE, Shard, found_shards
-from gatt.data.instruction import VerifierSpec
 from gatt.data.sample import GattSample
 from gatt.errors import DataError, StoreError, VerifierError
 from gatt.runs.input_file import open_bytes
 from gatt.verifiers import check_all
+from gatt.verifiers.spec import VerifierSpec
 
 MOST_NAMED: Final = 8
 """Most missing samples that one line names."""

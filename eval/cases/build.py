@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eval.cases.asked_turns import last_turn
 from eval.cases.contamination import trained_entries
 from eval.cases.draw import add_events, make_cases
 from eval.cases.long_dialogues import join_dialogues, parts_of
 from eval.cases.switches import add_switches
-from eval.config import EvalConfig
+from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.case_file import read_cases
-from eval.rollout.roll_out import last_turn
-from eval.rollout.workers import used_adapters
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
 from gatt.errors import CatalogError, DataError

@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from eval.cases.asked_turns import has_probe, judged_turns
 from eval.cases.false_triggers import Triggers
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Kind
-from eval.rollout.roll_out import has_probe, judged_turns
 from eval.scoring.completion import open_reason
 from eval.scoring.judge.config import Task
 from gatt.data.catalog.switch_leakage import Rules
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import ConfigError
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.graded.score import DECIDED_LATER, SCORE
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import has_embedded_encoder
 
 NO_JUDGE: Final = (

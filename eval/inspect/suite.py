@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
+from eval.cases.asked_turns import has_probe, judged_turns
 from eval.cases.build import load_inputs
 from eval.cases.false_triggers import find_triggers, own_replies
 from eval.cases.unmeasured import refuse_unmeasured
@@ -23,8 +24,9 @@ from eval.metrics.per_reply.false_trigger import false_trigger
 from eval.metrics.per_reply.probe_recall import probe_recall
 from eval.metrics.per_reply.survival import survival
 from eval.records.case import Case
+from eval.records.reply import Reply
 from eval.records.samples import Sample
-from eval.rollout.roll_out import Reply, arm_view, has_probe, judged_turns
+from eval.rollout.roll_out import arm_view
 from eval.scoring.verdict import RUNNER, judge
 from gatt.config.load import load_config
 from gatt.data.dialogue import Dialogue, Message

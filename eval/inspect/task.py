@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from eval.cases.asked_turns import has_probe, last_turn
 from eval.inspect.suite import (
     Prepared,
     as_metadata,
@@ -29,7 +30,6 @@ from eval.inspect.suite import (
 )
 from eval.records.case import BLANK, Case
 from eval.records.suite import shipped_suites
-from eval.rollout.roll_out import has_probe, last_turn
 from gatt.data.dialogue import Message
 from gatt.errors import GattError
 from gatt.generation.base import FinishReason, Generation

@@ -9,9 +9,10 @@ from typing import Any, Final
 from eval.records.samples import Expected
 from gatt.data.catalog.switch_leakage import Rules, ended_rules
 from gatt.data.dialogue import Dialogue
-from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.instruction import Instruction, Probe
 from gatt.data.switches import Switch, check_switches, ended, in_force, last_end, last_switch
 from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.spec import VerifierSpec
 
 BLANK: Final = "…"
 """Stands where there is no reply: messages must not be empty."""
@@ -127,7 +128,7 @@ class Case:
         return ended(self.instruction, self.switches, turn)
 
     def ended_rules(self, turn: int) -> Rules:
-        """Return the rules of that which a reply can still follow, see `gatt.data.catalog.switch_leakage.ended_rules`."""
+        """Return the rules of ended instructions, see `gatt.data.catalog.switch_leakage`."""
         return ended_rules(self.instruction, self.switches, turn)
 
     def since_end(self, turn: int) -> int | None:

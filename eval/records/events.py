@@ -12,10 +12,11 @@ from eval.records.case import Case, Event
 from eval.records.samples import CHOICES, Expected
 from gatt.config.yaml_source import read_mapping
 from gatt.data.catalog.ordinary_replies import is_ordinary
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers import build
+from gatt.verifiers.spec import VerifierSpec
 
 EVENT_FILE: Final = Path(__file__).parent / "events.yaml"
 """The kinds that are shipped."""

@@ -7,12 +7,13 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from gatt.data.instruction import SPLITS, Instruction, VerifierSpec
+from gatt.data.instruction import SPLITS, Instruction
 from gatt.errors import CatalogError, DataError
 from gatt.generation.base import FinishReason
 from gatt.runs.store import parsed_records
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.spec import VerifierSpec
 
 History = Literal["reference", "own"]
 Kind = Literal["turn", "probe"]

@@ -14,7 +14,7 @@ from gatt.config.yaml_source import read_mapping
 from gatt.errors import ConfigError
 from gatt.runs.suggest import did_you_mean
 
-SUITES: Final = Path(__file__).parent / "suites"
+SUITES: Final = Path(__file__).parents[1] / "suites"
 """Folder of the suites that are shipped as package data."""
 FOR_THE_USER: Final = (
     "output_dir", "suite", "arms", "adapters", "engine", "judge", "batch_cases", "ray",

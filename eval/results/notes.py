@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from eval.cases.asked_turns import judged_turns
 from eval.cases.false_triggers import Triggers
-from eval.config import REMINDER, EvalConfig
+from eval.config import REMINDER, EvalConfig, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.rollout.roll_out import judged_turns
-from eval.rollout.workers import used_adapters
 from gatt.data.training_marks import read_marks
 
 MUCH_REPEATED: Final = 0.5

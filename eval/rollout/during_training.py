@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from eval.cases.asked_turns import judged_turns
 from eval.cases.build import load_inputs
 from eval.cases.switches import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig
 from eval.metrics.per_reply.adherence import adherence
 from eval.records.case import Case
-from eval.rollout.roll_out import judged_turns, roll_out
+from eval.rollout.roll_out import roll_out
 from eval.scoring.verdict import judge
 from gatt.config.load import load_config
 from gatt.data.catalog.read import Catalog

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from eval.cases.asked_turns import has_probe, judged_turns
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.file_names import ROLLOUTS_FILE
-from eval.rollout.roll_out import Reply, has_probe, judged_turns
+from eval.records.reply import Reply
 from eval.rollout.rows import refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import Piece, Row, Rows
 from gatt.data.instruction import Entry

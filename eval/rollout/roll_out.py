@@ -13,23 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from eval.cases.asked_turns import has_probe, judged_turns, last_turn
 from eval.config import REMINDER, EvalConfig
 from eval.records.case import BLANK, Case
+from eval.records.reply import Reply
 from eval.records.samples import History
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn
 from gatt.generation.base import Engine, Generation, GenerationRequest
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One reply of an arm: to user message `turn`, or to the probe in its place."""
-
-    case: Case
-    turn: int
-    kind: Literal["turn", "probe"]
-    user: str
-    generation: Generation
 
 
 def roll_out(
@@ -67,27 +58,6 @@ def roll_out(
     )
     for replies in steps:
         yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
-
-
-def last_turn(case: Case, config: EvalConfig) -> int:
-    """Return the last turn of a case that is asked for, 0 if it has none of them."""
-    asked = (*config.turns, *(t for t in config.probe_turns if has_probe(case, t, config)))
-    return max((turn for turn in asked if turn <= case.num_turns), default=0)
-
-
-def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
-    """Return the turns of a case whose replies are judged."""
-    return tuple(turn for turn in config.turns if turn <= case.num_turns)
-
-
-def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
-    """Whether a probe is asked at a turn: none once an event has released the model."""
-    return (
-        case.probe_at(turn) is not None
-        and turn in config.probe_turns
-        and turn <= case.num_turns
-        and case.probed_at(turn) is not None
-    )
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:

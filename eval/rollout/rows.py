@@ -13,11 +13,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from eval.cases.asked_turns import judged_turns, last_turn
 from eval.config import EvalConfig
 from eval.metrics.per_reply.repetition import folded
 from eval.records.case import Case
+from eval.records.reply import Reply
 from eval.records.samples import History, Sample
-from eval.rollout.roll_out import Reply, judged_turns, last_turn
 from eval.scoring.verdict import judge
 from gatt.data.instruction import Entry
 from gatt.errors import StoreError

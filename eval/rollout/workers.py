@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.cases.switches import told_where_shown
-from eval.config import EvalConfig
+from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.samples import History
 from eval.rollout.roll_out import roll_out
@@ -120,11 +120,6 @@ def rows_made_on_cluster(
         num_items=len(pieces),
         has_local_model=config.engine.server is None and config.engine.device != "cpu",
     )
-
-
-def used_adapters(config: EvalConfig) -> dict[str, Path]:
-    """Return the adapters of the arms that are evaluated."""
-    return {name: Path(folder) for name, folder in config.adapters.items() if name in config.arms}
 
 
 def _known_anywhere(config: EvalConfig) -> EvalConfig:

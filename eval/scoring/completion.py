@@ -29,9 +29,10 @@ from functools import lru_cache
 import numpy as np
 
 from eval.records.samples import Sample
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.language.rule import Language
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words

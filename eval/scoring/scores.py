@@ -22,11 +22,11 @@ from typing import Any, Final
 from eval.records.case import Case
 from eval.records.samples import Sample
 from eval.scoring.judge.status import expected_status
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import DataError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers import Status, Verdict, build, overall
 from gatt.verifiers.graded.score import SCORE, Score
+from gatt.verifiers.spec import VerifierSpec
 
 TABLE: Final = "SCORES"
 MOST_CHARACTERS: Final = 200

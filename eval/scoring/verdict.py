@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eval.records.reply import Reply
 from eval.records.samples import Expected, History, Sample
-from eval.rollout.roll_out import Reply
 from eval.scoring.judge.status import expected_status
 from gatt.data.catalog.switch_leakage import leak_status
-from gatt.data.instruction import Entry, Instruction, VerifierSpec
+from gatt.data.instruction import Entry, Instruction
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.lenient import check_loose
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import degenerate
 
 RUNNER = "run"

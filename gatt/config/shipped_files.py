@@ -11,7 +11,7 @@ from typing import Final
 from gatt.errors import ConfigError
 from gatt.runs.suggest import did_you_mean
 
-CONFIGS: Final = Path(__file__).parent / "configs"
+CONFIGS: Final = Path(__file__).parent / "shipped"
 
 
 def shipped_configs() -> dict[str, Path]:

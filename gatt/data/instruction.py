@@ -6,15 +6,14 @@ figures, combined at random, half of the time in a shortened wording.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError
-from gatt.runs.nesting import TOO_DEEP, is_too_deep, parse_json
+from gatt.verifiers.spec import VerifierSpec
 
 Split = Literal["train", "heldout_value", "heldout_family"]
 SPLITS: tuple[str, ...] = get_args(Split)
@@ -24,48 +23,6 @@ ROLE_VERIFIER = "in_character"
 """Kind of the verifier that marks an entry as a role: a figure or a persona."""
 MOST_DRAWS = 100
 """Draws of a combination before it is called impossible: some entries exclude nearly all others."""
-
-
-@dataclass(frozen=True)
-class VerifierSpec:
-    """A verifier by kind and parameters, as a catalogue or a sample holds it."""
-
-    kind: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return `{"kind": …, "params": "<JSON>"}`.
-
-        The parameters stay one string, so that columnar readers such as
-        `datasets` see the same type in every row whatever the kind.
-        """
-        return {"kind": self.kind, "params": json.dumps(self.params, ensure_ascii=False)}
-
-    @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> VerifierSpec:
-        """Return the spec of that form, or of the flat one that people write in YAML.
-
-        Raises:
-            CatalogError: no `kind`, or parameters that are no JSON object.
-        """
-        if is_too_deep(raw):
-            raise CatalogError(f"a verifier {TOO_DEEP}: expected few rules within each other")
-        if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
-            raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
-        if isinstance(raw.get("params"), str):
-            try:
-                params = parse_json(raw["params"])
-            except json.JSONDecodeError as error:
-                raise CatalogError(
-                    f"verifier {raw['kind']!r}: broken JSON in 'params' ({error.msg}): expected an object"
-                ) from None
-            if not isinstance(params, dict):
-                raise CatalogError(
-                    f"verifier {raw['kind']!r}: 'params' hold {type(params).__name__}: "
-                    "expected an object"
-                )
-            return cls(raw["kind"], params)
-        return cls(raw["kind"], {k: v for k, v in raw.items() if k != "kind"})
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def _commit() -> dict[str, Any] | None:
 
     Files of `PUBLISHED` may have changed: one evaluation after the other is published there.
     """
-    folder = Path(__file__).resolve().parents[1]
+    folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return None
     commit = _git(folder, "rev-parse", "HEAD")

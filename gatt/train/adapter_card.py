@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.commands.export.base_card import hub_id
 from gatt.data.dialogue import Dialogue
 from gatt.data.sample import TargetKind
 from gatt.data.training_marks import TrainedOn, write_marks
+from gatt.models.base_card import hub_id
 from gatt.models.template_variables import write_variables
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.provenance import versions

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -37,7 +36,7 @@ from gatt.train.data.rows import RowReport, lay_out_rows
 from gatt.train.data.samples import read_all_samples
 from gatt.train.result import TrainResult, best_so_far, result_so_far, save_adapter
 from gatt.train.run_folder import TrainStore, identity
-from gatt.train.runtime import current_runtime, from_main, leave, wait_for_everyone
+from gatt.train.runtime import current_runtime, from_main, wait_for_everyone
 from gatt.train.tracking.evaluators import TrainEvaluator, make_train_evaluator
 
 if TYPE_CHECKING:
@@ -371,14 +370,3 @@ def _recorded(store: TrainStore) -> TrainResult:
     return TrainResult(
         output_dir=store.folder, adapter=store.adapter, is_new=False, **found["result"]
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `gatt train` with these words and return its exit status."""
-    from gatt.cli import main as command_line
-
-    return command_line(["train", *(sys.argv[1:] if argv is None else argv)])
-
-
-if __name__ == "__main__":
-    leave(main())

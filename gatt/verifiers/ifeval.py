@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build
 
 CONSTRAINED_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gatt.data.instruction import VerifierSpec
 from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, check_all, overall
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import CatalogError, VerifierError
 from gatt.verifiers.base import Examples, Verdict, Verifier
 from gatt.verifiers.graded.score import DECIDED_LATER
 from gatt.verifiers.rule import Rule
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, overall
 
 

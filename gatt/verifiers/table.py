@@ -9,10 +9,10 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import VERSION as DEGENERATE_VERSION
 from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
 from gatt.verifiers.text.visible import VERSION as VISIBLE_VERSION

@@ -173,9 +173,9 @@ def main() -> None:
     try:
         args.run_command(args)
     except GattError as error:
-        sys.exit(f"check_verdicts: {error}")
+        sys.exit(f"verdicts_by_hand: {error}")
     except OSError as error:
-        sys.exit(f"check_verdicts: {error.filename}: {error.strerror}")
+        sys.exit(f"verdicts_by_hand: {error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def files_of(package: str) -> set[str]:
 def test_every_file_of_the_packages_is_in_it_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     found = {name for name in wheel.namelist() if ".dist-info/" not in name}
     expected = set().union(*(files_of(package) for package in PACKAGES))
-    configs = {f"gatt/{name}" for name in files_of("configs")}
+    configs = {f"gatt/config/shipped/{name.partition('/')[2]}" for name in files_of("configs")}
     assert found == expected | configs
     assert {"gatt/py.typed", "data_synth/py.typed", "eval/py.typed"} <= found
     assert {"gatt/config/shipped/demo.yaml", "eval/suites/behaviour.yaml"} <= found
@@ -60,7 +60,7 @@ def test_configurations_are_the_files_of_the_checkout(wheel: zipfile.ZipFile) ->
     assert (
         wheel.read("gatt/config/shipped/demo.yaml") == (ROOT / "configs" / "demo.yaml").read_bytes()
     )
-    assert (ROOT / "gatt" / "configs").resolve() == ROOT / "configs"
+    assert (ROOT / "gatt" / "config" / "shipped").resolve() == ROOT / "configs"
 
 
 def metadata(wheel: zipfile.ZipFile, name: str) -> str:

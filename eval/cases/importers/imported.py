@@ -12,10 +12,10 @@ from typing import Any, Literal
 from eval.records.samples import Expected
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.dialogue import Message
-from gatt.data.instruction import VerifierSpec
 from gatt.runs.atomic_file import atomic_stream
 from gatt.runs.jsonl import refuse_compressed
 from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.spec import VerifierSpec
 
 By = Literal["rules", "judge"]
 

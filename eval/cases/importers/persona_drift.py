@@ -23,9 +23,9 @@ from pathlib import Path
 from eval.cases.importers.imported import Constraint, Imported, ImportedCase
 from eval.cases.importers.reading import check_text
 from gatt.data.dialogue import Message
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import DataError
 from gatt.verifiers.graded.score import SCORE
+from gatt.verifiers.spec import VerifierSpec
 
 FILE = "hundred_system_prompts.py"
 TOPICS_FILE = "utils.py"

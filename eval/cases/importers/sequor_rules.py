@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from gatt.data.instruction import VerifierSpec
 from gatt.verifiers.language.rule import LANGUAGES
+from gatt.verifiers.spec import VerifierSpec
 
 _NUMBER_WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",

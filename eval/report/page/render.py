@@ -132,7 +132,8 @@ def page_environment(arms: Sequence[str]) -> Environment:
 
 def page_text(name: str) -> str:
     """Return a file of the page as it stands."""
-    return (files("eval.report.page") / name).read_text(encoding="utf-8")
+    folder = "templates" if name.endswith(".j2") else "assets"
+    return (files("eval.report.page") / folder / name).read_text(encoding="utf-8")
 
 
 def _context(results: Mapping[str, Any], curves: Curves) -> dict[str, Any]:

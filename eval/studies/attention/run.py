@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from eval.config import BASE
 from eval.records.file_names import REPORT_FILE
+from eval.records.reply import Reply
 from eval.report.charts.attention import save_attention_charts
 from eval.report.data.runs import read_runs, samples_of
 from eval.report.page.attention import ATTENTION_FILE
 from eval.report.page.attention_page import render_attention
 from eval.report.page.render import render_report
-from eval.rollout.roll_out import Reply
 from eval.scoring.verdict import judge
 from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.layout import Layout, lay_out

@@ -16,11 +16,12 @@ from eval.studies.attention.config import AttendConfig
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import Dialogue, read_dialogues
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.runs.suggest import did_you_mean
 from gatt.sources.config import SourceConfig
+from gatt.verifiers.spec import VerifierSpec
 
 CONFIG_FILE: Final = "eval.yaml"
 NO_INSTRUCTION: Final = "no instruction"

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-
-from gatt.commands.export.base_card import EMBEDDED_NOTE
 from gatt.commands.export.evaluation import METRICS, SPLITS, Evaluation, eval_results
 from gatt.commands.export.serving import vllm_line
+from gatt.models.base_card import EMBEDDED_NOTE, read_card
 from gatt.models.load import EMBEDDED
 from gatt.runs.provenance import versions
 
 if TYPE_CHECKING:
-    from huggingface_hub import ModelCard
+    pass
 
 TAGS: Final = ("ghost-attention", "gatt")
 _LIMITS: Final = (
@@ -43,21 +41,6 @@ class ModelFacts:
     """Of the adapter."""
     rank: int
     """Of the adapter, where it is largest."""
-
-
-def read_card(text: str) -> ModelCard:
-    """Return a card in its parts; metadata that cannot be read counts as none."""
-    from huggingface_hub import ModelCard
-
-    body = text.partition("\n---\n")[2] if text.startswith("---\n") else text
-    try:
-        return ModelCard(text if body is not text else _no_head(text), ignore_metadata_errors=True)
-    except (ValueError, TypeError, RecursionError, yaml.YAMLError):
-        return ModelCard(_no_head(body))
-
-
-def _no_head(body: str) -> str:
-    return f"---\n{{}}\n---\n{body}"
 
 
 def export_card(facts: ModelFacts, evaluation: Evaluation | None, adapter_card: str) -> str:

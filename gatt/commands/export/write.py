@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.commands.export.base_card import hub_id, license_of, public_name
 from gatt.commands.export.card import ModelFacts, export_card
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.evaluation import Evaluation, adapter_evaluation, refuse_other_adapter
@@ -17,6 +16,7 @@ from gatt.commands.export.weights import load_base, merged
 from gatt.data.training_marks import FILE as MARKS
 from gatt.errors import ConfigError
 from gatt.models.adapter import SETTINGS, WEIGHTS, adapter_rank, attach_adapter, base_model_of
+from gatt.models.base_card import hub_id, license_of, public_name
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
 from gatt.models.template_variables import FILE as VARIABLES

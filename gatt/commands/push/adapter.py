@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gatt.commands.export.base_card import EMBEDDED_NOTE, hub_id, license_of, public_name
 from gatt.commands.export.card import evaluation_section
 from gatt.commands.export.evaluation import adapter_evaluation, eval_results, refuse_other_adapter
 from gatt.commands.push.layout import Layout, read_json
 from gatt.data.training_marks import FILE as MARKS
 from gatt.models.adapter import SETTINGS, WEIGHTS, base_model_of
+from gatt.models.base_card import EMBEDDED_NOTE, hub_id, license_of, public_name
 from gatt.models.digest import adapter_digest
 from gatt.models.load import EMBEDDED
 from gatt.models.template_variables import FILE as VARIABLES

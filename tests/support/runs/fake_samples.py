@@ -17,8 +17,9 @@ from eval.metrics.own_replies import vacuous_curves
 from eval.metrics.paired import differences
 from eval.records.samples import Sample
 from eval.report.page.render import render_report
-from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.instruction import Instruction, Probe
 from gatt.verifiers.base import Verdict
+from gatt.verifiers.spec import VerifierSpec
 
 TURNS = (1, 2, 4, 8, 20)
 ARMS = ("base", "base+reminder", "gatt")

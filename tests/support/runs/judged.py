@@ -6,8 +6,9 @@ from typing import Any
 
 from eval.records.samples import Sample
 from eval.scoring.judge.config import JudgeConfig
-from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.instruction import Instruction, Probe
 from gatt.verifiers.base import Verdict
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.servers.strict_judge import INSTRUCTION, WORD
 
 RULE = VerifierSpec("terms", {"any_of": [WORD]})

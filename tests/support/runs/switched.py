@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.instruction import Instruction, Probe
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import sample
 
 

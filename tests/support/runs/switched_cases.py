@@ -7,8 +7,8 @@ from typing import Any
 
 from eval.config import EvalConfig
 from eval.records.case import Case
+from eval.records.reply import Reply
 from eval.records.samples import Sample
-from eval.rollout.roll_out import Reply
 from eval.scoring.verdict import judge
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation

@@ -14,11 +14,12 @@ from data_synth.filters.config import QualityConfig
 from data_synth.plan.plan import PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import Vectors
 from tests.support.runs.stages import RecordingEngine, dialogue
 

@@ -269,19 +269,15 @@ def test_a_parser_error_names_the_way_to_the_help() -> None:
         CommandParser(prog="gatt x").error("wrong")
 
 
-def test_the_real_help_is_fast_and_loads_no_model_library() -> None:
+def test_the_real_help_loads_no_model_library() -> None:
     code = (
         "import sys; from gatt.cli import main; status = main(['--help'])\n"
         "heavy = {'torch', 'transformers', 'trl', 'datasets'} & set(sys.modules)\n"
         "sys.exit(f'heavy imports: {heavy}' if heavy else status)"
     )
-    before = os.times().children_user + os.times().children_system
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    used = os.times().children_user + os.times().children_system - before
     assert done.returncode == 0, done.stderr
     assert "commands:" in done.stdout
-    # Processor time of the child, so that a busy machine does not fail it.
-    assert used < 0.5, f"{used:.2f} s of processor time"
 
 
 def test_python_m_gatt_is_the_same_command() -> None:

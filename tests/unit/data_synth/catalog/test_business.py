@@ -14,9 +14,10 @@ from gatt.data.catalog.read import (
     parse_family,
     read_yaml,
 )
-from gatt.data.instruction import Entry, VerifierSpec
+from gatt.data.instruction import Entry
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.negative_controls import JUNK
+from gatt.verifiers.spec import VerifierSpec
 
 FILES = {"persona": "personas.yaml", "behaviour": "behaviours.yaml", "format": "formats.yaml"}
 ORDINARY = (

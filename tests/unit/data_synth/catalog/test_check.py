@@ -9,9 +9,9 @@ from data_synth.catalog.check import check_catalog, check_entry, check_verifier,
 from data_synth.commands import catalog as command
 from gatt.cli import CommandParser
 from gatt.data.catalog.read import parse_family
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import CatalogError, StoreError
 from gatt.verifiers import Examples, Verdict
+from gatt.verifiers.spec import VerifierSpec
 
 TENNIS = {
     "id": "hobby.tennis",

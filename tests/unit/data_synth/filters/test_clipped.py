@@ -8,7 +8,8 @@ import pytest
 
 from data_synth.filters import Draw
 from data_synth.filters.clipped import is_clipped
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
+from gatt.verifiers.spec import VerifierSpec
 
 
 def clipped(text: str, instruction: Instruction | None = None) -> bool:

@@ -10,7 +10,8 @@ import yaml
 
 from data_synth.filters import Draw
 from data_synth.filters.instruction_talk import mentions_instruction
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
+from gatt.verifiers.spec import VerifierSpec
 
 BRIEF = "Answer in one short sentence."
 FRENCH = Instruction(

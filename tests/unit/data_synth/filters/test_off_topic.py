@@ -9,7 +9,8 @@ import numpy as np
 
 from data_synth.filters import Draw
 from data_synth.filters.off_topic import off_topic
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import Vectors
 
 QUESTION = "What is the weather like in your town today?"

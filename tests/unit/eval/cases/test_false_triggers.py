@@ -8,7 +8,8 @@ from eval.cases.false_triggers import MOST_REPLIES, find_triggers, own_replies
 from eval.records.case import Case
 from gatt.data.catalog.ordinary_replies import ORDINARY
 from gatt.data.catalog.read import Catalog, load_catalog
-from gatt.data.instruction import Entry, VerifierSpec
+from gatt.data.instruction import Entry
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.stages import dialogue
 
 FOLLOWED_BY_NEARLY_ALL = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from eval.cases.asked_turns import has_probe
 from eval.config import EvalConfig
 from eval.records.case import Event
 from eval.records.samples import Sample
@@ -15,7 +16,7 @@ from eval.report.markdown import markdown_tables
 from eval.report.page.sections import save_main_chart
 from eval.report.page.transcripts import Transcripts
 from eval.results.notes import notes
-from eval.rollout.roll_out import has_probe, roll_out
+from eval.rollout.roll_out import roll_out
 from eval.run import evaluate
 from eval.scoring.verdict import judge
 from gatt.config.load import load_config

@@ -24,7 +24,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from eval.inspect import task as inspect_task
 from eval.inspect.task import PrerequisiteError, gatt_suite, verifiers
 from eval.metrics.statistics.clustered import clustered_interval
-from eval.rollout.roll_out import BLANK
+from eval.records.case import BLANK
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
 QUESTION = "What do you sell?"

@@ -6,7 +6,8 @@ from typing import Any
 
 from eval.metrics.curves import CurvePoint
 from eval.metrics.own_replies import vacuous_curves
-from gatt.data.instruction import Entry, VerifierSpec
+from gatt.data.instruction import Entry
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.fake_samples import instruction, sample
 
 TEA = VerifierSpec("terms", {"any_of": ["tea"]})

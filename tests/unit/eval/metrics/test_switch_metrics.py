@@ -10,9 +10,9 @@ from eval.metrics.own_replies import vacuous_curves
 from eval.metrics.paired import differences
 from eval.metrics.per_reply.since_switch import leakage
 from eval.records.case import Case
+from eval.records.reply import Reply
 from eval.records.samples import Sample
 from eval.report.data.selection import turn_name
-from eval.rollout.roll_out import Reply
 from eval.scoring.verdict import judge
 from gatt.data.instruction import combine
 from gatt.data.switches import Switch

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from eval.cases.asked_turns import last_turn
 from eval.config import EvalConfig
 from eval.records.case import Case, Event
-from eval.rollout.roll_out import Reply, last_turn, roll_out
+from eval.records.reply import Reply
+from eval.rollout.roll_out import roll_out
 from eval.rollout.rows import row_keys
 from eval.scoring.verdict import judge
-from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.instruction import Instruction, Probe
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation
 from gatt.sources.config import SourceConfig
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.stages import RecordingEngine, dialogue
 
 TENNIS = VerifierSpec("terms", {"any_of": ["tennis"]})

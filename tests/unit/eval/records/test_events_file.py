@@ -9,9 +9,10 @@ import pytest
 
 from eval.records.case import Case
 from eval.records.events import EventKind, EventText, read_event_kinds, with_events
-from gatt.data.instruction import Instruction, VerifierSpec
+from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError
 from gatt.verifiers import build
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.stages import dialogue
 
 TURNS = (2, 4, 6, 8)

@@ -11,15 +11,17 @@ import pytest
 
 from eval.cases.draw import make_cases
 from eval.config import EvalConfig
-from eval.records.case import Case
-from eval.rollout.roll_out import BLANK, Reply, roll_out
+from eval.records.case import BLANK, Case
+from eval.records.reply import Reply
+from eval.rollout.roll_out import roll_out
 from eval.scoring.verdict import judge
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
-from gatt.data.instruction import Instruction, Probe, VerifierSpec
+from gatt.data.instruction import Instruction, Probe
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
 from gatt.sources.config import SourceConfig
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.stages import RecordingEngine, dialogue
 
 TENNIS = (VerifierSpec("terms", {"any_of": ["tennis"]}),)

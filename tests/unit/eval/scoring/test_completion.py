@@ -18,8 +18,8 @@ from eval.scoring.completion import (
     with_completion,
     with_completion_again,
 )
-from gatt.data.instruction import VerifierSpec
 from gatt.verifiers.base import Verdict
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics import sentence_encoder as sentence_similarity
 from gatt.verifiers.topics.sentence_encoder import Vectors
 from tests.support.runs.fake_samples import instruction, sample

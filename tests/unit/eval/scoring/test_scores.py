@@ -12,9 +12,9 @@ from eval.metrics.curves import GRADED, curves
 from eval.metrics.statistics.clustered import Ways, crossed_interval, graded_interval
 from eval.records.case_file import read_cases
 from eval.scoring.scores import read_scores, scores_for, with_scores
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import DataError
 from gatt.verifiers import check_all, overall
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.fake_samples import sample
 
 LENGTH = VerifierSpec("score", {"function": "length", "at_least": 0.4})

@@ -8,16 +8,9 @@ from collections import Counter
 
 import pytest
 
-from gatt.data.instruction import (
-    Conflicts,
-    Entry,
-    Instruction,
-    Probe,
-    VerifierSpec,
-    compose,
-    draw_entries,
-)
+from gatt.data.instruction import Conflicts, Entry, Instruction, Probe, compose, draw_entries
 from gatt.errors import CatalogError
+from gatt.verifiers.spec import VerifierSpec
 
 
 def entry(identity: str, family: str, **changes) -> Entry:

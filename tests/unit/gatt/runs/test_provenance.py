@@ -60,7 +60,7 @@ def test_gpus_are_named_once_torch_is_there(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_checkout_gives_its_commit_and_anything_else_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "gatt" / "provenance.py"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "gatt" / "runs" / "provenance.py"))
     assert provenance()["commit"] is None
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)

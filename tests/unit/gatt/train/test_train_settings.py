@@ -70,8 +70,8 @@ def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
     # Else SDPA is what a Llama has anyway.
     monkeypatch.setattr("gatt.train.run.load_model", load_eager)
     # As on CUDA: FlexAttention is not refused.
-    for module in ("train", "trainer"):
-        monkeypatch.setattr(f"gatt.{module}.choose_backend", lambda *_: "split")
+    for module in ("run", "trainer"):
+        monkeypatch.setattr(f"gatt.train.{module}.choose_backend", lambda *_: "split")
     folder = save_tiny_model(tmp_path / "rewriting", REWRITING)
     trainer = ready(make(model=str(folder), attn_implementation=wanted))
     assert attention_of(trainer) == wanted

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.lenient import check_loose
 from gatt.verifiers.negative_controls import JUNK
+from gatt.verifiers.spec import VerifierSpec
 
 JSON = VerifierSpec("json")
 LOWER = VerifierSpec("letter_case", {"case": "lower"})

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.verifiers import build
 from gatt.verifiers.negative_controls import JUNK
+from gatt.verifiers.spec import VerifierSpec
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
 LOWER = {"kind": "letter_case", "case": "lower"}

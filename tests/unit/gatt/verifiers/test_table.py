@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gatt.verifiers
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.verifiers import VERIFIERS, Verifier, build, check_all, overall, verifier_versions
 from gatt.verifiers.base import Examples
 from gatt.verifiers.graded.score import DECIDED_LATER
 from gatt.verifiers.negative_controls import JUNK
 from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import verifier_class
 
 CASES = [
@@ -88,7 +88,7 @@ def test_every_rule_of_the_package_is_in_the_table() -> None:
     assert rules == named
     modules = {path.split(":")[0].rsplit(".", 1)[1] for path in VERIFIERS.values()}
     folder = Path(gatt.verifiers.__file__).parent
-    assert modules <= {path.stem for path in folder.glob("*.py")}
+    assert modules <= {path.stem for path in folder.rglob("*.py")}
 
 
 @pytest.mark.parametrize(("kind", "examples"), CASES)

@@ -1,4 +1,4 @@
-"""`scripts/checks/verdicts_by_hand.py`: what is read by hand tells nothing, and is counted against the verdicts."""
+"""`scripts/checks/verdicts_by_hand.py`: hand-read replies are counted against the verdicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.texts.doc_pages import ROOT
 
 def check(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, ROOT / "scripts" / "check_verdicts.py", *map(str, words)],
+        [sys.executable, ROOT / "scripts" / "checks" / "verdicts_by_hand.py", *map(str, words)],
         capture_output=True, text=True, check=False, cwd=ROOT, timeout=60,
     )  # fmt: skip
 
@@ -48,12 +48,12 @@ def test_what_is_drawn_tells_neither_arm_nor_verdict(run: Path) -> None:
     passed = [" pass " in row["reply"] for row in rows]
     assert passed not in (sorted(passed), sorted(passed, reverse=True))
     assert check("count", run, drawn).stderr == (
-        f"check_verdicts: {drawn} line 1: `kept` is null: expected true or false\n"
+        f"verdicts_by_hand: {drawn} line 1: `kept` is null: expected true or false\n"
     )
     # What has been read is not drawn over.
     before = drawn.read_bytes()
     assert check("draw", run, drawn).stderr == (
-        f"check_verdicts: {drawn}: is there already: expected a new file\n"
+        f"verdicts_by_hand: {drawn}: is there already: expected a new file\n"
     )
     assert drawn.read_bytes() == before
 

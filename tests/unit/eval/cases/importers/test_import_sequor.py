@@ -1,5 +1,4 @@
 import pytest
-from sequor_files import DUTCH, FUNNY, NUM_TURNS, SHORT, long_testset, start, turn, write
 
 from eval.cases.importers.imported import Constraint, write_cases
 from eval.cases.importers.sequor import import_testsets
@@ -10,6 +9,16 @@ from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
 from gatt.errors import DataError
 from tests.support.runs.stages import RecordingEngine
+from tests.unit.eval.cases.importers.sequor_files import (
+    DUTCH,
+    FUNNY,
+    NUM_TURNS,
+    SHORT,
+    long_testset,
+    start,
+    turn,
+    write,
+)
 
 
 def asked_of(text):

@@ -4,8 +4,8 @@ import json
 import pytest
 
 from eval.cases.importers.sysbench import FILE, import_sysbench
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import DataError
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build
 
 SESSION = {

@@ -1,8 +1,15 @@
 import pytest
-from sequor_files import DUTCH, FUNNY, SHORT, constraint, task, write
 
 from eval.cases.importers.sequor_tasks import compose_cases
 from gatt.errors import DataError
+from tests.unit.eval.cases.importers.sequor_files import (
+    DUTCH,
+    FUNNY,
+    SHORT,
+    constraint,
+    task,
+    write,
+)
 
 
 @pytest.fixture

@@ -176,7 +176,7 @@ def test_labels_never_meet_nor_leave_the_chart(heights: list[float]) -> None:
 
 
 def test_the_light_palette_is_the_pages_own() -> None:
-    css = (Path(report_page.__file__).parent / "base.css").read_text(encoding="utf-8")
+    css = (Path(report_page.__file__).parent / "assets" / "base.css").read_text(encoding="utf-8")
     light = css[: css.index("@media")]
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
     arms = [found[f"arm-{n}"] for n in range(NUM_STYLES)]

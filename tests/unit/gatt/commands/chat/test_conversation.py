@@ -18,12 +18,12 @@ from gatt.commands.chat.conversation import Chat, followed, from_text
 from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import read_dialogues
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import DataError, GenerationError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
 from gatt.models.control_tokens import refuse_control_tokens
 from gatt.models.template_variables import write_variables
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
 
 TENNIS = replace(

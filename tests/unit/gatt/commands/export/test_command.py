@@ -15,11 +15,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, PhiConfig
 
 from gatt.cli import main
-from gatt.commands.export.base_card import hub_id, license_of, public_name
-from gatt.commands.export.card import read_card
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.write import export, for_older_readers
 from gatt.errors import ConfigError, DataError, ModelError, StoreError, TemplateError
+from gatt.models.base_card import hub_id, license_of, public_name, read_card
 from gatt.models.load import load_adapter, load_model
 from tests.support.models.tiny import save_tiny_model
 from tests.support.models.trained import record, save_adapter, save_trained, write_results

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gatt.commands.export.card import ModelFacts, export_card, read_card
+from gatt.commands.export.card import ModelFacts, export_card
 from gatt.commands.export.evaluation import read_evaluation
 from gatt.models.adapter import adapter_rank
+from gatt.models.base_card import read_card
 from tests.support.models.trained import CARD, record, write_results
 
 FACTS = ModelFacts(

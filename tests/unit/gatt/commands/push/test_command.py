@@ -12,12 +12,12 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
 from gatt.cli import main
-from gatt.commands.export.card import read_card
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.write import export
 from gatt.commands.push.config import PushConfig
 from gatt.commands.push.send import push
 from gatt.errors import ConfigError, DataError, ModelError, StoreError
+from gatt.models.base_card import read_card
 from gatt.models.template_variables import write_variables
 from tests.support.models.trained import record, save_trained, write_results
 

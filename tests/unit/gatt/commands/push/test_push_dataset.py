@@ -12,16 +12,17 @@ from datasets import List, Value, load_dataset
 
 from data_synth.card import write_card
 from data_synth.config import SynthConfig
-from gatt.commands.export.card import read_card
 from gatt.commands.push import parquet
 from gatt.commands.push.config import PushConfig
 from gatt.commands.push.features import sample_features
 from gatt.commands.push.parquet import write_parquet
 from gatt.commands.push.send import push
-from gatt.data.instruction import Probe, VerifierSpec
+from gatt.data.instruction import Probe
 from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import DataError
+from gatt.models.base_card import read_card
 from gatt.sources import SourceReport
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import instruction, sample, write_samples
 from tests.support.runs.switched import cancel, switched, to
 

@@ -8,8 +8,9 @@ from random import Random
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_leakage import ended_rules, leak_status
-from gatt.data.instruction import VerifierSpec, combine, compose
+from gatt.data.instruction import combine, compose
 from gatt.data.switches import Switch
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.switched import cancel, hobby, to
 
 TENNIS, CHESS = hobby("tennis"), hobby("chess")

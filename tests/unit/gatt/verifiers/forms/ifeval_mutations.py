@@ -8,7 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from ifeval_texts import ABOUT_WORD, CARRIERS, INFLECTED, SENTENCES, TRAPS
+from tests.unit.gatt.verifiers.forms.ifeval_texts import (
+    ABOUT_WORD,
+    CARRIERS,
+    INFLECTED,
+    SENTENCES,
+    TRAPS,
+)
 
 Case = tuple[dict[str, Any], str]
 """The arguments of the instruction and a reply to it."""

@@ -14,7 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ifeval_texts import INFLECTED, SENTENCES, TRAPS, replies_by_language
+from tests.unit.gatt.verifiers.forms.ifeval_texts import (
+    INFLECTED,
+    SENTENCES,
+    TRAPS,
+    replies_by_language,
+)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import yaml
 
-import data_synth
+from gatt.data.catalog.read import default_catalog_path
 
-CATALOG = Path(data_synth.__file__).parent / "catalog"
+CATALOG = default_catalog_path()
 
 SENTENCES = (
     "I would take the early train, because it is faster and cheaper than the bus.",

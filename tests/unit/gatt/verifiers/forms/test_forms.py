@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.verifiers import build
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.syllables import syllables
 from gatt.verifiers.text.words import words
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import ifeval_mutations as mutate
 import pytest
 import yaml
-from ifeval_predicates import PREDICATES, Deviation
-from ifeval_texts import CATALOG, replies_by_language
 
 from gatt.verifiers import build
 from gatt.verifiers.ifeval import IFEVAL, spec_of
+from tests.unit.gatt.verifiers.forms import ifeval_mutations as mutate
+from tests.unit.gatt.verifiers.forms.ifeval_predicates import PREDICATES, Deviation
+from tests.unit.gatt.verifiers.forms.ifeval_texts import CATALOG, replies_by_language
 
 MISSING = [name for name in ("if_verifiable", "langdetect", "nltk", "punkt") if not find_spec(name)]
 pytestmark = pytest.mark.skipif(

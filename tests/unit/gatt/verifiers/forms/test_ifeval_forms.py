@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.verifiers import build
+from gatt.verifiers.spec import VerifierSpec
 
 
 @pytest.mark.parametrize(

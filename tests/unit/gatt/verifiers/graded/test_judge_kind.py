@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.data.instruction import VerifierSpec
 from gatt.errors import VerifierError
 from gatt.verifiers import Verdict, build, check_all, overall
 from gatt.verifiers.graded.judge import is_open
+from gatt.verifiers.spec import VerifierSpec
 
 SPEC = VerifierSpec("judge", {"rubric": "The reply speaks as a pirate would."})
 SHORT = VerifierSpec("words", {"max": 3})

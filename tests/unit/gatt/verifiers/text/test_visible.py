@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.data.instruction import VerifierSpec
 from gatt.verifiers import build
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.visible import visible
 
 UNSEEN = [

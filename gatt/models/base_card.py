@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import yaml
 
 from gatt.models.load import EMBEDDED
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelCard
 
 EMBEDDED_HUB_ID: Final = "HuggingFaceTB/SmolLM2-135M-Instruct"
 EMBEDDED_LICENSE: Final = "apache-2.0"
@@ -47,7 +52,20 @@ def license_of(model: str) -> str | None:
     card = Path(model).expanduser() / "README.md"
     if not card.is_file():
         return None
-    from gatt.commands.export.card import read_card
-
     found = read_card(card.read_text(encoding="utf-8", errors="replace")).data.get("license")
     return found if isinstance(found, str) else None
+
+
+def read_card(text: str) -> ModelCard:
+    """Return a card in its parts; metadata that cannot be read counts as none."""
+    from huggingface_hub import ModelCard
+
+    body = text.partition("\n---\n")[2] if text.startswith("---\n") else text
+    try:
+        return ModelCard(text if body is not text else _no_head(text), ignore_metadata_errors=True)
+    except (ValueError, TypeError, RecursionError, yaml.YAMLError):
+        return ModelCard(_no_head(body))
+
+
+def _no_head(body: str) -> str:
+    return f"---\n{{}}\n---\n{body}"
