@@ -1,7 +1,21 @@
-"""`GattTrainer`: TRL's trainer with the loss of this project. All that leans on TRL's inside.
+"""`GattTrainer`: TRL's trainer with the loss of this project.
 
-What it leans on is checked by `tests/unit/gatt/train/test_trl_contract.py`, which
-fails when an upgrade moves it.
+One optimiser step:
+
+1. `GattCollator` packs the combs of each micro-batch into one row of 1-D vectors.
+2. `_get_num_items_in_batch` counts the supervised tokens of all micro-batches on all processes.
+3. For each micro-batch `compute_loss` runs one forward pass. The LM head scores only the
+   positions that predict a supervised token (`gatt.comb.loss.scored_tokens`).
+4. Tokens of instructed samples cost their cross-entropy. With `plain_loss: kl`, tokens of plain
+   samples cost their KL divergence from the model without its adapter (`kl_to_base`), which a
+   second forward pass without gradient gives before the first one.
+5. The sum is divided by the count of step 2, so the step minimises the mean over all its tokens,
+   however they are spread over micro-batches and processes.
+6. `_get_grad_norm` stops the run if the loss or the gradient is not finite.
+7. The base class clips the gradient, steps the optimiser and the schedule, logs and saves.
+
+This file alone leans on the inside of TRL; `tests/unit/gatt/train/test_trl_contract.py` fails
+when an upgrade moves what it leans on.
 """
 
 from __future__ import annotations
@@ -183,7 +197,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             num_items_in_batch: supervised tokens of the whole step on all
                 processes; None outside of training: those of this batch.
         """
-        # First, while no graph takes memory.
+        # Before the graph of the main forward pass takes memory.
         base = self._base_logits(model, inputs) if "by_kl" in inputs else None
         logits_NV, places_N = scored_tokens(model, inputs, self._backend, in_order=False)
         labels_N = inputs["labels"].flatten()[places_N]
@@ -192,12 +206,10 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         if base is not None:
             by_kl_N = inputs["by_kl"].flatten()[places_N]
             taught_NV, taught_N = logits_NV[~by_kl_N], labels_N[~by_kl_N]
-            held_KV = logits_NV[by_kl_N] if len(taught_N) else logits_NV
-            base_KV, places_K = base
-            kl = summed_kl(held_KV, base_KV[torch.searchsorted(places_K, places_N[by_kl_N])])
+            kl = kl_to_base(logits_NV, places_N, by_kl_N, *base)
             loss = self._kl_coef * kl
             self._kl = self._kl + kl.detach()
-            self._num_kl += len(places_K)
+            self._num_kl += len(base[1])
         loss = loss + summed_loss(taught_NV, taught_N)
         loss = loss / torch.as_tensor(total).clamp(min=1).to(logits_NV.device)
         if num_items_in_batch is not None:
@@ -315,6 +327,28 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
+
+
+def kl_to_base(
+    logits_NV: torch.Tensor,
+    places_N: torch.Tensor,
+    by_kl_N: torch.Tensor,
+    base_KV: torch.Tensor,
+    base_places_K: torch.Tensor,
+) -> torch.Tensor:
+    """Return the summed KL divergence KL(base || model) over the tokens learned by it, in nats.
+
+    Args:
+        logits_NV: of the trained model at all supervised tokens, in any order.
+        places_N: place of each in the flattened batch.
+        by_kl_N: true for the K of them that are learned by the KL divergence.
+        base_KV: logits of the model without its adapter at those K.
+        base_places_K: their places, rising.
+    """
+    # A copy of the logits is spared where all of them count.
+    held_KV = logits_NV if bool(by_kl_N.all()) else logits_NV[by_kl_N]
+    order = torch.searchsorted(base_places_K, places_N[by_kl_N])
+    return summed_kl(held_KV, base_KV[order])
 
 
 def _padding_id(model: Any, tokenizer: Any) -> int:
