@@ -40,7 +40,6 @@ def test_a_frame_and_asterisks_are_forgiven(spec: VerifierSpec, reply: str) -> N
         (JSON, 'Sure, here it is: {"a": "tea"}'),
         (JSON, 'Sure.\nHere it is:\n{"a": "tea"}'),
         (LOWER, "I like tea"),
-        (VerifierSpec("highlights", {"min": 2}), "I like *tea*."),
     ],
 )
 def test_nothing_else_is(spec: VerifierSpec, reply: str) -> None:

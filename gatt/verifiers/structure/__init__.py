@@ -1,1 +1,0 @@
-"""Rules about the parts of a reply: paragraphs, sections, postscripts, wrapping."""
