@@ -1,11 +1,10 @@
-"""The rows of planned batches, made by the teacher here or by the workers of a Ray cluster."""
+"""The rows of planned batches, made by this process or by the workers of Ray."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import tee
 from typing import Any
 
 from data_synth.config import SynthConfig
@@ -20,6 +19,7 @@ from gatt.generation.cluster.same_weights import (
     model_digests,
     refuse_other_model,
 )
+from gatt.generation.config import make_engine
 
 Rows = list[dict[str, Any]]
 MadeRows = Generator[Rows, None, None]
@@ -27,91 +27,104 @@ MadeRows = Generator[Rows, None, None]
 
 @dataclass(frozen=True)
 class PlannedWork:
-    """Batches of a plan, and what is written on every sample of them."""
+    """Batches of a plan, and what every sample of them carries."""
 
     config: SynthConfig
     plan: Plan
-    stamp: Mapping[str, Any]
-    """Provenance of the samples."""
-    batches: Callable[[], Iterator[range]]
-    """Starts the batches anew, each as the places of its samples in the plan."""
+    provenance: Mapping[str, Any]
+    batches: Sequence[range]
+    """Each batch as the places of its samples in the plan."""
 
     def samples(self, batch: range) -> list[PlannedSample]:
         """Return the planned samples of a batch."""
         return self.plan[batch.start : batch.stop]
 
 
+def make_teacher(config: SynthConfig) -> Engine:
+    """Return the configured teacher.
+
+    Raises:
+        ModelError: the model or its adapter cannot be loaded.
+    """
+    return make_engine(config.teacher.engine, _adapters(config))
+
+
 def rows_made_here(
-    work: PlannedWork, engine: Callable[[], Engine], advance: Callable[[int], None]
+    work: PlannedWork, teacher: Callable[[], Engine], on_turns: Callable[[int], None]
 ) -> MadeRows:
-    """Yield the rows of each batch; `advance` hears of turns as they are done."""
-    for batch in work.batches():
+    """Yield the rows of each batch.
+
+    Args:
+        work: the batches.
+        teacher: returns the teacher, the same one at every call.
+        on_turns: is called with the number of turns that have just been finished.
+    """
+    for batch in work.batches:
         samples = sample_batch(
-            engine(),
+            teacher(),
             work.samples(batch),
             work.config.teacher,
             seed=work.config.seed,
-            provenance=work.stamp,
-            on_targets=advance,
+            provenance=work.provenance,
+            on_targets=on_turns,
         )
         yield [sample.as_dict() for sample in samples]
         num_composed = sum(t.kind == "composed" for s in samples for t in s.targets)
         num_drawn = sum(s.num_targets for s in samples) - num_composed
         if num_left := work.plan.num_turns(batch) - num_drawn:
-            advance(num_left)
+            on_turns(num_left)
 
 
 def rows_made_on_cluster(
     work: PlannedWork,
+    engine: Callable[[], Engine] | None,
     cluster: RayConfig,
-    make: Callable[[SynthConfig], Engine],
-    advance: Callable[[int], None],
-    *,
-    is_own_engine: bool,
+    on_turns: Callable[[int], None],
 ) -> MadeRows:
     """Yield the rows of each batch in the order of the plan, whichever worker made them.
 
     Args:
         work: the batches.
-        cluster: who works on them.
-        make: makes the teacher of a configuration in each worker; it is pickled.
-        advance: hears of turns as their batch arrives.
-        is_own_engine: `make` is the caller's, and its model is not looked into.
+        engine: makes the teacher in each worker; it is pickled. None: the configured
+            teacher, whose weights must be the same on every machine.
+        cluster: the workers.
+        on_turns: is called with the number of turns of each batch that arrives.
 
     Raises:
         ConfigError: no such cluster.
-        GenerationError: what a worker said.
+        GenerationError: the error of a worker.
         ModelError: the teacher cannot be read here.
     """
     config = _known_anywhere(work.config)
-    teacher = config.teacher
-    digests = None if is_own_engine else model_digests(teacher.engine, _adapters(config))
-    at_work, arriving = tee(work.batches())
+    engine_config = config.teacher.engine
+    digests = None if engine else model_digests(engine_config, _adapters(config))
     made = work_on_cluster(
         cluster,
-        partial(_sampler, config, work.stamp, make, digests),
-        map(work.samples, at_work),
-        num_items=sum(1 for _ in work.batches()),
-        has_local_model=teacher.engine.server is None and teacher.engine.device != "cpu",
+        partial(_worker, config, work.provenance, engine, digests),
+        map(work.samples, work.batches),
+        num_items=len(work.batches),
+        has_local_model=engine_config.server is None and engine_config.device != "cpu",
     )
-    for batch, rows in zip(arriving, made, strict=True):
+    for batch, rows in zip(work.batches, made, strict=True):
         yield rows
-        advance(work.plan.num_turns(batch))
+        on_turns(work.plan.num_turns(batch))
 
 
-def _sampler(
+def _worker(
     config: SynthConfig,
-    stamp: Mapping[str, Any],
-    make: Callable[[SynthConfig], Engine],
+    provenance: Mapping[str, Any],
+    engine: Callable[[], Engine] | None,
     digests: Mapping[str, str] | None,
 ) -> Callable[[Sequence[PlannedSample]], Rows]:
-    """Return, in a worker, what makes the rows of a batch."""
+    """Return, in a worker, the function that makes the rows of a batch."""
     if digests is not None:
         refuse_other_model(config.teacher.engine, _adapters(config), digests)
-    engine = make(config)
+    teacher = engine() if engine else make_teacher(config)
 
     def rows(batch: Sequence[PlannedSample]) -> Rows:
-        samples = sample_batch(engine, batch, config.teacher, seed=config.seed, provenance=stamp)
+        samples = sample_batch(
+            teacher, batch, config.teacher, seed=config.seed, provenance=provenance
+        )
         return [sample.as_dict() for sample in samples]
 
     return rows

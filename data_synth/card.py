@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from data_synth.config import SynthConfig
-from data_synth.filters import NO_ROOM, REASONS
+from data_synth.filters import REASONS
 from data_synth.filters.repeats import RepeatCounter
-from data_synth.shards.row_counts import RowCounts, no_room
+from data_synth.row_counts import RowCounts
+from data_synth.run_folder import CARD_FILE
 from gatt.config.load import to_yaml
 from gatt.data.sample import GattSample, read_samples
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.sources import SourceReport
 
-CARD_FILE = "README.md"
 SYSTEM_REMOVED = "system message removed"
-"""What a source's report calls it."""
-
-
+"""How the report of a source names it."""
 METADATA = (
     "---\nconfigs:\n- config_name: default\n  data_files: samples.jsonl\n"
     "tags:\n- ghost-attention\n- gatt\n- synthetic\n---"
@@ -28,8 +26,12 @@ METADATA = (
 RIGHTS = "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
 
 
-def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None:
-    """Write `README.md` beside the samples: Markdown with the hub's metadata head."""
+def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> RowCounts:
+    """Write `README.md` beside the samples, Markdown with the hub's metadata head; return their counts.
+
+    Raises:
+        DataError: a row that is no sample, with file and line.
+    """
     by_family: Counter[tuple[str, str, str]] = Counter()
     reasons: Counter[str] = Counter()
     refused: Counter[str] = Counter()
@@ -37,20 +39,16 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
     repeats = RepeatCounter()
     kinds: Counter[str] = Counter()
     attempts: Counter[int] = Counter()
-    num_samples = 0
-    long = RowCounts()
+    found = RowCounts()
     example: GattSample | None = None
     for sample in read_samples(samples):
-        num_samples += 1
+        found.add(sample)
         split = sample.instruction.split if sample.instruction else "none"
         if example is None and sample.instruction and sample.num_targets:
             example = sample
         by_family[sample.family, split, "samples"] += 1
         count_switches(switches, sample)
         repeats.add(sample)
-        num_long = sum(target.reason == NO_ROOM for target in sample.targets)
-        long.num_long_turns += num_long
-        long.num_long += bool(num_long)
         for target in sample.targets:
             by_family[sample.family, split, "turns"] += 1
             refused.update(target.refused)
@@ -61,14 +59,14 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
                 kinds[target.kind or "sampled"] += 1
                 attempts[target.attempts] += 1
     parts = [
-        _head(config, num_samples),
+        _head(config, found.num_samples),
         "## By family and split\n\n" + _family_table(by_family),
         _switch_part(switches) if config.switch else "",
         "## Where targets come from\n\n" + _table(("kind", "targets"), kinds.most_common()),
         "## Draws until accepted\n\n" + _table(("attempt", "targets"), sorted(attempts.items())),
         "## Refused\n\nEvery draw that was refused, by the first reason found, and the turns that were "
         "left without a target, by the last one.\n\n" + _reason_table(refused, reasons),
-        no_room(long) + "." if long.num_long_turns else "",
+        found.no_room() + "." if found.num_long_turns else "",
         f"## Repeats\n\n{repeats.num_repeats} of {repeats.num_targets} targets "
         f"({repeats.share:.1%}) have the words of a target of another sample under the same "
         "instruction.",
@@ -80,6 +78,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> None
         "## Configuration\n\n```yaml\n" + to_yaml(config) + "```\n",
     ]
     atomic_write_text(samples.with_name(CARD_FILE), "\n\n".join(p for p in parts if p))
+    return found
 
 
 def _head(config: SynthConfig, num_samples: int) -> str:

@@ -85,11 +85,12 @@ class SynthConfig:
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     """Who answers."""
     batch_samples: int = 12
-    """Samples worked on together: the unit that is redone after an interruption and that shards
-    share out. Part of a run's identity, since a local model's last bits depend on it."""
+    """Samples worked on together: a batch is made again as a whole after an interruption, and goes to
+    one worker. Part of a run's identity, since a local model's last bits depend on it."""
     ray: RayConfig | None = None
-    """null: this machine alone; else workers of a Ray cluster make the batches, this process writes
-    them. No part of a run's identity: what one began the other goes on with."""
+    """null: this process alone; else workers of Ray make the batches, and this process writes them.
+    `--workers N` starts N on this machine. No part of a run's identity: a run may go on with or without
+    workers."""
 
     def __post_init__(self) -> None:
         if self.num_samples < 1:

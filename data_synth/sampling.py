@@ -74,7 +74,7 @@ def sample_batch(
     *,
     seed: int,
     provenance: Mapping[str, Any],
-    on_targets: Callable[[int], None] = lambda num: None,  # noqa: ARG005
+    on_targets: Callable[[int], None] | None = None,
 ) -> list[GattSample]:
     """Return the finished samples of a batch, in order.
 
@@ -82,7 +82,7 @@ def sample_batch(
     engine can encode each dialogue once; those whose prompt the teacher cannot
     take are not asked again. A draw depends on the seed, sample,
     turn and attempt, not on the batch, and what is refused on the sample alone.
-    `on_targets` hears how many turns have just got their target.
+    `on_targets` is called with the number of turns that have just got their target.
 
     Raises:
         GenerationError: the engine gave no reply.
@@ -107,7 +107,8 @@ def sample_batch(
             requests = [_request(t, attempt, kind, config, seed) for t in some]
             replies = engine.generate(requests, sampling, adapter)
             _judge(some, replies, kind, config, encoder)
-            on_targets(sum(t.reply is not None for t in some))
+            if on_targets:
+                on_targets(sum(t.reply is not None for t in some))
     if config.compose:
         for turn in turns:
             if turn.reply is None and turn.usable:

@@ -118,8 +118,8 @@ class EvalConfig:
     batch_cases: int = 8
     """Cases worked on together: the unit that is redone after an interruption."""
     ray: RayConfig | None = None
-    """null: this machine alone; else workers of a Ray cluster roll out, each one arm and `batch_cases`
-    cases at a time, and this process writes what they made."""
+    """null: this process alone; else workers of Ray roll out, each one arm and `batch_cases` cases at a
+    time, and this process writes their rows. `--workers N` starts N on this machine."""
 
     @classmethod
     def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from data_synth.card import CARD_FILE, METADATA, RIGHTS, count_switches, switch_table
+from data_synth.card import METADATA, RIGHTS, count_switches, switch_table
 from data_synth.filters.config import QualityConfig
 from data_synth.filters.near_duplicates import SampleTargets, own_words
 from data_synth.plan.plan import sample_id
-from data_synth.shards.shard import CONFIG_FILE, SAMPLES_FILE
+from data_synth.run_folder import CARD_FILE, CONFIG_FILE, SAMPLES_FILE
 from data_synth.splice.config import SpliceConfig, SpliceSwitch
 from gatt.config.load import to_yaml
 from gatt.data.catalog.read import Catalog, load_catalog

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 from eval.config import EvalConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
@@ -17,13 +19,15 @@ ACTIONS = {"compare": "eval.commands.eval_compare"}
 _ABOUT = f"""{HELP}
 
   gatt eval --suite=behaviour --output_dir=FOLDER --adapters.gatt=ADAPTER
+  gatt eval --suite=behaviour --output_dir=FOLDER --adapters.gatt=ADAPTER --workers 4
   gatt eval compare FOLDER OTHER           where two evaluations differ, reply by reply"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the configuration's arguments."""
+    """Add the configuration's arguments and the number of workers."""
     add_config_arguments(parser, EvalConfig)
     parser.description = _ABOUT
+    add_workers_argument(parser)
 
 
 def execute(config: EvalConfig) -> str:
@@ -43,5 +47,7 @@ def execute(config: EvalConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate; a run that was interrupted goes on."""
-    sys.stdout.write(execute(config_from_args(EvalConfig, args)) + "\n")
+    config = config_from_args(EvalConfig, args)
+    config = replace(config, ray=with_workers(config.ray, args.workers))
+    sys.stdout.write(execute(config) + "\n")
     return 0

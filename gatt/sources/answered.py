@@ -26,8 +26,6 @@ def answered_questions(
     params: SamplingParams,
     path: Path,
     model: str,
-    *,
-    waits: bool = False,
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return dialogues of catalogue questions, answered by the model and kept in a file.
 
@@ -42,8 +40,6 @@ def answered_questions(
         params: how answers are drawn.
         path: JSONL file of the answered dialogues; what stands there is used.
         model: name of the answering model; another one does not fit the file.
-        waits: whether to wait for another process that answers them, as the
-            shards of one run do; else it is refused.
 
     Raises:
         ConfigError: `num` is not set, or too few topics.
@@ -55,7 +51,7 @@ def answered_questions(
     settings = {"model": model, "params": [params.max_new_tokens, params.temperature, params.top_p],
                 "seed": params.seed, "scripts": [[s.id, *s.user_turns] for s in scripts]}  # fmt: skip
     mark = fingerprint(settings)
-    with RecordStore(path, fingerprint=mark, kind="answered-dialogue", waits=waits) as store:
+    with RecordStore(path, fingerprint=mark, kind="answered-dialogue") as store:
         done = store.keys("script")
         # Why they have none was counted by the run that asked them.
         report.dropped.update(UNANSWERED for row in store if row["dialogue"] is None)

@@ -1,4 +1,4 @@
-"""Two workers of a Ray cluster make what one process makes; one that is killed loses nothing."""
+"""Two workers of Ray make what one process makes; one that is killed loses nothing."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+import torch
 
 from data_synth import pipeline
+from data_synth.filters.config import QualityConfig
 from data_synth.pipeline import run_synth
 from eval.config import EvalConfig
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.run import evaluate
+from gatt.cli import main
+from gatt.config.load import save_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.errors import GenerationError
-from gatt.generation.cluster.config import RayConfig
+from gatt.generation.base import SamplingConfig
+from gatt.generation.cluster.workers_option import with_workers
+from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
+from tests.support.models.tiny import save_tiny_model
 from tests.support.runs.stages import write_dialogues
 from tests.support.runs.synth_runs import synth_config, varied_reply
-from tests.support.servers.ray_runs import lucky, told_again, two_workers, unlucky
+from tests.support.servers.ray_runs import lucky, ray_here, told_again, unlucky
 
 pytest.importorskip("ray", reason="an extra: `pip install 'ghost-attention[ray]'`")
 pytestmark = pytest.mark.processes
-RAY = RayConfig()
+RAY = with_workers(None, 2)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with two_workers():
+def _ray() -> Iterator[None]:
+    with ray_here():
         yield
 
 
@@ -59,6 +66,25 @@ def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, c
     assert result.num_samples == 20
     assert 0 < result.num_new < 20
     assert samples.read_bytes() == expected
+
+
+def test_with_a_local_model_the_command_makes_the_bytes_of_one_process(tmp_path) -> None:
+    config = synth_config(tmp_path, num_samples=6, plain_fraction=1.0, batch_samples=2)
+    engine = EngineConfig(model=str(save_tiny_model(tmp_path / "tiny")), device="cpu")
+    sampling = SamplingConfig(max_new_tokens=40, temperature=2.0)
+    quality = QualityConfig(degenerate=False, repeated_share=None, clipped=False)
+    teacher = replace(config.teacher, engine=engine, sampling=sampling, quality=quality)
+    save_config(replace(config, teacher=teacher), tmp_path / "c.yaml")
+    command = ["synth", "--config", str(tmp_path / "c.yaml")]
+    assert main([*command, "--workers=2"]) == 0
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        assert main([*command, f"--output_dir={tmp_path / 'alone'}"]) == 0
+    finally:
+        torch.set_num_threads(num_threads)
+    made, expected = (tmp_path / name / "samples.jsonl" for name in ("out", "alone"))
+    assert made.read_bytes() == expected.read_bytes()
 
 
 def test_an_evaluation_with_a_killed_worker_leaves_the_rows_of_one_process(tmp_path, caplog):

@@ -64,7 +64,7 @@ def write_files(page: Path, folder: Path) -> list[Path]:
 
 
 def command_modules() -> dict[str, ModuleType]:
-    """Return every command's module by name, those of its actions (`synth merge`) among them."""
+    """Return every command's module by name, those of its actions (`synth splice`) among them."""
     found = {}
     for entry in importlib.metadata.entry_points(group=GROUP):
         module = entry.load()

@@ -10,23 +10,25 @@ from gatt.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class RayConfig:
-    """The workers of a Ray cluster, each with a model of its own.
+    """Workers of a Ray cluster or of this machine, each with a model of its own.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     address: str = "auto"
-    """`auto`: the cluster that `RAY_ADDRESS` names or that runs on this machine; `local`: Ray started here,
-    for this run alone; or what `ray.init` takes, such as `10.0.0.1:6379`."""
+    """`auto`: the cluster that `RAY_ADDRESS` names or that runs on this machine; `local`: Ray is started on
+    this machine for this run alone; or what `ray.init` takes, such as `10.0.0.1:6379`."""
     num_workers: int | None = None
     """Processes that hold the model; null: as many as the cluster has room for when the run starts."""
     gpus_per_worker: float | None = None
-    """GPUs of each; null: one where the cluster has GPUs and the model is a local one, else none."""
-    cpus_per_worker: float = 1.0
-    """Processors of each; Ray gives as many threads to torch."""
+    """GPUs of each; null: one where the cluster has GPUs and the model is a local one, else none. Workers of
+    an `address: local` with `num_workers` share the GPUs."""
+    cpus_per_worker: float | None = None
+    """Processors of each; Ray gives as many threads to torch. null: 1; workers of an `address: local` with
+    `num_workers` share the processors."""
     max_deaths: int = 3
-    """The run stops once workers died so often over the same piece of work; it then goes to no other."""
+    """Workers that may die over the same piece of work before the run stops."""
 
     def __post_init__(self) -> None:
         if not self.address.strip():
@@ -37,7 +39,9 @@ class RayConfig:
             raise ConfigError(
                 f"gpus_per_worker is {self.gpus_per_worker}: expected 0 or more, or null"
             )
-        if not 0 < self.cpus_per_worker < math.inf:
-            raise ConfigError(f"cpus_per_worker is {self.cpus_per_worker}: expected more than 0")
+        if self.cpus_per_worker is not None and not 0 < self.cpus_per_worker < math.inf:
+            raise ConfigError(
+                f"cpus_per_worker is {self.cpus_per_worker}: expected more than 0, or null"
+            )
         if self.max_deaths < 1:
             raise ConfigError(f"max_deaths is {self.max_deaths}: expected at least 1")

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from gatt.errors import ConfigError
 from gatt.generation.cluster.config import RayConfig
 
+_RAY_UNITS: Final = 10_000
 
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """Yield the `ray` module, connected; a connection that stood before stays as it is.
+
+def installed_ray() -> Any:
+    """Return the `ray` module.
 
     Raises:
-        ConfigError: Ray is not installed, or there is no such cluster.
+        ConfigError: Ray is not installed.
     """
     try:
         import ray
     except ImportError:
         raise ConfigError(
-            "ray is not installed: `pip install 'ghost-attention[ray]'`, or leave `ray` out"
+            "ray is not installed: `pip install 'ghost-attention[ray]'`, or leave out `--workers` and "
+            "`ray`"
         ) from None
+    return ray
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Yield the `ray` module, connected; a connection that existed before is used and left open.
+
+    Raises:
+        ConfigError: Ray is not installed, or there is no such cluster.
+    """
+    ray = installed_ray()
     if ray.is_initialized():
         yield ray
         return
@@ -49,18 +63,32 @@ def connected(address: str) -> Iterator[Any]:
 def room_for(
     config: RayConfig, resources: Mapping[str, float], *, has_local_model: bool
 ) -> tuple[dict[str, float], int]:
-    """Return what each worker asks of Ray, and how many of them the cluster has room for, at least 1.
+    """Return what each worker asks of Ray, and for how many the cluster has room, at least 1.
 
     Args:
-        config: what is asked for.
+        config: what the user asks for.
         resources: of the whole cluster, as Ray counts them.
-        has_local_model: whether the model is in the worker.
+        has_local_model: whether each worker holds the model itself.
     """
-    gpus = config.gpus_per_worker
+    num_cpus, num_gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
+    # All N workers of one machine must start, whatever it has.
+    num_sharing = (config.address == "local" and config.num_workers) or 0
+    cpus, gpus = config.cpus_per_worker, config.gpus_per_worker
+    if cpus is None:
+        cpus = _share(num_cpus, num_sharing) if num_sharing and num_cpus else 1.0
     if gpus is None:
-        gpus = 1.0 if has_local_model and resources.get("GPU") else 0.0
-    wanted = {"num_cpus": config.cpus_per_worker, "num_gpus": gpus}
-    rooms = [resources.get("CPU", 0.0) // config.cpus_per_worker]
+        gpus = 1.0 if has_local_model and num_gpus else 0.0
+        if gpus and num_sharing:
+            gpus = min(1.0, _share(num_gpus, num_sharing))
+    rooms = [num_cpus // cpus]
     if gpus:
-        rooms.append(resources.get("GPU", 0.0) // gpus)
-    return wanted, max(1, int(min(rooms)))
+        rooms.append(num_gpus // gpus)
+    return {"num_cpus": cpus, "num_gpus": gpus}, max(1, int(min(rooms)))
+
+
+def _share(total: float, num_workers: int) -> float:
+    """Return the share of each worker: whole units, or a fraction of one that several workers fill."""
+    if num_workers <= total:
+        return float(total // num_workers)
+    # Ray counts in ten-thousandths.
+    return math.floor(_RAY_UNITS / math.ceil(num_workers / total)) / _RAY_UNITS

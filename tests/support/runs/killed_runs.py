@@ -1,6 +1,6 @@
 """Kills a run at random moments until it is done, and compares what is left with a run left alone.
 
-    python -m tests.support.runs.killed_runs --folder F --engine scripted|local --kills 50 --shards 1
+    python -m tests.support.runs.killed_runs --folder F --engine scripted|local --kills 50
 
 A process of its own, because it forks: the interpreter and the model are there at once in every
 child. Prints one JSON line on what happened; ends with status 1 where a file differs.
@@ -25,9 +25,8 @@ from typing import Any
 from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.filters.config import QualityConfig
-from data_synth.parallel.merge import merge_shards
 from data_synth.pipeline import run_synth
-from data_synth.shards.shard import WHOLE, Shard, found_shards
+from data_synth.run_folder import SAMPLES_FILE
 from gatt.generation.base import (
     Engine,
     Generation,
@@ -107,26 +106,13 @@ def make_config(folder: Path, kind: str) -> SynthConfig:
     return replace(config, teacher=teacher)
 
 
-def run(config: SynthConfig, engine: Engine, num_shards: int) -> None:
-    """Make all shards one after the other, and join them."""
-    for number in range(1, num_shards + 1):
-        run_synth(config, lambda: engine, Shard(number, num_shards))
-    if num_shards > 1:
-        merge_shards(config.output_dir)
-
-
 def left_behind(config: SynthConfig) -> str:
-    """Return in which state a killed run left its files."""
-    shards = found_shards(config.output_dir) or [WHOLE]
-    states = []
-    for shard in shards:
-        path = shard.path(config.output_dir)
-        data = path.read_bytes() if path.exists() else b""
-        if data and not data.endswith(b"\n"):
-            states.append("torn line")
-        elif data.count(b"\n") % config.batch_samples:
-            states.append("part of a batch")
-    return states[0] if states else "whole batches"
+    """Return in which state a killed run left its file."""
+    path = config.output_dir / SAMPLES_FILE
+    data = path.read_bytes() if path.exists() else b""
+    if data and not data.endswith(b"\n"):
+        return "torn line"
+    return "part of a batch" if data.count(b"\n") % config.batch_samples else "whole batches"
 
 
 def kill_until_done(args: argparse.Namespace) -> Mapping[str, Any]:
@@ -136,7 +122,7 @@ def kill_until_done(args: argparse.Namespace) -> Mapping[str, Any]:
     started = time.monotonic()
     run_synth(replace(config, output_dir=args.folder / "alone"), lambda: engine)
     seconds = time.monotonic() - started
-    expected = (args.folder / "alone" / "samples.jsonl").read_bytes()
+    expected = (args.folder / "alone" / SAMPLES_FILE).read_bytes()
     rng = random.Random(args.seed)
     states: Counter[str] = Counter()
     num_kills = num_finished = num_kills_here = 0
@@ -145,7 +131,7 @@ def kill_until_done(args: argparse.Namespace) -> Mapping[str, Any]:
         config = replace(config, output_dir=args.folder / f"killed-{num_finished}")
         pid = os.fork()
         if not pid:
-            run(config, engine, args.shards)
+            run_synth(config, lambda: engine)
             os._exit(0)
         if num_kills < args.kills:
             time.sleep(rng.uniform(0, seconds * args.window))
@@ -158,7 +144,7 @@ def kill_until_done(args: argparse.Namespace) -> Mapping[str, Any]:
             continue
         if status:
             raise SystemExit(f"a run ended with status {os.waitstatus_to_exitcode(status)}")
-        if (config.output_dir / "samples.jsonl").read_bytes() != expected:
+        if (config.output_dir / SAMPLES_FILE).read_bytes() != expected:
             raise SystemExit(f"{config.output_dir}: differs from the run that was left alone")
         finished_after.append(num_kills_here)
         num_finished, num_kills_here = num_finished + 1, 0
@@ -174,7 +160,6 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--engine", choices=("scripted", "local"), default="scripted")
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--window", type=float, default=0.4)
     parser.add_argument("--pause", type=float, default=0.001, help="seconds behind every row")

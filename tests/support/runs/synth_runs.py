@@ -11,7 +11,6 @@ import yaml
 
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.pipeline import SynthResult, run_synth
-from data_synth.shards.shard import WHOLE, Shard
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
@@ -72,12 +71,10 @@ def varied_reply(request: GenerationRequest) -> str | Generation:
     return ["", f"We stayed inside on day {turn}.", said, said][kind - 1]
 
 
-def make(
-    config: SynthConfig, shard: Shard = WHOLE, **settings: int
-) -> tuple[SynthResult, RecordingEngine]:
-    """Run a configuration, or a shard of it, with `varied_reply`; return what it left and asked."""
+def make(config: SynthConfig, **settings: int) -> tuple[SynthResult, RecordingEngine]:
+    """Run a configuration with `varied_reply`; return its result and the engine with its calls."""
     engine = RecordingEngine(varied_reply, **settings)
-    return run_synth(config, lambda: engine, shard), engine
+    return run_synth(config, lambda: engine), engine
 
 
 def without_commit(rows: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What tests over a Ray cluster share: a cluster of two processors, and teachers that die or fail once."""
+"""What tests with Ray share: Ray on this machine, and teachers that die or fail once."""
 
 from __future__ import annotations
 
@@ -14,37 +14,24 @@ import pytest
 
 from gatt.errors import GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.cluster.connection import connected
 from tests.support.runs.stages import RecordingEngine
 
 Reply = Callable[[GenerationRequest], str | Generation]
 
 
 @contextmanager
-def two_workers() -> Iterator[None]:
-    """Run a cluster on this machine with room for two workers; telemetry and dashboard are off."""
-    import ray
-
+def ray_here() -> Iterator[None]:
+    """Start Ray on this machine as `--workers N` does; runs inside the block use this one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         # A token of its own, or Ray would write one into the home folder.
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        # What else runs on this machine may need the memory; nobody is to be killed for that.
+        # What else runs on this machine may need the memory; no worker is to be killed for that.
         patch.setenv("RAY_memory_monitor_refresh_ms", "0")
         patch.delenv("RAY_ADDRESS", raising=False)
-        ray.init(
-            address="local",
-            num_cpus=2,
-            num_gpus=0,
-            include_dashboard=False,
-            object_store_memory=80 * 2**20,
-            logging_level="error",
-            log_to_driver=False,
-        )
-        try:
+        with connected("local"):
             yield
-        finally:
-            ray.shutdown()
 
 
 class UnluckyEngine(RecordingEngine):

@@ -1,4 +1,4 @@
-"""Shards of two runs never share a folder: the later one is refused and overwrites nothing."""
+"""Two runs never share a folder: the later one is refused and overwrites nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import pytest
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig
-from data_synth.parallel.merge import merge_shards
-from data_synth.shards import shard as shards
-from data_synth.shards.shard import WHOLE, Shard, beginning
-from gatt.config.load import save_config
+from data_synth.pipeline import run_synth
 from gatt.errors import StoreError
-from gatt.generation.base import SamplingConfig
-from gatt.runs.lock import free_lock, take_lock
-from tests.support.runs.synth_runs import make, synth_config
+from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
+from tests.support.runs.stages import RecordingEngine
+from tests.support.runs.synth_runs import make, synth_config, varied_reply
 
 
 @pytest.fixture
@@ -39,97 +36,67 @@ def hotter(config: SynthConfig) -> SynthConfig:
     return replace(config, teacher=replace(config.teacher, sampling=sampling))
 
 
-def test_a_shard_with_other_settings_is_refused_by_name_and_overwrites_nothing(config) -> None:
-    make(config, Shard(1, 2))
+def test_other_settings_are_refused_by_name_and_overwrite_nothing(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        make(config, interrupt_at=7)
     before = files(config.output_dir)
-    for other, named in (
-        (replace(config, seed=1), r"seed 0 -> 1, plan.digest"),
-        (replace(config, num_samples=9), r"num_samples 10 -> 9"),
-        (hotter(config), r"teacher.sampling.temperature 0.7 -> 0.9"),
+    assert before["samples.jsonl"]
+    for other, facts in (
+        (replace(config, seed=1), "seed 0 -> 1"),
+        (replace(config, num_samples=9), "num_samples 10 -> 9"),
+        (hotter(config), "teacher.sampling.temperature 0.7 -> 0.9"),
     ):
-        with pytest.raises(
-            StoreError,
-            match=rf"00001-of-00002.jsonl: belongs to another run than .* \(changed: {named}.*\): "
-            "expected one run in a folder: take its settings or another output_dir",
-        ):
-            make(other, Shard(2, 2))
+        with pytest.raises(StoreError, match=rf"samples\.jsonl: .*{facts}"):
+            make(other)
         assert files(config.output_dir) == before
-    make(config, Shard(2, 2))
-    assert merge_shards(config.output_dir).num_samples == 10
+    assert make(config)[0].num_samples == 10
 
 
-def test_a_shard_made_again_beside_another_joined_run_is_refused(config) -> None:
-    for number in (1, 2):
-        make(config, Shard(number, 2))
-    merge_shards(config.output_dir)
-    Shard(2, 2).path(config.output_dir).unlink()
-    before = files(config.output_dir)
-    with pytest.raises(StoreError, match=r"belongs to another run than .*seed 0 -> 1"):
-        make(replace(config, seed=1), Shard(1, 2))
-    assert files(config.output_dir) == before
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_second_run_while_one_writes_is_refused_and_harms_nothing(config, tmp_path, seed) -> None:
+    """With the same settings or others: the first run ends with the bytes of a run alone."""
+    expected = make(replace(config, output_dir=tmp_path / "alone"))[0].samples.read_bytes()
+    is_writing, may_go_on = threading.Event(), threading.Event()
+
+    def patient_reply(request: GenerationRequest) -> str | Generation:
+        if request.key.startswith("s000004"):
+            is_writing.set()
+            may_go_on.wait()
+        return varied_reply(request)
+
+    first = threading.Thread(
+        target=run_synth, args=(config, lambda: RecordingEngine(patient_reply))
+    )
+    first.start()
+    try:
+        assert is_writing.wait(60)
+        before = files(config.output_dir)
+        with pytest.raises(StoreError, match=r"samples\.jsonl: .*pid \d+"):
+            make(replace(config, seed=seed))
+        assert files(config.output_dir) == before
+    finally:
+        may_go_on.set()
+        first.join()
+    assert (config.output_dir / "samples.jsonl").read_bytes() == expected
 
 
-def test_of_two_runs_that_begin_at_once_one_is_refused(config) -> None:
-    problems: list[Exception] = []
-    together = threading.Barrier(2)
-
-    def begin(settings: SynthConfig, number: int) -> None:
-        together.wait()
-        try:
-            make(settings, Shard(number, 2))
-        except StoreError as error:
-            problems.append(error)
-
-    runs = [(config, 1), (replace(config, seed=1), 2)]
-    threads = [threading.Thread(target=begin, args=run) for run in runs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    (problem,) = problems
-    assert "belongs to another run than the one that is asked for (changed: seed" in str(problem)
-    assert len(shards.found_shards(config.output_dir)) == 1
+@pytest.mark.parametrize("name", ["README.md", "config.yaml", "source.json"])
+def test_files_of_somebody_else_are_not_overwritten(config, name) -> None:
+    config.output_dir.mkdir()
+    (config.output_dir / name).write_text("mine", encoding="utf-8")
+    with pytest.raises(StoreError, match=name):
+        make(config)
+    assert files(config.output_dir) == {name: b"mine"}
 
 
-def test_a_shard_waits_for_others_that_begin_but_not_for_long(config, monkeypatch) -> None:
-    folder = config.output_dir
-    folder.mkdir()
-    fd = take_lock(WHOLE.path(folder))
-    timer = threading.Timer(0.2, free_lock, [fd])
-    timer.start()
-    make(config, Shard(1, 2))
-    timer.join()
-    monkeypatch.setattr(shards, "BEGIN_SECONDS", 0.05)
-    fd = take_lock(WHOLE.path(folder))
-    with pytest.raises(StoreError, match=r"samples.jsonl: is in use by another process"):
-        make(config, Shard(2, 2))
-    free_lock(fd)
-    make(config, Shard(2, 2))
-
-
-def test_a_folder_that_cannot_be_had_is_one_line(tmp_path: Path) -> None:
-    place = tmp_path / "file"
-    place.touch()
-    with (
-        pytest.raises(StoreError, match=r"file/samples.jsonl: cannot lock: File exists: mend it"),
-        beginning(place, Shard(1, 2)),
-    ):
-        pass
-
-
-def test_shards_are_not_joined_under_the_settings_of_another_run(config) -> None:
-    for number in (1, 2):
-        make(config, Shard(number, 2))
-    path = config.output_dir / "config.yaml"
-    right = path.read_bytes()
-    save_config(replace(hotter(config), plain_fraction=0.5), path)
-    with pytest.raises(
-        StoreError,
-        match=r"config.yaml: is of another run than the samples \(changed: plain_fraction 0.2 -> 0.5, "
-        r"teacher.sampling.temperature 0.7 -> 0.9\): copy it from a machine that made a shard",
-    ):
-        merge_shards(config.output_dir)
-    assert not (config.output_dir / "README.md").exists()
-    assert not WHOLE.path(config.output_dir).exists()
-    path.write_bytes(right)
-    assert merge_shards(config.output_dir).num_samples == 10
+def test_parts_of_an_earlier_version_are_refused_and_once_joined_no_hindrance(config) -> None:
+    part = config.output_dir / "shards" / "00001-of-00002.jsonl"
+    part.parent.mkdir(parents=True)
+    part.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"shards: .*gatt synth merge"):
+        make(config)
+    assert files(config.output_dir) == {"shards/00001-of-00002.jsonl": b"{}\n"}
+    part.rename(config.output_dir.with_name("part.jsonl"))
+    make(config)
+    config.output_dir.with_name("part.jsonl").rename(part)
+    assert make(config)[0].num_new == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,19 +11,17 @@ import pytest
 import yaml
 from datasets import load_dataset
 
-from data_synth import pipeline
+from data_synth import batches, pipeline
 from data_synth.config import SynthConfig
-from data_synth.parallel.merge import merge_shards
 from data_synth.pipeline import load_source, run_synth
-from data_synth.shards.fingerprint import RunMark, read_mark
-from data_synth.shards.shard import WHOLE, Shard, num_planned_rows
+from data_synth.run_folder import num_stored
 from gatt.cli import main
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.sample import read_samples
 from gatt.errors import CatalogError, DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
-from gatt.runs.lock import free_lock, take_lock
+from gatt.runs.store import RecordStore, read_meta
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
 from tests.support.runs.synth_runs import make, synth_config, varied_reply
@@ -55,18 +52,6 @@ def test_a_run_leaves_samples_card_source_and_configuration(config) -> None:
     assert json.loads((config.output_dir / "source.json").read_text())["num_kept"] == 6
     assert yaml.safe_load((config.output_dir / "config.yaml").read_text())["num_samples"] == 10
     assert samples[0].provenance["teacher"] == config.teacher.engine.model
-
-
-@pytest.mark.parametrize("name", ["README.md", "config.yaml", "source.json"])
-def test_somebody_elses_files_are_not_written_over(config, name) -> None:
-    config.output_dir.mkdir()
-    own = config.output_dir / name
-    own.write_text("mine", encoding="utf-8")
-    with pytest.raises(
-        StoreError, match="stands there, and no samples beside it: expected an empty"
-    ):
-        make(config)
-    assert own.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("call", [1, 2, 7, 12])
@@ -108,22 +93,19 @@ def test_a_line_that_a_power_cut_tore_anywhere_is_made_anew(config) -> None:
     whole, _ = make(config)
     rows = whole.samples.read_bytes()
     last = rows.index(b"\n") + 1
-    store = run_mark_of(config).store(config.output_dir, WHOLE)
+    mark = read_meta(whole.samples)["fingerprint"]
+    store = RecordStore(whole.samples, fingerprint=mark, kind="sample")
     for size in range(last, len(rows)):
         whole.samples.write_bytes(rows[:size])
         with store:
             assert len(store) == 1
-            assert num_planned_rows(store.path, store, iter(range(2))) == 1
+            assert num_stored(store, 2) == 1
         assert whole.samples.read_bytes() == rows[:last]
         # The whole way for some of them, since each takes its time.
         if size % 40 == 0:
             whole.samples.write_bytes(rows[:size])
             assert make(config)[0].num_new == 1
             assert whole.samples.read_bytes() == rows
-
-
-def run_mark_of(config: SynthConfig) -> RunMark:
-    return read_mark(config.output_dir, WHOLE)
 
 
 def test_rows_that_are_not_the_planned_ones_are_refused(config) -> None:
@@ -165,33 +147,8 @@ def test_the_size_of_batches_decides_what_is_computed_together(config) -> None:
     assert first.samples.exists()
 
 
-@pytest.mark.parametrize("num_shards", [2, 3, 5])
-def test_shards_joined_are_the_run_of_one_process(config, tmp_path, num_shards) -> None:
-    whole, _ = make(replace(config, output_dir=tmp_path / "whole"))
-    # Of 10 samples in batches of 3 there are 4 batches: of 5 shards the last one has none.
-    results = [make(config, Shard(n, num_shards))[0] for n in range(num_shards, 0, -1)]
-    assert sum(result.num_samples for result in results) == 10
-    assert not (config.output_dir / "README.md").exists()
-    merged = merge_shards(config.output_dir)
-    assert merged == replace(whole, samples=config.output_dir / "samples.jsonl")
-    for name in ("samples.jsonl", "samples.jsonl.meta.json", "source.json"):
-        ours, theirs = config.output_dir / name, whole.samples.with_name(name)
-        assert ours.read_bytes() == theirs.read_bytes()
-    again = run_synth(config, lambda: pytest.fail("an engine was made"))
-    assert again == replace(merged, num_new=0)
-
-
-def test_another_configuration_in_the_same_folder_is_refused(config) -> None:
-    first, _ = make(config)
-    before = first.samples.read_bytes()
-    with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
-        make(replace(config, seed=1))
-    assert first.samples.read_bytes() == before
-    assert yaml.safe_load((config.output_dir / "config.yaml").read_text())["seed"] == 0
-
-
 def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(varied_reply))
+    monkeypatch.setattr(batches, "make_engine", lambda *_: RecordingEngine(varied_reply))
     model = write_model(tmp_path / "model")
     adapter = tmp_path / "adapter"
     adapter.mkdir()
@@ -218,7 +175,7 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
 )
 def test_other_rules_are_another_run(config, monkeypatch, name, changed) -> None:
     make(config)
-    monkeypatch.setattr(f"data_synth.shards.fingerprint.{name}", changed)
+    monkeypatch.setattr(f"data_synth.fingerprint.{name}", changed)
     with pytest.raises(StoreError, match=r"belongs to another run.*(filters|verifiers)"):
         make(config)
 
@@ -317,19 +274,9 @@ def test_dialogues_that_are_too_long_are_told_at_the_end_and_on_the_card(config,
     assert f"{said.format('')}.\n" in card
     counts = {row[0]: row[2:] for row in table(card, "Refused")}
     assert counts["context_limit"] == ["10", "10"]
-    other = replace(config, output_dir=config.output_dir.with_name("other"))
     caplog.clear()
-    for number in (1, 2):
-        run_synth(other, ShortEngine, Shard(number, 2))
-    merge_shards(other.output_dir)
-    told = [r.getMessage() for r in caplog.records if "too long" in r.getMessage()]
-    assert [t.split(": ")[1].split(" have")[0] for t in told] == [
-        "6 turns of 6 dialogues",
-        "4 turns of 4 dialogues",
-        "10 turns of 10 dialogues",
-    ]
     make(replace(config, output_dir=config.output_dir.with_name("third")))
-    assert len([r for r in caplog.records if "too long" in r.getMessage()]) == 3
+    assert not [r for r in caplog.records if "too long" in r.getMessage()]
 
 
 @pytest.mark.parametrize(
@@ -363,7 +310,7 @@ def test_the_command_runs_the_configuration_and_says_what_is_there(
     config, tmp_path, monkeypatch, capsys
 ) -> None:
     engine = RecordingEngine(varied_reply)
-    monkeypatch.setattr(pipeline, "make_engine", lambda *_: engine)
+    monkeypatch.setattr(batches, "make_engine", lambda *_: engine)
     path = tmp_path / "synth.yaml"
     path.write_text(
         f"output_dir: {config.output_dir}\nnum_samples: 4\npart: null\n"
@@ -388,18 +335,3 @@ def test_questions_are_answered_under_the_seed_of_the_run(config) -> None:
     assert {params.seed for _, params, _ in engine.calls} == {5}
     with pytest.raises(StoreError, match=r"dialogues.jsonl: belongs to another run"):
         load_source(replace(config, seed=5, source=source), lambda: engine, "other weights")
-
-
-def test_shards_of_one_folder_wait_for_the_answers_that_they_share(config, caplog) -> None:
-    engine = RecordingEngine(lambda _: "On Sunday I play tennis and like gardening.")
-    source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
-    settings = replace(config, source=source)
-    first, _ = load_source(settings, lambda: engine, shard=Shard(1, 2))
-    path = config.output_dir / "dialogues.jsonl"
-    fd = take_lock(path)
-    with pytest.raises(StoreError, match=r"dialogues.jsonl: is in use by another process"):
-        load_source(settings, lambda: engine)
-    threading.Timer(0.1, free_lock, [fd]).start()
-    again, _ = load_source(settings, lambda: pytest.fail("asked twice"), shard=Shard(2, 2))
-    assert again == first
-    assert "dialogues.jsonl: waiting for another process" in caplog.text

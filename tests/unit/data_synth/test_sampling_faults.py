@@ -22,10 +22,6 @@ def test_fifty_kills_leave_the_bytes_of_a_run_left_alone(tmp_path: Path) -> None
     assert found["left"]["part of a batch"] >= 1
 
 
-def test_kills_between_shards_and_while_they_are_joined(tmp_path: Path) -> None:
-    assert killed_runs(tmp_path, "--kills", "20", "--shards", "2", "--seed", "1")["kills"] == 20
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Yield a folder on a disk of 44 KiB, where this user may mount one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -12,11 +11,8 @@ import pytest
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig
-from data_synth.parallel.merge import merge_shards
-from data_synth.parallel.verify import VerifyCounts, verify_run
+from data_synth.fingerprint import fingerprinted
 from data_synth.pipeline import run_synth
-from data_synth.shards.fingerprint import fingerprinted
-from data_synth.shards.shard import Shard
 from gatt.config.load import load_config
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.sample import GattSample, read_samples
@@ -117,13 +113,8 @@ def test_a_hint_is_that_of_the_instruction_in_force(config) -> None:
         assert str(held.hint) in request.messages[-1].content
 
 
-def test_shards_and_an_interruption_give_the_file_of_one_run(config, tmp_path) -> None:
+def test_an_interruption_gives_the_file_of_a_run_left_alone(config, tmp_path) -> None:
     make(config)
-    parts = replace(config, output_dir=tmp_path / "parts")
-    for number in (1, 2):
-        make(parts, Shard(number, 2))
-    merge_shards(parts.output_dir)
-    assert rows(parts) == rows(config)
     again = replace(config, output_dir=tmp_path / "again")
     with pytest.raises(KeyboardInterrupt):
         make(again, interrupt_at=4)
@@ -155,38 +146,6 @@ def test_the_card_counts_changes_with_the_targets_on_both_sides(config) -> None:
     after = sum(t.reply is not None and t.turn >= w.turn for w, s in cancels for t in s.targets)
     card = (config.output_dir / "README.md").read_text(encoding="utf-8")
     assert f"| cancel, told by the user | {len(cancels)} | {before} | {after} |" in card
-
-
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (
-            lambda s: s.update(turn=9),
-            "sample 's00....': switch at turn 9, but the dialogue has 3 turns",
-        ),
-        (lambda s: s.update(kind="add"), "switch at turn .: 'add', which its run does not draw"),
-        (lambda s: s.update(instruction=None, kind="replace"), "'replace' without instruction"),
-        (None, ": no key 'switches', but its run draws changes"),
-    ],
-)
-def test_a_change_that_is_not_of_the_run_is_one_line(config, edit, message) -> None:
-    make(config)
-    path = config.output_dir / "samples.jsonl"
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    row = next(r for r in found if any(s["kind"] == "replace" for s in r["switches"]))
-    if edit is None:
-        del row["switches"]
-    else:
-        edit(row["switches"][0])
-    path.write_text("".join(f"{json.dumps(r)}\n" for r in found), encoding="utf-8")
-    problems = list(verify_run(config.output_dir, VerifyCounts()))
-    assert problems
-    assert any(re.search(message, problem) for problem in problems), problems
-
-
-def test_a_sound_run_is_verified_with_its_changes(config) -> None:
-    make(config)
-    assert not list(verify_run(config.output_dir, VerifyCounts(), recheck=True))
 
 
 def test_a_turn_that_no_dialogue_has_is_one_line(config) -> None:

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from data_synth.batches import PlannedWork, rows_made_on_cluster
+from data_synth.commands import synth
 from data_synth.config import SynthConfig
-from data_synth.parallel.workers import run_workers
-from data_synth.shards import fingerprint as run_mark
+from data_synth.fingerprint import fingerprinted as synth_fingerprinted
+from eval.commands import eval as eval_command
 from eval.config import EvalConfig
 from eval.rollout import workers as work
 from eval.run import fingerprinted
+from gatt.cli import main
 from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError, GenerationError, ModelError
 from gatt.generation.cluster.config import RayConfig
@@ -29,6 +31,7 @@ from gatt.generation.cluster.same_weights import (
     model_digests,
     refuse_other_model,
 )
+from gatt.generation.cluster.workers_option import with_workers
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.runs.provenance import versions
@@ -41,7 +44,7 @@ from tests.support.runs.stages import write_model
         ({"address": " "}, "address is empty: expected auto, local or one such as"),
         ({"num_workers": 0}, "num_workers is 0: expected at least 1, or null"),
         ({"gpus_per_worker": -1.0}, "gpus_per_worker is -1.0: expected 0 or more, or null"),
-        ({"cpus_per_worker": 0.0}, "cpus_per_worker is 0.0: expected more than 0"),
+        ({"cpus_per_worker": 0.0}, "cpus_per_worker is 0.0: expected more than 0, or null"),
         ({"max_deaths": 0}, "max_deaths is 0: expected at least 1"),
     ],
 )
@@ -59,14 +62,9 @@ def test_both_commands_take_a_cluster_by_dotted_keys(cls: type) -> None:
 
 def test_a_cluster_is_no_part_of_what_a_run_is(tmp_path: Path) -> None:
     synth = SynthConfig(output_dir=tmp_path)
-    assert run_mark.fingerprinted(synth) == run_mark.fingerprinted(replace(synth, ray=RayConfig()))
+    assert synth_fingerprinted(synth) == synth_fingerprinted(replace(synth, ray=RayConfig()))
     evaluation = EvalConfig(output_dir=tmp_path)
     assert fingerprinted(evaluation) == fingerprinted(replace(evaluation, ray=RayConfig()))
-
-
-def test_workers_of_one_machine_and_of_a_cluster_are_not_mixed(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"--workers with ray: expected one of them: ray\.num_w"):
-        run_workers(SynthConfig(output_dir=tmp_path / "out", ray=RayConfig()), 2)
 
 
 def test_a_worker_gets_a_gpu_where_there_are_some_and_the_model_is_local() -> None:
@@ -81,6 +79,27 @@ def test_a_worker_gets_a_gpu_where_there_are_some_and_the_model_is_local() -> No
     assert room_for(RayConfig(gpus_per_worker=1.0), {}, has_local_model=True) == (one, 1)
 
 
+@pytest.mark.parametrize(
+    ("num_workers", "cpus", "gpus", "each"),
+    [
+        (2, 16.0, 8.0, (8.0, 1.0)),
+        (3, 16.0, 1.0, (5.0, 0.3333)),
+        (4, 2.0, 3.0, (0.5, 0.5)),
+        (3, 2.0, 0.0, (0.5, 0.0)),
+    ],
+)
+def test_workers_of_one_machine_share_what_it_has(num_workers, cpus, gpus, each) -> None:
+    asked = RayConfig(address="local", num_workers=num_workers)
+    wanted, room = room_for(asked, {"CPU": cpus, "GPU": gpus}, has_local_model=True)
+    assert (wanted["num_cpus"], wanted["num_gpus"]) == each
+    assert room >= num_workers
+    # What the user sets is not divided.
+    asked = replace(asked, cpus_per_worker=1.0, gpus_per_worker=0.0)
+    assert room_for(asked, {"CPU": cpus, "GPU": gpus}, has_local_model=True)[0] == {
+        "num_cpus": 1.0, "num_gpus": 0.0,
+    }  # fmt: skip
+
+
 def test_without_ray_it_is_said_how_to_get_it(monkeypatch) -> None:
     real = builtins.__import__
 
@@ -90,11 +109,23 @@ def test_without_ray_it_is_said_how_to_get_it(monkeypatch) -> None:
         return real(name, *words, **more)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with (
-        pytest.raises(ConfigError, match=r"^ray is not installed: `pip install 'ghost-attention\["),
-        connected("auto"),
-    ):
+    way = r"pip install 'ghost-attention\[ray\]'"
+    with pytest.raises(ConfigError, match=way), connected("auto"):
         pytest.fail("connected")
+    with pytest.raises(ConfigError, match=way):
+        with_workers(None, 2)
+    assert with_workers(None, 1) is None
+
+
+@pytest.mark.parametrize("command", ["synth", "eval"])
+def test_both_commands_take_a_number_of_workers(command: str, monkeypatch) -> None:
+    module = {"synth": synth, "eval": eval_command}[command]
+    fake_ray(monkeypatch, is_initialized=False)
+    seen: list[Any] = []
+    monkeypatch.setattr(module, "execute", lambda config: seen.append(config.ray) or "")
+    assert main([command, "--output_dir=out", "--workers=3"]) == 0
+    assert main([command, "--output_dir=out", "--ray.num_workers=5"]) == 0
+    assert seen == [RayConfig(address="local", num_workers=3), RayConfig(num_workers=5)]
 
 
 def fake_ray(monkeypatch: pytest.MonkeyPatch, *, is_initialized: bool, problem: str = "") -> Any:
@@ -218,12 +249,9 @@ def test_workers_that_stand_elsewhere_find_the_teacher(
     config = SynthConfig(output_dir=Path("out"))
     engine = EngineConfig(model="models/llama")
     teacher = replace(config.teacher, engine=engine, adapter="adapter")
-    planned: Any = PlannedWork(
-        replace(config, teacher=teacher), SimpleNamespace(), {}, lambda: iter(())
-    )
-    rows = rows_made_on_cluster(
-        planned, RayConfig(), made.append, lambda _: None, is_own_engine=False
-    )
+    monkeypatch.setattr("data_synth.batches.make_teacher", made.append)
+    planned: Any = PlannedWork(replace(config, teacher=teacher), SimpleNamespace(), {}, [])
+    rows = rows_made_on_cluster(planned, None, RayConfig(), lambda _: None)
     assert list(rows) == []
     (found,) = made
     assert found.teacher.engine.model == str(Path("models/llama").absolute())

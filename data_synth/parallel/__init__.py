@@ -1,1 +1,0 @@
-"""Synthesis in several processes."""
