@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,12 +13,7 @@ from data_synth.sampling import sample_batch
 from gatt.generation.base import Engine
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.pool import work_on_cluster
-from gatt.generation.cluster.same_weights import (
-    adapter_anywhere,
-    known_anywhere,
-    model_digests,
-    refuse_other_model,
-)
+from gatt.generation.cluster.same_weights import EngineAnywhere
 from gatt.generation.config import make_engine
 
 Rows = list[dict[str, Any]]
@@ -95,12 +90,11 @@ def rows_made_on_cluster(
         GenerationError: the error of a worker.
         ModelError: the teacher cannot be read here.
     """
-    config = _known_anywhere(work.config)
-    engine_config = config.teacher.engine
-    digests = None if engine else model_digests(engine_config, _adapters(config))
+    engine_config = work.config.teacher.engine
+    make = engine or EngineAnywhere.of(engine_config, _adapters(work.config))
     made = work_on_cluster(
         cluster,
-        partial(_worker, config, work.provenance, engine, digests),
+        partial(_worker, work.config, work.provenance, make),
         map(work.samples, work.batches),
         num_items=len(work.batches),
         has_local_model=engine_config.server is None and engine_config.device != "cpu",
@@ -111,15 +105,10 @@ def rows_made_on_cluster(
 
 
 def _worker(
-    config: SynthConfig,
-    provenance: Mapping[str, Any],
-    engine: Callable[[], Engine] | None,
-    digests: Mapping[str, str] | None,
+    config: SynthConfig, provenance: Mapping[str, Any], make: Callable[[], Engine]
 ) -> Callable[[Sequence[PlannedSample]], Rows]:
     """Return, in a worker, the function that makes the rows of a batch."""
-    if digests is not None:
-        refuse_other_model(config.teacher.engine, _adapters(config), digests)
-    teacher = engine() if engine else make_teacher(config)
+    teacher = make()
 
     def rows(batch: Sequence[PlannedSample]) -> Rows:
         samples = sample_batch(
@@ -128,13 +117,6 @@ def _worker(
         return [sample.as_dict() for sample in samples]
 
     return rows
-
-
-def _known_anywhere(config: SynthConfig) -> SynthConfig:
-    teacher = config.teacher
-    engine, adapter = teacher.engine, teacher.adapter
-    found = adapter and adapter_anywhere(engine, adapter)
-    return replace(config, teacher=replace(teacher, engine=known_anywhere(engine), adapter=found))
 
 
 def _adapters(config: SynthConfig) -> dict[str, str]:

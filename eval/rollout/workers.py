@@ -1,11 +1,10 @@
-"""Pieces of an evaluation: one arm, a batch of cases, rolled out here or by a Ray cluster."""
+"""Pieces of an evaluation, each one arm and a batch of cases, rolled out here or by workers of Ray."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from eval.cases.switches import told_where_shown
@@ -18,13 +17,7 @@ from gatt.data.instruction import Entry
 from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.pool import work_on_cluster
-from gatt.generation.cluster.same_weights import (
-    adapter_anywhere,
-    known_anywhere,
-    model_digests,
-    refuse_other_model,
-)
-from gatt.generation.config import make_engine
+from gatt.generation.cluster.same_weights import EngineAnywhere
 from gatt.models.template_facts import inspect_template, usable_placement
 
 Row = dict[str, Any]
@@ -34,7 +27,7 @@ Rows = Generator[list[Row], None, None]
 
 @dataclass(frozen=True)
 class Piece:
-    """What one arm has still to say to a batch of cases."""
+    """The replies of one arm to a batch of cases that are still missing."""
 
     arm: str
     history: History
@@ -97,48 +90,36 @@ def rows_made_on_cluster(
 ) -> Rows:
     """Yield the rows of all pieces in their order, whichever worker made them.
 
-    A piece arrives as a whole: an interruption costs those that are at work.
+    A piece arrives as a whole: an interruption costs the pieces in work.
 
     Args:
         pieces: the work.
         engine: makes the engine in each worker; it is pickled. None: the configured one, whose
-            model must be the same on every machine.
+            weights must be the same on every machine.
         config: of the evaluation.
         pool: entries that count for false triggers.
-        cluster: who works.
+        cluster: the workers.
 
     Raises:
         ConfigError: no such cluster.
-        GenerationError: what a worker said.
+        GenerationError: the error of a worker.
+        ModelError: model or adapter cannot be read here.
     """
-    config = _known_anywhere(config)
-    digests = None if engine else model_digests(config.engine, used_adapters(config))
+    make = engine or EngineAnywhere.of(config.engine, used_adapters(config))
     yield from work_on_cluster(
         cluster,
-        partial(_worker, config, tuple(pool), engine, digests),
+        partial(_worker, config, tuple(pool), make),
         pieces,
         num_items=len(pieces),
         has_local_model=config.engine.server is None and config.engine.device != "cpu",
     )
 
 
-def _known_anywhere(config: EvalConfig) -> EvalConfig:
-    engine = config.engine
-    adapters = {name: Path(adapter_anywhere(engine, at)) for name, at in config.adapters.items()}
-    return replace(config, engine=known_anywhere(engine), adapters=adapters)
-
-
 def _worker(
-    config: EvalConfig,
-    pool: Sequence[Entry],
-    engine: Callable[[], Engine] | None,
-    digests: Mapping[str, str] | None,
+    config: EvalConfig, pool: Sequence[Entry], make: Callable[[], Engine]
 ) -> Callable[[Piece], list[Row]]:
-    """Return, in a worker, what makes the rows of a piece."""
-    adapters = used_adapters(config)
-    if digests is not None:
-        refuse_other_model(config.engine, adapters, digests)
-    worker = CaseWorker(engine() if engine else make_engine(config.engine, adapters), config, pool)
+    """Return, in a worker, the function that makes the rows of a piece."""
+    worker = CaseWorker(make(), config, pool)
 
     def rows(piece: Piece) -> list[Row]:
         return [row for step in worker.rows(piece) for row in step]

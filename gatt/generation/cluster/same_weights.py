@@ -1,62 +1,70 @@
-"""That every machine of a cluster finds the same model under the same name."""
+"""The engine of workers on other machines: the same model under the same name on each of them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gatt.errors import ModelError
-from gatt.generation.config import EngineConfig
+from gatt.generation.base import Engine
+from gatt.generation.config import EngineConfig, make_engine
 
 
-def known_anywhere(engine: EngineConfig) -> EngineConfig:
-    """Return an engine whose model, if it is a folder, is named as workers in other folders find it too.
+@dataclass(frozen=True)
+class EngineAnywhere:
+    """Makes a configured engine in a worker, if its model is the one of the machine that started the run."""
 
-    Those of a cluster that runs already stand where it was started.
-    """
+    config: EngineConfig
+    adapters: Mapping[str, str]
+    """Name of each adapter to its folder, or to the name it is served by."""
+    digests: Mapping[str, str]
+    """Of the model and of each adapter, where the run was started."""
+
+    @classmethod
+    def of(cls, config: EngineConfig, adapters: Mapping[str, str | Path]) -> EngineAnywhere:
+        """Return the engine of a configuration; call this where the run is started.
+
+        Relative folders become absolute: workers of a running cluster have another working folder.
+
+        Raises:
+            ModelError: model or adapter cannot be read here.
+        """
+        config = replace(config, model=_model_anywhere(config))
+        is_served = config.server is not None
+        found = {
+            name: os.fspath(at if is_served else Path(at).absolute())
+            for name, at in adapters.items()
+        }
+        return cls(config, found, _digests(config, found))
+
+    def __call__(self) -> Engine:
+        """Return the engine.
+
+        Raises:
+            ModelError: the weights here are other ones, or cannot be read.
+        """
+        for name, digest in _digests(self.config, self.adapters).items():
+            if digest != self.digests[name]:
+                raise ModelError(
+                    f"{name}: other weights ({digest}) than where the run was started "
+                    f"({self.digests[name]}): put the same model there, or name one on a file system that "
+                    "all machines share"
+                )
+        return make_engine(self.config, self.adapters)
+
+
+def _model_anywhere(config: EngineConfig) -> str:
     from gatt.models.load import EMBEDDED
 
-    folder = Path(engine.model).expanduser()
-    if engine.server is not None or engine.model == EMBEDDED or not folder.is_dir():
-        return engine
-    return replace(engine, model=os.fspath(folder.absolute()))
+    folder = Path(config.model).expanduser()
+    if config.server is not None or config.model == EMBEDDED or not folder.is_dir():
+        return config.model
+    return os.fspath(folder.absolute())
 
 
-def adapter_anywhere(engine: EngineConfig, adapter: str | Path) -> str:
-    """Return the folder of an adapter in the same way; a name that it is served by stays."""
-    if engine.server is not None:
-        return os.fspath(adapter)
-    return os.fspath(Path(adapter).absolute())
-
-
-def model_digests(engine: EngineConfig, adapters: Mapping[str, str | Path]) -> dict[str, str]:
-    """Return the digest of a model and of each adapter by its path; all empty where they are served.
-
-    Raises:
-        ModelError: one of them cannot be read here.
-    """
-    found = {engine.model: engine.weights_digest()}
-    return found | {os.fspath(at): engine.adapter_digest(at) for at in adapters.values()}
-
-
-def refuse_other_model(
-    engine: EngineConfig, adapters: Mapping[str, str | Path], expected: Mapping[str, str]
-) -> None:
-    """Refuse a model or adapter that is not the one of the machine where the run was started.
-
-    Args:
-        engine: whose model it is.
-        adapters: beside it, name to folder.
-        expected: what `model_digests` returned there.
-
-    Raises:
-        ModelError: another one, or one that cannot be read here.
-    """
-    for name, digest in model_digests(engine, adapters).items():
-        if digest != expected[name]:
-            raise ModelError(
-                f"{name}: other weights ({digest}) than where the run was started ({expected[name]}): "
-                "put the same model there, or name one on a file system that all machines share"
-            )
+def _digests(config: EngineConfig, adapters: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of a model and of each adapter; all empty where they are served."""
+    found = {config.model: config.weights_digest()}
+    return found | {at: config.adapter_digest(at) for at in adapters.values()}

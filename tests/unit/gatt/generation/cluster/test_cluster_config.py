@@ -25,12 +25,7 @@ from gatt.errors import ConfigError, DataError, GenerationError, ModelError
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.connection import connected, room_for
 from gatt.generation.cluster.holder import Holder
-from gatt.generation.cluster.same_weights import (
-    adapter_anywhere,
-    known_anywhere,
-    model_digests,
-    refuse_other_model,
-)
+from gatt.generation.cluster.same_weights import EngineAnywhere
 from gatt.generation.cluster.workers_option import with_workers
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
@@ -189,20 +184,6 @@ def test_a_worker_says_where_it_is_and_works_with_the_same_versions_only() -> No
         other.start()
 
 
-def test_another_model_of_the_same_name_is_refused(tmp_path: Path) -> None:
-    folder = write_model(tmp_path / "model")
-    adapter = tmp_path / "adapter"
-    adapter.mkdir()
-    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
-    engine = EngineConfig(model=str(folder))
-    found = model_digests(engine, {"gatt": adapter})
-    assert set(found) == {str(folder), str(adapter)}
-    refuse_other_model(engine, {"gatt": adapter}, found)
-    (adapter / "adapter_model.safetensors").write_bytes(b"others")
-    with pytest.raises(ModelError, match=rf"^{adapter}: other weights \(\w+\) than where the run"):
-        refuse_other_model(engine, {"gatt": adapter}, found)
-
-
 def write_both(folder: Path) -> None:
     (folder / "models").mkdir()
     write_model(folder / "models" / "llama")
@@ -211,57 +192,74 @@ def write_both(folder: Path) -> None:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A cluster of one worker, which stands in another folder than the run."""
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What engines are made of; model and adapter stand in the working folder."""
+    found: list[Any] = []
+    monkeypatch.setattr(
+        "gatt.generation.cluster.same_weights.make_engine", lambda *words: found.append(words)
+    )
     (tmp_path / "here").mkdir()
-    (tmp_path / "there").mkdir()
     write_both(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
+    return found
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A cluster of one worker, whose working folder is not the one of the run."""
+    (tmp_path / "there").mkdir()
 
     def run(_: RayConfig, make: Any, items: Any, **__: Any) -> Any:
         monkeypatch.chdir(tmp_path / "there")
         worker = make()
-        monkeypatch.chdir(tmp_path / "here")
         return [worker(item) for item in items]
 
     return run
 
 
+@pytest.mark.parametrize("name", ["adapter/adapter_model.safetensors", "models/llama/config.json"])
+def test_other_weights_of_the_same_name_are_refused(made: list[Any], name: str) -> None:
+    engine = EngineAnywhere.of(EngineConfig(model="models/llama"), {"gatt": "adapter"})
+    engine()
+    Path(name).write_bytes(b"others")
+    place = Path(name).parent.absolute()
+    with pytest.raises(ModelError, match=rf"^{place}: other weights"):
+        engine()
+    assert len(made) == 1
+
+
 def test_workers_that_stand_elsewhere_find_what_is_evaluated(
-    elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+    made: list[Any], elsewhere: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Any] = []
+    folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
     monkeypatch.setattr("eval.rollout.workers.work_on_cluster", elsewhere)
-    monkeypatch.setattr("eval.rollout.workers.make_engine", lambda *words: made.append(words))
     engine, adapters = EngineConfig(model="models/llama"), {"gatt": Path("adapter")}
     config = EvalConfig(output_dir=Path("out"), engine=engine, adapters=adapters)
     assert list(work.rows_made_on_cluster([], None, config, (), RayConfig())) == []
-    ((found, folders),) = made
-    assert found.model == str(Path("models/llama").absolute())
-    assert folders == {"gatt": Path("adapter").absolute()}
+    ((found, at),) = made
+    assert [found.model, at["gatt"]] == folders
 
 
 def test_workers_that_stand_elsewhere_find_the_teacher(
-    elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+    made: list[Any], elsewhere: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[SynthConfig] = []
+    folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
     monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
     config = SynthConfig(output_dir=Path("out"))
-    engine = EngineConfig(model="models/llama")
-    teacher = replace(config.teacher, engine=engine, adapter="adapter")
-    monkeypatch.setattr("data_synth.batches.make_teacher", made.append)
+    teacher = replace(config.teacher, engine=EngineConfig(model="models/llama"), adapter="adapter")
     planned: Any = PlannedWork(replace(config, teacher=teacher), SimpleNamespace(), {}, [])
-    rows = rows_made_on_cluster(planned, None, RayConfig(), lambda _: None)
-    assert list(rows) == []
-    (found,) = made
-    assert found.teacher.engine.model == str(Path("models/llama").absolute())
-    assert found.teacher.adapter == str(Path("adapter").absolute())
+    assert list(rows_made_on_cluster(planned, None, RayConfig(), lambda _: None)) == []
+    ((found, at),) = made
+    assert [found.model, at["teacher"]] == folders
 
 
-def test_what_is_no_folder_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_both(tmp_path)
-    hub, embedded = EngineConfig(model="org/name"), EngineConfig()
+def test_a_served_model_and_adapter_keep_their_names(made: list[Any]) -> None:
     served = EngineConfig(model="models/llama", server=ServerConfig(urls=("http://host/v1",)))
-    assert [known_anywhere(engine) for engine in (hub, embedded, served)] == [hub, embedded, served]
-    assert adapter_anywhere(served, "adapter") == "adapter"
+    EngineAnywhere.of(served, {"gatt": "adapter"})()
+    assert made == [(served, {"gatt": "adapter"})]
+
+
+def test_a_model_that_is_no_folder_keeps_its_name(made: list[Any], monkeypatch) -> None:
+    monkeypatch.setattr(EngineConfig, "weights_digest", lambda _: "digest")
+    for config in (EngineConfig(model="org/name"), EngineConfig()):
+        assert EngineAnywhere.of(config, {}).config == config
