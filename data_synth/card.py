@@ -94,7 +94,7 @@ def _head(config: SynthConfig, num_samples: int) -> str:
 
 
 def count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> None:
-    """Add the changes of a sample, with the targets on both sides of each."""
+    """Count the changes of a sample, and the targets before and after each."""
     for switch in sample.switches or ():
         row = f"{switch.kind}, told by the {switch.place}"
         counts[row, "samples"] += 1
@@ -112,7 +112,7 @@ def _switch_part(counts: Counter[tuple[str, str]]) -> str:
 
 
 def switch_table(counts: Counter[tuple[str, str]]) -> str:
-    """Return the table of changes, from what `count_switches` counted."""
+    """Return the table of changes from the counts of `count_switches`."""
     sides = ("samples", "before", "from it on")
     rows = [
         (name, *(counts[name, side] for side in sides)) for name in sorted({r for r, _ in counts})
@@ -146,7 +146,7 @@ def _family_table(counts: Mapping[tuple[str, str, str], int]) -> str:
 
 
 def _reason_table(draws: Counter[str], turns: Counter[str]) -> str:
-    """Return one line a reason; all that there are, so that a zero is seen too."""
+    """Return one line for every reason, also for those with a count of zero."""
     reasons = [*REASONS, *sorted((draws.keys() | turns.keys()) - REASONS.keys())]
     rows = [(r, REASONS.get(r, ""), draws[r], turns[r]) for r in reasons]
     return _table(("reason", "meaning", "draws", "turns without a target"), rows)

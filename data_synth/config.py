@@ -18,7 +18,7 @@ from gatt.sources.config import SourceConfig
 
 @dataclass(frozen=True, kw_only=True)
 class TeacherConfig:
-    """How replies are sampled, rejected and, where all fails, composed.
+    """How replies are sampled, rejected and, as the last resort, composed.
 
     Raises:
         ConfigError: a value out of its range.
@@ -27,24 +27,24 @@ class TeacherConfig:
     engine: EngineConfig = field(default_factory=EngineConfig)
     """The teacher: by default the model that will be trained (context distillation)."""
     adapter: str | None = None
-    """Folder of an adapter to sample with."""
+    """Folder of the teacher's adapter; null for none."""
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=40, temperature=0.7, top_p=0.9)
     )
     """How replies are drawn."""
     brief: str | None = "Answer in one short sentence."
-    """Told to the teacher with every message, never to the student; null for nothing. Replies
-    that the length limit cuts are no targets, so a talkative teacher needs it."""
+    """Text that the teacher reads with every message, and the student never; null for none. Replies that
+    the length limit cuts are no targets, so a talkative teacher needs it."""
     context_turns: int | None = None
-    """Latest exchanges that the teacher reads; null is all of them, as published."""
+    """Number of latest exchanges that the teacher reads; null: all of them, as published."""
     attempts: int = 2
-    """Draws per turn from the sampling view."""
+    """Draws for each turn from the sampling view."""
     hint_attempts: int = 2
     """Further draws with the entry's teacher hint."""
     prefill_attempts: int = 1
-    """Further draws whose beginning is given, for entries that have such beginnings."""
+    """Further draws with a given beginning, for entries that have `prefills`."""
     compose: bool = True
-    """Add an entry's utterance to a sampled reply where every draw was rejected."""
+    """Whether to add an entry's utterance to a reply if every draw was rejected."""
     quality: QualityConfig = field(default_factory=QualityConfig)
     """Which replies are no targets, whatever the verifiers say."""
 
@@ -71,19 +71,19 @@ class SynthConfig:
     num_samples: int = 200
     """Pairs of a dialogue and an instruction (or none)."""
     plain_fraction: float = 0.15
-    """Share of dialogues without any instruction; keeps ordinary answers intact."""
+    """Share of samples without an instruction; preserves ordinary answers."""
     seed: int = 0
-    """Fixes the whole plan and every draw of the teacher; `source.seed` the order of dialogues."""
+    """Fixes the plan and every draw of the teacher; `source.seed` fixes the order of dialogues."""
     part: Part | None = "train"
-    """Part of the source's dialogues; evaluation takes another. Null takes all."""
+    """Part of the source's dialogues; evaluation takes another. null: all."""
     source: SourceConfig = field(default_factory=SourceConfig)
     """Where the dialogues come from."""
     instructions: InstructionConfig = field(default_factory=InstructionConfig)
-    """Which instructions are put on them."""
+    """Which instructions the dialogues get."""
     switch: SwitchConfig | None = None
-    """Changes of the instruction in mid-dialogue; null for none."""
+    """Changes of the instruction within a dialogue; null for none."""
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
-    """Who answers."""
+    """The model that replies, and how."""
     batch_samples: int = 12
     """Samples worked on together: a batch is made again as a whole after an interruption, and goes to
     one worker. Part of a run's identity, since a local model's last bits depend on it."""

@@ -1,8 +1,9 @@
 """A reply for every turn: sampled, verified, hinted, composed, or an honest gap.
 
 Source: Llama 2, arXiv:2307.09288, section 3.3 ("in a process analogous to
-rejection sampling"). Deviations: the teacher may be told to be brief, a hint
-follows rejected draws, and an utterance may be added; each target says which.
+rejection sampling"). Deviations: the teacher may read a request to be brief, draws with
+a hint or a given beginning follow rejected ones, and an utterance may be added; each
+target names its kind.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class _Turn:
     """Reason of each draw that was refused."""
     verdicts: tuple[Mapping[str, Any], ...] = ()
     usable: str | None = field(default=None)
-    """A reply that only the verifiers rejected; what `compose` adds to."""
+    """A reply that only the verifiers rejected; `compose` adds to it."""
     too_long: set[TargetKind] = field(default_factory=set)
-    """Kinds of draws whose prompt leaves no room in the teacher's context."""
+    """Kinds of draws whose prompt fills the teacher's context."""
 
     @property
     def instruction(self) -> Instruction | None:
-        """The one in force at this turn: what the reply is sampled under and judged by."""
+        """The instruction in force at this turn: it is in the prompt, and its verifiers judge the reply."""
         return self.sample.instruction_at(self.turn)
 
     def draw(self, generation: Generation, brief: str | None) -> Draw:
@@ -78,15 +79,15 @@ def sample_batch(
 ) -> list[GattSample]:
     """Return the finished samples of a batch, in order.
 
-    All turns that still lack a target are asked for together, so that the
-    engine can encode each dialogue once; those whose prompt the teacher cannot
-    take are not asked again. A draw depends on the seed, sample,
-    turn and attempt, not on the batch, and what is refused on the sample alone.
+    All turns that still lack a target are sampled together, so that the engine can
+    encode each dialogue once. Turns whose prompt fills the teacher's context are not
+    sampled again. A draw depends on seed, sample, turn and attempt, not on the batch; a
+    refusal depends on the sample alone.
     `on_targets` is called with the number of turns that have just got their target.
 
     Raises:
         GenerationError: the engine gave no reply.
-        ModelError: similarity is asked for and its encoder is not installed.
+        ModelError: `min_similarity` is set and its encoder is not installed.
     """
     forget(engine)
     encoder = embedded_encoder() if config.quality.min_similarity is not None else None
@@ -126,8 +127,8 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
 def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[_Turn]]:
     """Yield about as many turns as the engine decodes together.
 
-    Whole samples, whose prompts share a history; or, where the teacher reads
-    little of it, turns of like length.
+    They are whole samples, whose prompts share a history. With `context_turns` they are
+    turns of similar length.
     """
     num_rows = config.engine.max_rows
     if config.context_turns is not None:
@@ -151,9 +152,9 @@ def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
 
 
 def _can(turn: _Turn, kind: TargetKind) -> bool:
-    """Whether a draw of this kind can be made: the instruction has what it needs, and it has room."""
+    """Whether a draw of this kind is possible: the instruction allows it, and the context has room."""
     instruction = turn.instruction
-    # A hint or a given beginning only makes the prompt longer.
+    # A hint or a given beginning makes the prompt longer still.
     if turn.too_long & {"sampled", kind}:
         return False
     if kind == "sampled":
@@ -188,12 +189,12 @@ def _judge(
     config: TeacherConfig,
     encoder: SentenceEncoder | None,
 ) -> None:
-    """Make targets of the draws that pass filters and verifiers, in order; note why others do not."""
+    """Make targets of the draws that pass filters and verifiers, in order; note the reason of the others."""
     quality = config.quality
     sound: list[tuple[_Turn, Draw]] = []
     for turn, generation in zip(turns, generations, strict=True):
         turn.attempts += 1
-        # A reply that was begun may be shorter next time; a prompt stays as long as it is.
+        # A reply may be shorter next time, but the prompt stays as long.
         if generation.finish == "context_limit" and not generation.num_tokens:
             turn.too_long.add(kind)
         draw = turn.draw(generation, config.brief)
@@ -230,7 +231,7 @@ def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
 
 
 def _leaks(turn: _Turn, text: str) -> bool:
-    """Whether a reply follows what was ended: the teacher reads it in front of earlier messages."""
+    """Whether a reply still follows an ended instruction, which stands before earlier messages."""
     sample = turn.sample
     return still_follows(
         sample.instruction, sample.switches or (), sample.dialogue, turn.turn, text
@@ -238,10 +239,9 @@ def _leaks(turn: _Turn, text: str) -> bool:
 
 
 def _compose(turn: _Turn, seed: int) -> None:
-    """Add to a reply those of the instruction's utterances that it lacked.
+    """Add to a rejected reply those utterances that let further verifiers pass.
 
-    One that satisfies no further verifier adds nothing; where each entry of a
-    combination has its own, the reply may need one of each.
+    A combination of entries may need an utterance of each entry.
     """
     instruction = turn.instruction
     if instruction is None or not turn.usable:

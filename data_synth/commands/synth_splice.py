@@ -1,4 +1,4 @@
-"""`gatt synth splice`: samples whose instruction changes, of samples that there are."""
+"""`gatt synth splice`: samples whose instruction changes, made from finished samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from data_synth.splice.config import SpliceConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
 
-HELP = "make samples whose instruction changes of samples that there are, without any sampling"
+HELP = "make samples whose instruction changes from finished samples, without a model"
 TAKES_OVERRIDES = True
 CONFIG = SpliceConfig
 
@@ -17,8 +17,9 @@ _ABOUT = f"""{HELP}
   gatt synth splice --samples='[FILE, FILE]' --output_dir=FOLDER
   gatt synth splice --samples='[FILE]' --output_dir=FOLDER --switch.cancel=1 --switch.replace=0
 
-Of a dialogue that stands under several instructions, the targets under one are followed from some
-turn on by those under another (replace), under that and more (add) or under none (cancel)."""
+Where one dialogue has samples under several instructions, the targets under one instruction are
+followed, from some turn on, by those under another (replace), under it and one more entry (add), or
+under none (cancel)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the samples; those that stand there already are left."""
+    """Make the samples; nothing is written if they are stored already."""
     from data_synth.splice.splice import splice
 
     result = splice(config_from_args(SpliceConfig, args))

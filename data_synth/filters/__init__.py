@@ -1,4 +1,4 @@
-"""What disqualifies a sampled reply, whatever its instruction: one small file a filter."""
+"""Filters that refuse a sampled reply whatever its instruction is: one small file for each."""
 
 from data_synth.filters.draw import Draw
 from data_synth.filters.table import FILTERS, FILTERS_VERSION, NO_ROOM, REASONS, refuse

@@ -1,4 +1,4 @@
-"""`clipped`: a reply that stops in mid-sentence although the model ended it itself."""
+"""`clipped`: a reply that stops in mid-sentence, although the model ended it itself."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from data_synth.filters.draw import Draw
 
 _FORMS = frozenset({"ends_with", "json_object", "wrapped"})
-"""Verifiers that say themselves how a reply ends."""
+"""Verifiers that judge the end of a reply themselves."""
 _OPEN_END = re.compile(r"(?:[,，、،(\[{（「『„]|(?<![\W_])[:：])$")
 _LAST_WORD = re.compile(r"(?<!\S)([^\W\d_]+)$")
-# Words that no reply ends with in their language, and that are no last word in another one of
-# these. Prepositions are not among them: "something to look forward to" ends as it should.
+# Words that end no reply in their language, nor in any of the other languages here. Prepositions
+# are left out: "something to look forward to" is a proper ending.
 _DANGLING = frozenset({
     "and", "or", "the", "an", "my", "your", "our", "their", "because", "although", "whose",
     "et", "les", "aux", "parce", "und", "weil", "dass", "pero", "porque", "los", "gli", "della",
@@ -24,8 +24,8 @@ _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"), ("�
 def is_clipped(draw: Draw) -> bool:
     """Whether the reply breaks off: a comma, an open bracket or quotation, or "and" at its end.
 
-    Only what cannot be an ending counts: a reply without a full stop is fine, as
-    chats have it. Instructions that ask for a form judge that form themselves.
+    Only impossible endings count: in a chat a reply may end without a full stop. The
+    verifiers of an instruction that asks for a form judge that form themselves.
     """
     instruction = draw.instruction
     if instruction and any(v.kind in _FORMS for v in instruction.verifiers):
@@ -34,7 +34,7 @@ def is_clipped(draw: Draw) -> bool:
     if _OPEN_END.search(bare):
         return True
     last = _LAST_WORD.search(draw.text)
-    # "Vitamin A" and "plan THE" apart, a dangling word is written small.
+    # A dangling word is in lower case, unlike in "Vitamin A".
     if last and last[1] in _DANGLING:
         return True
     return _has_open_pair(bare)
@@ -46,7 +46,7 @@ def _has_open_pair(bare: str) -> bool:
     if any(
         bare.count(opening) > bare.count(closing)
         for opening, closing in _PAIRS
-        # What opens in English closes in German.
+        # “ opens a quotation in English and closes one in German.
         if not (opening == "“" and "„" in bare)
     ):
         return True

@@ -1,4 +1,4 @@
-"""Configuration of the filters that stand beside the verifiers."""
+"""Configuration of the filters, which apply in addition to the verifiers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from gatt.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class QualityConfig:
-    """Which replies are no targets, whatever the verifiers say.
+    """Which replies are refused as targets, whatever the verifiers say.
 
-    Replies that are empty or cut by the length limit never are; every other
+    Empty replies and replies cut by the length limit are always refused; every other
     filter can be switched off.
 
     Raises:
@@ -19,29 +19,29 @@ class QualityConfig:
     """
 
     degenerate: bool = True
-    """Refuse loops, random characters and texts without words. Verifiers refuse these anyway;
-    plain dialogues have none."""
+    """Refuse loops, random characters and texts without words. Verifiers refuse these too, but plain
+    dialogues have no verifiers."""
     repeated_share: float | None = 0.25
     """Refuse replies in which this share of phrases (three words, in scripts without spaces a few
-    characters) stood before; null refuses none. Lists and code are judged by whole lines."""
+    characters) occurred before; null refuses none. Lists and code are judged by whole lines."""
     clipped: bool = True
     """Refuse replies that break off: an open quotation or bracket, a comma or "and" at the end."""
     mentions_instruction: bool = True
-    """Refuse replies that talk about the instruction or the brief, or give them back."""
+    """Refuse replies that talk about the instruction or the brief, or repeat them."""
     repeats_prompt: bool = True
-    """Refuse replies that are a message of the dialogue, word for word."""
+    """Refuse replies that repeat a message of the dialogue word for word."""
     near_duplicate: float | None = 0.8
     """Refuse a reply that overlaps by this share (Jaccard index of character n-grams, without what
     the instruction itself prescribes) with another target of its sample; null refuses none."""
     short_words: int = 4
-    """Replies of at most so many words ("Of course.") may come `short_repeats` times a sample."""
+    """A reply of at most so many words ("Of course.") may occur `short_repeats` times in a sample."""
     short_repeats: int = 2
-    """Times that the same short reply may be a target of one sample."""
+    """How often the same short reply may be a target of one sample."""
     min_similarity: float | None = None
     """Refuse English replies less similar than this (cosine of sentence vectors, from -1 to 1) to
-    both the user's message and the plain reply. Off, since in chit-chat it costs as many good
-    replies as bad ones: at 0.02 it refuses 3 % of the replies of human chats themselves, and 9 %
-    of replies put under other questions. Needs the `similarity` extra."""
+    both the user's message and the plain reply; null refuses none. Null by default, because in
+    chit-chat the filter is weak: at 0.02 it refuses 9 % of replies to other questions, but also 3 %
+    of the true replies of human chats. Needs the `similarity` extra."""
 
     def __post_init__(self) -> None:
         for name in ("repeated_share", "near_duplicate"):

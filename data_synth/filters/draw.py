@@ -1,4 +1,4 @@
-"""One draw of the teacher, with what a filter may look at."""
+"""One draw of the teacher, with its context for the filters."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gatt.generation.base import FinishReason
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A reply as sampled, without outer white space, and where it stands."""
+    """A sampled reply without outer white space, and its context."""
 
     text: str
     finish: FinishReason
     instruction: Instruction | None
-    """The one it was sampled under; None in a plain dialogue."""
+    """The instruction in force; None in a plain dialogue."""
     brief: str | None = None
-    """What else the teacher was told with every message."""
+    """Text that the teacher also reads with every message."""
     told: tuple[str, ...] = ()
     """Messages of the dialogue up to and including the question."""
     plain_reply: str = ""
@@ -25,5 +25,5 @@ class Draw:
 
     @property
     def question(self) -> str:
-        """The user message that is answered."""
+        """The user message that the reply answers."""
         return self.told[-1] if self.told else ""

@@ -1,4 +1,4 @@
-"""`mentions_instruction`: a reply that talks about what the teacher was told, or repeats it."""
+"""`mentions_instruction`: a reply that talks about the instruction, or repeats it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
 MIN_INNER_WORDS = 4
-"""Words from which a sentence of the instruction counts inside a longer sentence too."""
+"""A sentence of the instruction with at least so many words also counts inside a longer sentence."""
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 
 
 def mentions_instruction(draw: Draw) -> bool:
-    """Whether the reply gives away that there is an instruction.
+    """Whether the reply reveals that there is an instruction.
 
-    Either in so many words ("as you asked"; "I was told to" only if the instruction's own
-    subject follows, since people are told a lot of things), or by giving back a sentence
-    of the instruction, its hint or the brief ("Answer only in French."). What the
-    instruction wants said (utterances, quotations) is no echo, nor is a question ("You
-    love tennis?"). A plain dialogue may speak of instructions; only the brief must not
-    come back there.
+    It does so in words ("as you asked"; "I was told to" counts only if the subject of the
+    instruction follows), or by repeating a sentence of the instruction, its hint or the
+    brief ("Answer only in French."). Two things are no repetition: what the instruction
+    wants said (utterances, quotations), and a question ("You love tennis?"). A plain
+    dialogue may speak of instructions; only the brief must not be repeated there.
     """
     if draw.instruction and _talks_about(draw.text, draw.instruction):
         return True
@@ -58,7 +57,7 @@ def _told(instruction: Instruction | None, brief: str | None) -> frozenset[str]:
 def _sentences_told(
     texts: tuple[str, ...], wanted: tuple[str, ...], brief: str | None
 ) -> frozenset[str]:
-    """Return the sentences that the teacher was told and is not meant to say, as plain words."""
+    """Return the sentences that the teacher reads and should not say, as plain words."""
     wanted_plain = [f" {_plain(w)} " for w in wanted]
     told = {
         _plain(sentence)

@@ -11,28 +11,27 @@ from gatt.data.instruction import Instruction
 from gatt.verifiers.text.words import spaceless_characters, words
 
 GRAM_CHARACTERS = 4
-"""Characters of an n-gram: works in every script, and forgives an inflection."""
+"""Characters of an n-gram: works in every script, and tolerates inflection."""
 CHARACTERS_PER_WORD = 2
-"""Han or kana that weigh as much as a word."""
+"""Han or kana characters that count as one word."""
 
 
 def own_words(instructions: Iterable[Instruction | None]) -> tuple[str, ...]:
-    """Return what the instructions of a sample themselves have the model say, see `SampleTargets`."""
+    """Return the utterances and beginnings of a sample's instructions, see `SampleTargets`."""
     held = (i for i in instructions if i)
     return tuple(dict.fromkeys(w for i in held for w in (*i.utterances, *i.prefills)))
 
 
 class SampleTargets:
-    """What one sample has taken as targets so far.
+    """Targets of one sample so far.
 
-    Draws are judged in the order of their attempts, and within an attempt in the
-    order in which they are asked for, so that what is refused depends on the
-    sample alone: neither on its batch nor on other workers.
+    Draws are judged by attempt, and within an attempt in the order of the requests, so
+    that refusals depend on the sample alone: not on its batch, nor on other workers.
 
     Args:
-        quality: which replies count as the same, and how often short ones may come.
-        own_words: what the instruction itself has the model say (utterances,
-            beginnings): it returns by design and is left out of the comparison.
+        quality: which replies count as the same, and how often short ones may occur.
+        own_words: what the instruction wants said (utterances, beginnings): it repeats by
+            design and is left out of the comparison.
     """
 
     def __init__(self, quality: QualityConfig, own_words: Sequence[str] = ()) -> None:
@@ -64,7 +63,7 @@ class SampleTargets:
 
 
 def character_grams(plain: str) -> frozenset[str]:
-    """Return the set of n-grams of a text's characters, the text itself if it is shorter."""
+    """Return the set of character n-grams of a text; a shorter text is its only member."""
     last = len(plain) - GRAM_CHARACTERS
     return frozenset(plain[start : start + GRAM_CHARACTERS] for start in range(max(0, last) + 1))
 

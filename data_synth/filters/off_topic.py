@@ -1,4 +1,4 @@
-"""`off_topic`: a reply that is like neither the question nor what was answered to it."""
+"""`off_topic`: a reply that is similar neither to the question nor to its plain reply."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ ENGLISH = "en"
 def off_topic(draws: Sequence[Draw], encoder: SentenceEncoder, least: float) -> list[bool]:
     """Return for each draw whether it ignores the question; all are encoded together.
 
-    A reply may take up the words of the question or say what the dialogue's own
-    reply says: the larger similarity counts. What the instruction has the model
-    say (utterances, beginnings) is left out first. Draws under an instruction for
-    another language, and replies or questions that are not English, are never off
-    topic: the encoder does not know.
+    A reply may be similar to the question or to the dialogue's own reply: the larger
+    similarity counts. What the instruction wants said (utterances, beginnings) is left
+    out first. The encoder knows English only: draws under an instruction for another
+    language, and replies or questions in other languages, are never off topic.
 
     Args:
         draws: those that passed all other filters.
         encoder: gives unit vectors.
-        least: smallest similarity that is no reason to refuse, from -1 to 1.
+        least: smallest similarity that is accepted, from -1 to 1.
     """
     ignores = [False] * len(draws)
     judged = [index for index, draw in enumerate(draws) if _is_known(draw)]
@@ -51,7 +50,7 @@ def _is_known(draw: Draw) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_english(text: str) -> bool:
-    # Loading the language models takes a while: only who asks for similarity pays it.
+    # Loading the language models takes seconds, so only this filter imports them.
     from gatt.verifiers.language.rule import detector
 
     found = detector().detect_language_of(text)

@@ -1,4 +1,4 @@
-"""`repeats_prompt`: the reply is a message of the dialogue, given back word for word."""
+"""`repeats_prompt`: the reply repeats a message of the dialogue word for word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORD = re.compile(r"\w+")
 def repeats_prompt(draw: Draw) -> bool:
     """Whether the reply is the question or an earlier message, apart from case and punctuation."""
     reply = _plain(draw.text)
-    # Messages of another length cannot be the same: most are passed over without a look at words.
+    # Much longer messages cannot be equal: skipping them saves the split into words.
     longest = 2 * len(draw.text) + 8
     return any(_plain(message) == reply for message in draw.told if len(message) <= longest)
 

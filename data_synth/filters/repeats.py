@@ -1,4 +1,4 @@
-"""How many targets of a data set say what another sample says, counted in bounded memory."""
+"""Counts targets of a data set that another sample has too, in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gatt.data.sample import GattSample
 from gatt.verifiers.text.words import words
 
 NUM_BITS = 1 << 26
-"""8 MiB. With a million different targets, 1 in 90,000 is taken for a repeat by mistake."""
+"""8 MiB. With a million different targets, 1 in 90,000 counts as a repeat by mistake."""
 NUM_PROBES = 4
 _PROBE_BYTES = 4
 
@@ -16,9 +16,9 @@ _PROBE_BYTES = 4
 class RepeatCounter:
     """Counts targets that an earlier sample under the same instruction already has.
 
-    The same means the same words in the same order, whatever their case and
-    punctuation. What has been seen is kept as bits at hashed places (a Bloom
-    filter), so that memory does not grow with the number of samples.
+    Equal targets have the same words in the same order; case and punctuation do not
+    count. A Bloom filter stores the earlier ones, so that memory does not grow with the
+    number of samples.
     """
 
     def __init__(self) -> None:
@@ -28,11 +28,11 @@ class RepeatCounter:
 
     @property
     def share(self) -> float:
-        """Share of targets that are repeats; 0 without any target."""
+        """Share of targets that are repeats; 0 without targets."""
         return self.num_repeats / self.num_targets if self.num_targets else 0.0
 
     def add(self, sample: GattSample) -> None:
-        """Count the targets of one sample; what it repeats within itself counts once."""
+        """Count the targets of one sample; a repetition within the sample counts once."""
         texts = []
         for target in sample.targets:
             if target.reply is not None:

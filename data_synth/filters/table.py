@@ -1,4 +1,4 @@
-"""The table of filters: in which order they are asked, what each is called, what it means."""
+"""The table of filters: their order, names and meanings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.repetition import repeated_share
 
 FILTERS_VERSION = 2
-"""Raised by one with every change that can change what is refused."""
+"""Raised by one with every change that can change which replies are refused."""
 
 NO_ROOM = "context_limit"
-"""Reason where the teacher's context has no room for prompt and reply."""
+"""Reason if the teacher's context has no room for prompt and reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One reason to refuse a draw, judged by the draw alone."""
+    """One reason to refuse a draw, which depends on the draw alone."""
 
     reason: str
     meaning: str
@@ -77,7 +77,7 @@ FILTERS: tuple[Filter, ...] = (
         lambda draw, quality: quality.clipped and is_clipped(draw),
     ),
 )
-"""A new filter is one file, one line here, one setting, one test."""
+"""A new filter needs one file, one entry here, one setting and one test."""
 
 REASONS: dict[str, str] = {
     **{f.reason: f.meaning for f in FILTERS},
@@ -87,7 +87,7 @@ REASONS: dict[str, str] = {
     "leaks": "still follows the instruction that was replaced or taken back",
     "repeats_target": "nearly the same as another target of its sample",
 }
-"""Reason -> what it means, for the data set card; the last five are no filter of one draw alone."""
+"""Meaning of each reason, for the data set card; the last five depend on more than one draw."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:

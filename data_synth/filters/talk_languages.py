@@ -1,8 +1,8 @@
-"""How replies talk about being instructed, in the languages of the catalogue but English.
+"""Patterns of replies that talk about their instruction, in the catalogue's languages except English.
 
-Folded text, as in `talk_patterns`. Four forms a language, as far as it has them: as you
-asked, I was told to, I will speak our language, here is a reply that. The third names
-the language by its own name and stops at "with my aunt" and "at work".
+They match folded text, as in `talk_patterns`. Each language has up to four forms: "as you
+asked", "I was told to", "I will speak our language", "here is a reply that". The third
+names the language by its own name, and excludes "with my aunt" and "at work".
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ EASTERN = (
     r"\bturkce (?:olarak )?(?:konusacagim|cevap verecegim|yanit verecegim|yanitlayacagim|yazacagim"
     r"|konusmaliyim|konusmam (?:gerek|lazim)|cevap vermeliyim|cevap vermem gerek)",
 )
-# Folding leaves no final sigma and no short i, so that these are not the letters as people type them.
+# Folding replaces final sigma and short i, so these letters are not as people type them.
 OTHER_SCRIPTS = (
     r"\bοπωσ (?:μου )?ζητησ|\bσυμφωνα με τισ οδηγιεσ",
     r"\b(?:θα|πρεπει να) (?:σασ |σου )?(?:μιλησω|μιλαω|απαντησω|απανταω|γραψω) (?:μονο )?(?:στα )?"

@@ -1,10 +1,10 @@
-"""How replies talk about being instructed: English, and what all languages come to.
+"""Patterns of replies that talk about their instruction: English, and all languages joined.
 
-The patterns are matched on folded text: no case, no accents, plain apostrophes. Each
-names the act of instructing and what a teacher is told to do; a story about somebody's
-instructions, or a person who was asked to come, is none. Words that people also say of
-their own lives ("I was told to speak up", "I have to act as a judge") are only a
-beginning here: `instruction_talk` asks whether the instruction's own subject follows.
+The patterns match folded text: no case, no accents, plain apostrophes. Each names the act
+of instructing and what a teacher is asked to do. A story about somebody's instructions, or
+about a person who was asked to come, does not match. Words that people also say of their
+own lives ("I was told to speak up", "I have to act as a judge") count only if the subject
+of the instruction follows: see `is_about_subject`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADVERBS = (
     r"(?:(?:now|only|always|also|just|never|gladly|be sure to|make sure to|try to|remember to"
     r"|not forget to|from now on) )*"
 )
-# Where, when and with whom: who says so speaks of life, and not of this conversation.
+# Where, when and with whom: such a reply is about everyday life, not about this conversation.
 _ELSEWHERE = (
     r"(?:at|with (?!you)|when|while|if|tomorrow|tonight|yesterday|next|last|on|during|class"
     r"|in (?!every|each|all|my (?:repl|answer|respon))|to (?!you)|for|better|well|fluently|by|soon"
@@ -75,10 +75,10 @@ ENGLISH = (
     r"\b(?:according to|given|based on|in line with) my instructions?\b(?! (?:on|for|from|of|to)\b)",
     r"\b(?:my|your|system) (?:system )?prompt\b(?! (?:reply|response|answer|action|help"
     r"|attention|payment|service|delivery|return|care|and)\b)",
-    # Chats may be about a prompt that both sides see: only who follows it or is pleased with it tells.
+    # A chat may be about a prompt that both sides see: only following it or praising it matches.
     r"\b(?:according to|based on|per|in line with|(?:happy|pleased|satisfied) with) (?:the|this) prompt\b",
     r"\b(?:the|this) prompt (?:above|says that i|says i|tells me|told me|asks me|asked me|requires)\b",
-    # "Here is my answer: yes" announces an answer; these announce what it was made to be.
+    # "Here is my answer: yes" only announces an answer; these announce its prescribed form.
     rf"\bhere(?:'s| is) (?:a|an|the|my|your) {_REPLY}*(?:response|reply)"
     r" (?:in|that|which|with|as|mentioning|including|about|without|using)\b",
     rf"\bhere(?:'s| is) (?:a|an|the|my|your) {_REPLY}*(?:response|reply|answer|sentence|message"
@@ -99,7 +99,7 @@ ENGLISH = (
 
 
 def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """Return one pattern for all: the word border is looked for once, not by each of them."""
+    """Return one pattern for all of them, which searches for the word border once."""
     at_border = [p.removeprefix(r"\b") for p in patterns if p.startswith(r"\b")]
     others = [p for p in patterns if not p.startswith(r"\b")]
     return re.compile("|".join((rf"\b(?:{'|'.join(at_border)})", *others)))
@@ -159,33 +159,33 @@ _BEFORE_ROLE = _any_of(
         r"\bmy (?:role|character|task)(?: here)? is\b(?! (?:in|at|on|from)\b)",
     )
 )
-"""Talk about the instruction if what it tells to be follows at once."""
+"""Talk about the instruction if the role that it gives follows at once."""
 
 _LIFE = re.compile(
     r"\b(?:tomorrow|tonight|yesterday|next|last|ago|when|while|if|by|with (?:my|him|her|them|us|the)"
     r"|to (?:my|him|her|them|his|their)|at (?:work|school|home|noon|my|the|\d+)|in (?:class|may|june)"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
 )
-"""What a subject is followed by where somebody speaks of life."""
+"""Words after a subject that show that the reply is about everyday life."""
 _CLAUSE_END = re.compile(r"[.!?;\n]|, (?:but|and|so|because)\b")
 MAX_WORDS_BEFORE = 8
-"""Words that may stand between what somebody was told and the subject."""
+"""Most words between a pattern and the subject."""
 MAX_WORDS_BEFORE_ROLE = 3
 
 
 def is_about_instruction(folded: str) -> bool:
-    """Whether a folded text talks about an instruction, whatever that is about."""
+    """Whether a folded text talks about an instruction, whatever its subject is."""
     if _ABOUT_INSTRUCTION.search(folded):
         return True
     return not folded.isascii() and bool(_IN_OTHER_SCRIPTS.search(folded))
 
 
 def is_about_subject(folded: str, subject: Set[str]) -> bool:
-    """Whether a folded text says that somebody was told, or will now do, what the subject is.
+    """Whether a folded text says that the speaker was told to do, or will do, something on the subject.
 
     Args:
         folded: the reply.
-        subject: what only this instruction speaks of, as folded words ("tennis", "napoleon").
+        subject: folded words that are specific to the instruction ("tennis", "napoleon").
     """
     for pattern, most in (
         (_BEFORE_SUBJECT, MAX_WORDS_BEFORE),

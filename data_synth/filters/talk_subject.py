@@ -1,4 +1,4 @@
-"""What an instruction is about, as words that tell it from any other instruction."""
+"""The words that say what an instruction is about."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatt.verifiers.text.words import words
 
 MIN_LETTERS = 3
 _TERMS = ("any_of", "topics")
-# What instructions are made of, whatever they are about, and what people speak of anyway.
+# Words of instructions about anything, and words of everyday talk.
 _COMMON = """
     about accept act add address after again age all also always and another any anything are ask
     asked asks assistant away back before begin behaviour being between both bring but can choose
@@ -31,12 +31,12 @@ _COMMON_WORDS = frozenset(_COMMON.split())
 
 
 def subject_words(instruction: Instruction) -> frozenset[str]:
-    """Return the folded words that the instruction is about; empty if it has none of its own.
+    """Return the folded words that say what the instruction is about; empty if there are none.
 
-    They come from its text and hint and from the hobby or topics that its verifiers look
-    for. Words that stand in any instruction ("answer", "always", "city") are none.
+    They come from its text, its hint, and the hobby or topics of its verifiers. Words that
+    any instruction may have ("answer", "always", "city") are left out.
     """
-    # A figure's own terms ("army", "France") are what it talks about, not what it is told.
+    # The terms of a public figure ("army", "France") are its own topics, not its instruction.
     sought = [v.params for v in instruction.verifiers if v.kind in ("likes", "question_about")]
     terms = [term for params in sought for name in _TERMS for term in params.get(name) or ()]
     return _subject_words((instruction.text, instruction.hint or "", *map(str, terms)))

@@ -1,4 +1,4 @@
-"""Making the plan: which dialogue gets which instruction, fixed by the seed before the first token."""
+"""Makes the plan: which dialogue gets which instruction, fixed by the seed before any sampling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gatt.errors import DataError
 log = logging.getLogger(__name__)
 
 MOST_DRAWS = 300
-"""Draws for one dialogue before it is held to have every instruction that there is."""
+"""Draws for one dialogue without a new instruction, after which it is taken to have had all of them."""
 
 
 def plan_samples(
@@ -35,18 +35,17 @@ def plan_samples(
 ) -> Plan:
     """Return the samples to make, in order.
 
-    Sample i depends on the seed and the samples before it, so a larger plan
-    begins with the smaller one. Of every stretch of samples the plain ones take
-    the same share.
+    Sample i depends only on the seed and the samples before it, so a larger plan
+    begins with the smaller one. Plain samples are spread evenly over the plan.
 
-    Dialogues are taken in turn. Where there are fewer than samples they come
-    again in a seeded order: under another instruction, then under another
-    wording of one they had, and never twice under the same text. A plain
-    dialogue has nothing to tell its copies apart: it comes again only after all
-    others have come as often, and a warning says so.
+    Dialogues are taken in turn. If there are fewer dialogues than samples, they are
+    used again in a seeded order: first under another instruction, then under another
+    wording of an earlier instruction, and never twice under the same text. Copies of
+    a plain dialogue are equal: one is used again only after all others have been used
+    as often, and a warning says so.
 
-    Changes of the instruction are drawn beside all this: instructions and
-    dialogues are those of the same configuration without them.
+    Changes of the instruction are drawn from random states of their own: instructions
+    and dialogues are the same with and without changes.
 
     Raises:
         CatalogError: unknown family, split or value, or no combination of them.
@@ -96,7 +95,7 @@ def plan_samples(
 
 
 class _Drawing:
-    """Instructions drawn one after the other from one random state, and their number."""
+    """Draws instructions from one random state and counts them."""
 
     def __init__(self, draw: Draw, rng: random.Random) -> None:
         self._draw = draw
@@ -109,18 +108,18 @@ class _Drawing:
 
 
 class _Deck:
-    """Hands out places so that each comes once before any comes again."""
+    """Gives each place once before any place again."""
 
     def __init__(self, size: int, seed: str) -> None:
         self.size = size
-        """Places that are handed out; smaller by those withdrawn."""
+        """Number of places that were not withdrawn."""
         self.num_rounds = 0
         self._all = size
         self._order = random.Random(seed).sample(range(size), size)
         self._left: OrderedDict[int, None] = OrderedDict()
 
     def take(self, index: int) -> int:
-        """Return the place of a sample's own turn if it is still there, else the next one."""
+        """Return the place of the same number as the sample if it is left, else the next one."""
         if not self._left:
             self._left = OrderedDict.fromkeys(self._order)
             self.num_rounds += 1
@@ -130,14 +129,14 @@ class _Deck:
         return place
 
     def withdraw(self, place: int) -> None:
-        """Hand a place out no more; it has just been taken."""
+        """Never give a place again; it has just been taken."""
         self._order.remove(place)
         self.size -= 1
 
 
 @dataclass
 class _Given:
-    """What one dialogue has had, as short hashes: texts of all samples would fill the memory."""
+    """Instructions that one dialogue has had, as short hashes, because all texts would fill the memory."""
 
     entries: set[bytes] = field(default_factory=set)
     texts: set[bytes] = field(default_factory=set)
@@ -147,7 +146,7 @@ class _Given:
 def _next_pair(
     deck: _Deck, given: Sequence[_Given], index: int, drawing: _Drawing
 ) -> tuple[int, Instruction] | None:
-    """Return the next dialogue for which there is something new, and that; None if none is left."""
+    """Return the next dialogue and a new instruction for it; None if no dialogue can get one."""
     while deck.size:
         place = deck.take(index)
         instruction = _draw_new(drawing, given[place])
@@ -158,11 +157,11 @@ def _next_pair(
 
 
 def _draw_new(drawing: _Drawing, given: _Given) -> Instruction | None:
-    """Return an instruction that the dialogue has not had, or else one in other words, or None."""
+    """Return an instruction that is new to the dialogue, else one in new words, else None."""
     if not given.has_all_entries:
         for _ in range(MOST_DRAWS):
             instruction = drawing.next()
-            # The order of the entries makes no other instruction.
+            # The same entries in another order are the same instruction.
             entries = short_hash("\n".join(sorted(instruction.entries)))
             if entries not in given.entries:
                 given.entries.add(entries)

@@ -1,4 +1,4 @@
-"""The plan of a run as a value: what each sample is to be, in a few bytes a sample."""
+"""The plan of a run: dialogue and instruction of each sample, in a few bytes a sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DrawSwitch = Callable[[Instruction, int, random.Random], Switch | None]
 
 @dataclass(frozen=True)
 class PlannedSample:
-    """A sample to be: its instruction is None for a plain dialogue."""
+    """A sample without its replies; its instruction is None for a plain dialogue."""
 
     id: str
     dialogue: Dialogue
@@ -36,9 +36,9 @@ class PlannedSample:
 class Plan(Sequence[PlannedSample]):
     """The samples to make, in order.
 
-    A sample is held as two numbers, the place of its dialogue and how many
-    draws led to its instruction, and drawn again whenever it is asked for: a
-    plan of a million samples takes some ten megabytes.
+    A sample is stored as two numbers: the place of its dialogue, and the number of
+    draws up to its instruction. The instruction is drawn again at every access, so
+    that a plan of a million samples takes about ten megabytes.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class Plan(Sequence[PlannedSample]):
         seed: int,
         draw_switch: DrawSwitch | None = None,
     ) -> None:
-        """Start an empty plan; `data_synth.plan.make_plan` fills it.
+        """Make an empty plan; `data_synth.plan.make_plan` fills it.
 
         Args:
-            dialogues: what samples are made of.
-            draw: makes an instruction from a random state; equal states give equal ones.
+            dialogues: of the samples.
+            draw: makes an instruction from a random state; equal states give equal instructions.
             seed: of the run.
             draw_switch: makes the change of an instruction, or None, from a random state
-                of its own: what is drawn before does not depend on it.
+                of its own, so that instructions do not depend on changes.
         """
         self._dialogues = dialogues
         self._draw = draw
@@ -87,7 +87,7 @@ class Plan(Sequence[PlannedSample]):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the samples are made of: dialogues, instructions and their order."""
+        """SHA-256 of dialogues, instructions, changes and their order."""
         return self._digest.sha.hexdigest()
 
     def num_turns(self, indices: Iterable[int]) -> int:
@@ -95,7 +95,7 @@ class Plan(Sequence[PlannedSample]):
         return sum(self._turns[self._places[index]] for index in indices)
 
     def rng(self, index: int) -> random.Random:
-        """Return the random state that the instruction of a sample is drawn from."""
+        """Return the random state from which the instruction of a sample is drawn."""
         return random.Random(f"{self._seed}/{index}")
 
     def add(self, place: int, num_draws: int, instruction: Instruction | None) -> None:
@@ -103,9 +103,9 @@ class Plan(Sequence[PlannedSample]):
 
         Args:
             place: of its dialogue.
-            num_draws: draws from its random state, the last of which gave the
-                instruction; 0 for a plain dialogue.
-            instruction: the one that was drawn.
+            num_draws: draws from its random state; the last one gave the instruction.
+                0 for a plain dialogue.
+            instruction: the last draw.
         """
         planned = self._planned(len(self), place, instruction)
         self._digest.add(place, planned.dialogue, instruction, planned.switches)
@@ -127,7 +127,7 @@ def sample_id(index: int) -> str:
 
 
 class _Digest:
-    """What a plan is made of as one hash; each dialogue and combination counts in full once."""
+    """Hash of a plan; each dialogue and combination of entries is hashed in full once."""
 
     def __init__(self) -> None:
         self.sha = hashlib.sha256()
@@ -146,7 +146,7 @@ class _Digest:
             self._dialogues.add(place)
             row.append(dialogue.as_dict())
         if instruction is not None:
-            # Entries fix everything but the wording.
+            # The entries decide everything except the wording.
             key = short_hash(instruction.id)
             row.append([instruction.id, instruction.wording, instruction.text])
             if key not in self._instructions:
@@ -157,5 +157,5 @@ class _Digest:
 
 
 def short_hash(text: str) -> bytes:
-    """Return 8 bytes that tell a text apart, the same in every process."""
+    """Return an 8-byte hash of a text, the same in every process."""
     return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -13,28 +13,29 @@ from gatt.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class SpliceSwitch:
-    """Which changes are made, in proportion, and where. Every sample has one.
+    """Which changes are made, in which proportion, and at which turns. Every sample has one.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     replace: float = 1.0
-    """Weight of samples where another instruction takes its place. Needs samples of one dialogue under
+    """Weight of samples where another instruction replaces the first. Needs samples of one dialogue under
     instructions that have no entry in common."""
     add: float = 0.0
-    """Weight of samples where a further entry is added. Needs samples under an instruction and under the
-    same with one entry more, behind its own."""
+    """Weight of samples where an entry is added. Needs samples under an instruction, and under the same
+    instruction with one more entry at its end."""
     cancel: float = 0.0
-    """Weight of samples where it is taken back and nothing comes in its place. Needs samples under an
+    """Weight of samples where the instruction is cancelled. Needs samples under an
     instruction and without any: `gatt synth --plain_fraction=1` makes those."""
     min_turn: int = 2
-    """First turn at which it may change, from 2."""
+    """First turn at which the instruction may change, from 2."""
     max_turn: int | None = None
-    """Last turn at which it may change, each as likely; null: the last of the dialogue."""
+    """Last turn at which the instruction may change; null: the last of the dialogue. All turns are equally
+    likely."""
     system: float = 0.0
-    """Share of changes told in a later system message; the others stand in front of what the user says.
-    With a chat template that takes no later system message all stand there."""
+    """Share of changes announced in a later system message; the others stand in front of the user's words.
+    With a chat template without later system messages, all stand in front of the user's words."""
 
     def __post_init__(self) -> None:
         weights = [getattr(self, kind) for kind in SWITCH_KINDS]
@@ -56,26 +57,26 @@ class SpliceSwitch:
 
 @dataclass(frozen=True, kw_only=True)
 class SpliceConfig:
-    """Samples with changes, made of samples without.
+    """Samples with changes, made from samples without changes.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     samples: tuple[Path, ...]
-    """Files of samples, as `gatt synth` writes them; those with changes of their own are passed over."""
+    """Files of samples, as `gatt synth` writes them; samples with changes are passed over."""
     output_dir: Path
     """Folder of `samples.jsonl`, its card and its resolved configuration."""
     num_samples: int = 200
-    """Samples to make: every pair comes once before any comes again, at another turn."""
+    """Samples to make: every pair is used once before any is used again, then at another turn."""
     seed: int = 0
-    """Fixes the pairs, the turns of change and the words that announce them."""
+    """Fixes the pairs, the turns of change and the words of the announcements."""
     switch: SpliceSwitch = field(default_factory=SpliceSwitch)
     """The changes."""
     catalog: tuple[str, ...] = ()
-    """Folders of the catalogue that the samples were made with; empty takes the one that is shipped."""
+    """Folders of the catalogue that the samples were made with; empty: the shipped catalogue."""
     terse_probability: float = 0.5
-    """Chance of the shortened wording, of what is added or taken back."""
+    """Probability of the terse wording of what is added or cancelled."""
 
     def __post_init__(self) -> None:
         if not self.samples:

@@ -36,34 +36,34 @@ from gatt.train.data.samples import samples_by_file
 
 @dataclass(frozen=True)
 class SpliceResult:
-    """What a run left behind."""
+    """The samples of a splice and their counts."""
 
     samples: Path
     num_samples: int
     num_targets: int
     num_turns: int
     is_new: bool
-    """False where all of it stood there already."""
+    """False if all of them were stored already."""
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two samples of one dialogue, the first of which may turn into the second."""
+    """Two samples of one dialogue: the targets of the first may be followed by those of the second."""
 
     before: GattSample
     after: GattSample
     kind: SwitchKind
     turns: range
-    """Those at which it may change."""
+    """Turns at which the instruction may change."""
 
 
 def splice(config: SpliceConfig) -> SpliceResult:
-    """Write the samples of a configuration with their card; seconds, and all or nothing.
+    """Write the samples of a configuration with their card, all of them or none.
 
     Raises:
         DataError: broken samples, with file and line; no dialogue under two instructions of
             a kind that is asked for, or fewer samples than asked for; turns that none has.
-        CatalogError: an entry that the catalogue does not know, or knows otherwise.
+        CatalogError: an entry that the catalogue lacks, or has with other verifiers.
         StoreError: the folder holds something else, or cannot be written.
     """
     catalog = load_catalog(*(Path(folder).expanduser() for folder in config.catalog))
@@ -87,15 +87,15 @@ def splice(config: SpliceConfig) -> SpliceResult:
 
 
 def _read(paths: Sequence[Path]) -> list[GattSample]:
-    """Return all samples, each under its file and id."""
+    """Return all samples; the id of each begins with its file."""
     return [replace(s, id=f"{paths[number - 1]}/{s.id}") for number, s in samples_by_file(paths)]
 
 
 def _stands(folder: Path, files: Mapping[str, str]) -> bool:
-    """Return whether all that would be written is there already.
+    """Return whether all files stand in the folder already, byte for byte.
 
     Raises:
-        StoreError: something else is, or it cannot be read.
+        StoreError: a file differs or cannot be read.
     """
     if not (folder / SAMPLES_FILE).exists():
         return False
@@ -107,7 +107,7 @@ def _stands(folder: Path, files: Mapping[str, str]) -> bool:
             raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None
         if not is_same:
             raise StoreError(
-                f"{path}: is not what this configuration makes of these samples: choose another "
+                f"{path}: differs from what this configuration makes of these samples: choose another "
                 "output_dir, or delete the folder to make it anew"
             )
     return True
@@ -119,12 +119,12 @@ def _spliced(
     catalog: Catalog,
     left_out: Counter[str],
 ) -> Iterator[GattSample]:
-    """Yield the samples with changes; sample i depends on the seed and those before it alone.
+    """Yield the samples with changes; sample i depends only on the seed and the samples before it.
 
     Args:
-        samples: those that there are.
+        samples: without changes; others are passed over.
         config: of the run.
-        catalog: tells the words of entries.
+        catalog: has the wording of entries.
         left_out: counts the targets that are left out, by reason.
     """
     decks = {
@@ -140,7 +140,7 @@ def _spliced(
         while (found := decks[kind].take()) is not None:
             pair, turn = found
             made = _joined(sample_id(index), pair, turn, config, catalog, own)
-            # All that came behind the change may have followed what was ended.
+            # Every target after the change may have followed the ended instruction.
             if any(t.reply is not None for t in made.targets[turn - 1 :]):
                 pairs = zip(made.targets[turn - 1 :], pair.after.targets[turn - 1 :], strict=True)
                 left_out.update(t.reason for t, had in pairs if t != had and t.reason)
@@ -156,11 +156,11 @@ def _spliced(
 def _pairs(
     samples: Sequence[GattSample], config: SpliceConfig, catalog: Catalog
 ) -> dict[SwitchKind, list[_Pair]]:
-    """Return the pairs of every kind that is asked for, in the order of the samples.
+    """Return the pairs of every kind with a weight above 0, in the order of the samples.
 
     Raises:
         DataError: a kind has none.
-        CatalogError: an entry that the catalogue does not know, or knows otherwise.
+        CatalogError: an entry that the catalogue lacks, or has with other verifiers.
     """
     steady = [sample for sample in samples if not sample.switches]
     where = ", ".join(map(str, config.samples))
@@ -202,7 +202,7 @@ _NEEDED: Final[dict[SwitchKind, str]] = {
 
 
 def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind | None:
-    """Return the change that leads from one instruction to another, None if there is none."""
+    """Return the kind of change from one instruction to another, None if there is none."""
     if before is None:
         return None
     if after is None:
@@ -213,7 +213,7 @@ def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind |
 
 
 def _turns(before: GattSample, after: GattSample, switch: SpliceSwitch) -> range:
-    """Return the turns at which one may turn into the other: a target stands on both sides of them."""
+    """Return the turns of change that have a target before them, and one at or after them."""
     num_turns = before.dialogue.num_turns
     first = next((t.turn for t in before.targets if t.reply is not None), num_turns)
     last = max((t.turn for t in after.targets if t.reply is not None), default=0)
@@ -221,7 +221,7 @@ def _turns(before: GattSample, after: GattSample, switch: SpliceSwitch) -> range
 
 
 def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
-    """Refuse a pair whose announcement the catalogue cannot give.
+    """Refuse a pair whose change the catalogue has no words for.
 
     Raises:
         CatalogError: names the sample.
@@ -237,17 +237,17 @@ def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
         new = catalog.entry(held.entries[-1])
     except CatalogError as error:
         raise CatalogError(
-            f"sample {pair.before.id}: {error}: set catalog to the one that it was made with"
+            f"sample {pair.before.id}: {error}: set catalog to the one that the sample was made with"
         ) from None
     if (*given.verifiers, *new.verifiers) != held.verifiers:
         raise CatalogError(
-            f"sample {pair.after.id}: entry {new.id!r} has other verifiers in the catalogue by now: set "
+            f"sample {pair.after.id}: entry {new.id!r} has other verifiers in the catalogue now: set "
             "catalog to the one that it was made with"
         )
 
 
 class _Deck:
-    """Hands out pairs, each once before any comes again, and never twice at one turn."""
+    """Gives each pair once before any pair again, and never twice at the same turn."""
 
     def __init__(self, pairs: Sequence[_Pair], seed: str) -> None:
         rng = random.Random(seed)
@@ -255,7 +255,7 @@ class _Deck:
         self._left = deque((pair, rng.sample(pair.turns, len(pair.turns))) for pair in order)
 
     def take(self) -> tuple[_Pair, int] | None:
-        """Return the next pair and its turn of change, None if all were had."""
+        """Return the next pair and its turn of change; None if none is left."""
         if not self._left:
             return None
         pair, turns = self._left.popleft()
@@ -268,7 +268,7 @@ class _Deck:
 def _joined(
     name: str, pair: _Pair, turn: int, config: SpliceConfig, catalog: Catalog, rng: random.Random
 ) -> GattSample:
-    """Return a pair as one sample, without the targets that sampling under the change would refuse."""
+    """Return a pair as one sample; targets that `gatt synth` would refuse after the change are left out."""
     before, after = pair.before, pair.after
     switch = _switch(pair, turn, config, catalog, rng)
     taken = SampleTargets(QualityConfig(), own_words((before.instruction, switch.instruction)))
@@ -303,7 +303,7 @@ def _refused(target: TurnTarget, reason: str) -> TurnTarget:
 
 
 def _of_both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the provenance of both: texts that differ stand side by side, of others the second's."""
+    """Return the provenance of both: differing texts are joined by `+`, else the second value counts."""
     found: dict[str, Any] = {**one, **other}
     for key in one.keys() & other.keys():
         mine, its = one[key], other[key]

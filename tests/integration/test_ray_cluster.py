@@ -50,9 +50,7 @@ def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, c
     expected = run_synth(alone, lucky(varied_reply)).samples.read_bytes()
     # A batch takes four calls: this is in the second one of a worker.
     failing = unlucky(varied_reply, "fail", 6, tmp_path / "failed")
-    with pytest.raises(
-        GenerationError, match=r"^worker on .*: the teacher gave up: expected it to"
-    ):
+    with pytest.raises(GenerationError, match=r"^worker on \S+: the teacher gave up"):
         run_synth(config, failing)
     samples = tmp_path / "out" / "samples.jsonl"
     rows = samples.read_bytes()
@@ -62,7 +60,7 @@ def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, c
     dying = unlucky(varied_reply, "kill", 6, tmp_path / "killed")
     result = run_synth(config, dying)
     assert (tmp_path / "killed").exists()
-    assert "another one takes its work" in caplog.text
+    assert "a worker died" in caplog.text
     assert result.num_samples == 20
     assert 0 < result.num_new < 20
     assert samples.read_bytes() == expected
@@ -111,7 +109,7 @@ def test_an_evaluation_with_a_killed_worker_leaves_the_rows_of_one_process(tmp_p
     # The first calls answer reference histories whole, the sixth is in the middle of an own one.
     found = evaluate(config, unlucky(told_again, "kill", 6, once))
     assert once.exists()
-    assert "another one takes its work" in caplog.text
+    assert "a worker died" in caplog.text
     assert found.num_new == expected.num_new
     for name in (ROLLOUTS_FILE, "samples.jsonl"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()

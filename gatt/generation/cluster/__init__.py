@@ -1,1 +1,1 @@
-"""Work moved to the processes of a Ray cluster, an extra: nothing here imports it at the top."""
+"""Work by several processes, through Ray: an extra, so no module here imports it at the top."""

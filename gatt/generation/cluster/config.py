@@ -1,4 +1,4 @@
-"""Which Ray cluster works, and with how many processes. No ray here."""
+"""Which Ray cluster works, and with how many processes; without importing Ray."""
 
 from __future__ import annotations
 

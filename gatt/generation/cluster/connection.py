@@ -1,4 +1,4 @@
-"""The way to a Ray cluster, and how many workers it has room for."""
+"""The connection to a Ray cluster, and how many workers it has room for."""
 
 from __future__ import annotations
 

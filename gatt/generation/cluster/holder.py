@@ -1,4 +1,4 @@
-"""What stands in a worker of the cluster: the model, made once, and what is done with it."""
+"""The code of one worker: it loads the model once and works on one item after the other."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gatt.runs.provenance import versions
 
 
 class Holder:
-    """Makes what does the work, and does it; Ray runs it as an actor.
+    """Loads the model and works on items; Ray runs it as an actor.
 
-    Loading is a call of its own: what goes wrong in it comes back as an error,
-    where a constructor that fails would look like a worker that was killed.
+    Loading is a call of its own, so that a mistake in it comes back as an error:
+    a constructor that fails would look like a worker that was killed.
     """
 
     def __init__(
         self, make: Callable[[], Callable[[Any], Any]], expected: Mapping[str, str | None]
     ) -> None:
-        """Keep what `start` will make.
+        """Store what `start` needs.
 
         Args:
-            make: loads the model and returns what does the work.
-            expected: versions where the run was started.
+            make: loads the model and returns the function that works on an item.
+            expected: versions of the packages where the run was started.
         """
         self._make = make
         self._expected = dict(expected)
@@ -34,20 +34,20 @@ class Holder:
         """Load the model.
 
         Raises:
-            GenerationError: what went wrong, with the machine's name; or the
-                machine has other versions, and would give other results.
+            GenerationError: the error and the machine's name; also where the machine
+                has other versions, which would give other results.
         """
-        self._work = self._told(self._load)
+        self._work = self._with_host(self._load)
 
     def work(self, item: Any) -> Any:
-        """Return what the work makes of an item.
+        """Return the result for an item.
 
         Raises:
-            GenerationError: what went wrong, with the machine's name.
+            GenerationError: the error and the machine's name.
         """
         work = self._work
         assert work is not None  # the pool starts a worker first
-        return self._told(lambda: work(item))
+        return self._with_host(lambda: work(item))
 
     def _load(self) -> Callable[[Any], Any]:
         found = versions()
@@ -59,7 +59,7 @@ class Holder:
             )
         return self._make()
 
-    def _told(self, call: Callable[[], Any]) -> Any:
+    def _with_host(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except GattError as error:

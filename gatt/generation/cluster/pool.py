@@ -1,9 +1,9 @@
-"""Pieces of work to the workers of a Ray cluster, and what they make of them back in order.
+"""Pieces of work for the workers of Ray, and their results in order.
 
-Plain actors rather than Ray Data: a piece is a whole batch that takes minutes, so there is nothing
-to stream in blocks; results must come in the order of the plan; and a worker that died must hold up
-nobody. An actor that Ray restarts in place waits for its machine with its piece in hand; here the
-piece goes to whoever is free, and the new worker joins when there is room for it.
+Plain actors rather than Ray Data, for three reasons. A piece is a whole batch that takes minutes, so
+there is nothing to stream in blocks. Results must come in the order of the pieces. And a dead worker
+must not delay the run: an actor that Ray restarts keeps its piece until its machine is back, while
+here the piece goes to the next free worker, and a new worker joins when there is room for it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gatt.runs.provenance import versions
 log = logging.getLogger(__name__)
 
 WAIT_SECONDS: Final = 60.0
-"""Time without any news after which a run without workers says what it waits for."""
+"""Time without any event after which a run without workers logs what it waits for."""
 PIECES_AHEAD: Final = 3
-"""Pieces for each worker that may be done before an earlier one is: bounds the memory, and what is
-made anew where this process itself is killed."""
+"""Pieces for each worker that may be finished before an earlier piece is: bounds the memory, and the
+work that is lost if this process itself is killed."""
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -41,7 +41,7 @@ def work_on_cluster(
     num_items: int,
     has_local_model: bool,
 ) -> Iterator[Value]:
-    """Yield what workers make of each item, in the order of the items.
+    """Yield the result of each item, in the order of the items.
 
     A worker that dies is replaced, and its item given to another one: nothing is
     lost, and nothing is yielded twice. Items are taken as workers become free,
@@ -49,15 +49,15 @@ def work_on_cluster(
 
     Args:
         config: the cluster.
-        make: called once in each worker; loads the model and returns what does the
-            work. It and the items are pickled.
+        make: called once in each worker; loads the model and returns the function that
+            works on an item. It and the items are pickled.
         items: pieces of work.
-        num_items: how many.
-        has_local_model: whether the model is in the worker, and wants a GPU.
+        num_items: their number.
+        has_local_model: whether each worker holds the model itself, and may use a GPU.
 
     Raises:
         ConfigError: Ray is not installed, or there is no such cluster.
-        GenerationError: what a worker said of its work; or that workers die of it.
+        GenerationError: the error of a worker; or workers die again and again.
     """
     if not num_items:
         return
@@ -82,29 +82,31 @@ class _Piece(Generic[Item]):
 
 @dataclass
 class _Pool(Generic[Item, Value]):
-    """Workers, the pieces that they have, and those that wait."""
+    """Workers, the pieces that they work on, and the pieces that wait."""
 
     ray: Any
     new_actor: Callable[[], Any]
     config: RayConfig
     idle: list[Any] = field(default_factory=list)
     running: dict[Any, tuple[Any, _Piece[Item] | None]] = field(default_factory=dict)
-    """Ray's promise to the worker that it is of, and its piece; None while the worker starts."""
+    """Ray's promise of a result, to its worker and its piece; the piece is None while the worker starts."""
     again: deque[_Piece[Item]] = field(default_factory=deque)
     """Pieces whose worker died."""
     done: dict[int, Value] = field(default_factory=dict)
     num_failed_starts: int = 0
-    """Workers in a row that died before they could do anything."""
+    """Workers in a row that died before they were ready."""
 
     def work(self, numbered: Iterator[tuple[int, Item]], num_workers: int) -> Iterator[Value]:
-        """Yield the values of all items."""
+        """Yield the results of all items, in order."""
         for _ in range(num_workers):
             self._start()
         fresh = (_Piece(number, item) for number, item in numbered)
         following = next(fresh, None)
-        told = 0
+        num_yielded = 0
         while True:
-            while self.idle and (self.again or self._may_begin(following, told, num_workers)):
+            while self.idle and (
+                self.again or self._may_begin(following, num_yielded, num_workers)
+            ):
                 piece = self.again.popleft() if self.again else following
                 if piece is following:
                     following = next(fresh, None)
@@ -113,10 +115,10 @@ class _Pool(Generic[Item, Value]):
                 self.running[actor.work.remote(piece.item)] = (actor, piece)
             if following is None and not self.again and not self._num_in_work():
                 return
-            self._hear(num_workers)
-            while told in self.done:
-                yield self.done.pop(told)
-                told += 1
+            self._wait(num_workers)
+            while num_yielded in self.done:
+                yield self.done.pop(num_yielded)
+                num_yielded += 1
 
     def close(self) -> None:
         """End all workers."""
@@ -127,14 +129,14 @@ class _Pool(Generic[Item, Value]):
         actor = self.new_actor()
         self.running[actor.start.remote()] = (actor, None)
 
-    def _may_begin(self, piece: _Piece[Item] | None, told: int, num_workers: int) -> bool:
-        return piece is not None and piece.number < told + PIECES_AHEAD * num_workers
+    def _may_begin(self, piece: _Piece[Item] | None, num_yielded: int, num_workers: int) -> bool:
+        return piece is not None and piece.number < num_yielded + PIECES_AHEAD * num_workers
 
     def _num_in_work(self) -> int:
         return sum(piece is not None for _, piece in self.running.values())
 
-    def _hear(self, num_workers: int) -> None:
-        """Wait for news of a worker, and take it."""
+    def _wait(self, num_workers: int) -> None:
+        """Wait until a worker is ready, done or dead, and act on it."""
         ready, _ = self.ray.wait(list(self.running), timeout=WAIT_SECONDS)
         if not ready and not self.idle and not self._num_in_work():
             log.warning(
@@ -166,7 +168,7 @@ class _Pool(Generic[Item, Value]):
                 self.done[piece.number] = value
 
     def _replace(self, piece: _Piece[Item] | None, reason: str, num_workers: int) -> None:
-        """Start a worker in place of a dead one and set its piece apart for the next that is free."""
+        """Start a worker in place of a dead one; its piece goes to the next free worker."""
         if piece is None:
             self.num_failed_starts += 1
             if self.num_failed_starts >= self.config.max_deaths * num_workers:
@@ -188,6 +190,6 @@ class _Pool(Generic[Item, Value]):
 
 
 def _last_line(error: Exception) -> str:
-    """Return where Ray says what happened; the lines before it name numbers of its own."""
+    """Return the line with Ray's reason; the lines before it hold ids of Ray."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return shorten(lines[-1], 160)

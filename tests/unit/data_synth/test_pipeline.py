@@ -112,9 +112,9 @@ def test_rows_that_are_not_the_planned_ones_are_refused(config) -> None:
     result, _ = make(config)
     rows = result.samples.read_bytes().splitlines(keepends=True)
     for wrong, found in (
-        ([rows[0], rows[2]], r"row 2 is sample 's000002', expected 's000001'"),
-        ([*rows, rows[3]], r"row 11 is sample 's000003', expected no further one"),
-        ([b"{}\n"], r"row 1 is sample None, expected 's000000': cut the file off before that row"),
+        ([rows[0], rows[2]], r"row 2 .*'s000002', expected 's000001'"),
+        ([*rows, rows[3]], r"row 11 .*'s000003'"),
+        ([b"{}\n"], r"row 1 .*None, expected 's000000'"),
     ):
         result.samples.write_bytes(b"".join(wrong))
         with pytest.raises(StoreError, match=found):
@@ -142,7 +142,7 @@ def test_the_folder_and_the_limits_of_the_machine_decide_nothing(config, tmp_pat
 
 def test_the_size_of_batches_decides_what_is_computed_together(config) -> None:
     first, _ = make(config)
-    with pytest.raises(StoreError, match=r"belongs to another run.*batch_samples 3 -> 7"):
+    with pytest.raises(StoreError, match=r"samples\.jsonl: .*batch_samples 3 -> 7"):
         make(replace(config, batch_samples=7))
     assert first.samples.exists()
 
@@ -158,11 +158,11 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
     first = run_synth(settings)
     assert run_synth(settings) == replace(first, num_new=0)
     write_model(model, b"other")
-    with pytest.raises(StoreError, match=r"belongs to another run.*teacher_weights"):
+    with pytest.raises(StoreError, match="teacher_weights"):
         run_synth(settings)
     write_model(model)
     (adapter / "adapter_model.safetensors").write_bytes(b"other")
-    with pytest.raises(StoreError, match=r"belongs to another run.*adapter_weights"):
+    with pytest.raises(StoreError, match="adapter_weights"):
         run_synth(settings)
 
 
@@ -176,14 +176,14 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
 def test_other_rules_are_another_run(config, monkeypatch, name, changed) -> None:
     make(config)
     monkeypatch.setattr(f"data_synth.fingerprint.{name}", changed)
-    with pytest.raises(StoreError, match=r"belongs to another run.*(filters|verifiers)"):
+    with pytest.raises(StoreError, match=r"(filters|verifiers)"):
         make(config)
 
 
 def test_changed_dialogues_in_the_same_file_are_another_run(config) -> None:
     make(config)
     write_dialogues(Path(config.source.path or ""), num=5)
-    with pytest.raises(StoreError, match="belongs to another run: fingerprint"):
+    with pytest.raises(StoreError, match=r"plan\.digest"):
         make(config)
 
 
@@ -199,7 +199,7 @@ def test_datasets_reads_the_file_as_it_is(config, tmp_path) -> None:
 
 def test_a_run_without_any_target_is_refused_and_its_card_says_why(config) -> None:
     engine = RecordingEngine(lambda _: Generation("On and on", "length", 9))
-    with pytest.raises(DataError, match=r"samples.jsonl: none of 30 turns has a target.*README.md"):
+    with pytest.raises(DataError, match=r"samples\.jsonl: .*30 turns .*README\.md"):
         run_synth(config, lambda: engine)
     card = (config.output_dir / "README.md").read_text(encoding="utf-8")
     assert re.search(r"\| cut \| the length limit cut the reply \| \d+ \| 30 \|", card)
@@ -282,8 +282,8 @@ def test_dialogues_that_are_too_long_are_told_at_the_end_and_on_the_card(config,
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"families": ("hoby",)}, "unknown family 'hoby', did you mean 'hobby'"),
-        ({"families": (), "values": ("Klingon",)}, "no catalogue entry with value 'Klingon'"),
+        ({"families": ("hoby",)}, "'hoby'.*'hobby'"),
+        ({"families": (), "values": ("Klingon",)}, "'Klingon'"),
     ],
 )
 def test_an_unknown_choice_is_refused_before_anything_is_written(config, choice, message) -> None:
@@ -324,7 +324,7 @@ def test_the_command_runs_the_configuration_and_says_what_is_there(
         assert f"4 samples ({state})" in capsys.readouterr().out
     assert main(["synth", "--config", str(path), "--seed", "9"]) == 2
     error = capsys.readouterr().err
-    assert "belongs to another run" in error
+    assert "seed 0 -> 9" in error
     assert "Traceback" not in error
 
 
@@ -333,5 +333,5 @@ def test_questions_are_answered_under_the_seed_of_the_run(config) -> None:
     source = SourceConfig(name="questions", min_turns=2, max_turns=2, num=2)
     load_source(replace(config, seed=5, source=source), lambda: engine)
     assert {params.seed for _, params, _ in engine.calls} == {5}
-    with pytest.raises(StoreError, match=r"dialogues.jsonl: belongs to another run"):
+    with pytest.raises(StoreError, match=r"dialogues\.jsonl"):
         load_source(replace(config, seed=5, source=source), lambda: engine, "other weights")

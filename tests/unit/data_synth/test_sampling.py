@@ -363,10 +363,10 @@ def test_no_encoder_is_loaded_unless_similarity_is_asked_for(monkeypatch) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"attempts": 0}, "attempts is 0: expected at least 1"),
-        ({"hint_attempts": -1}, "hint_attempts is -1: expected 0 or more"),
-        ({"prefill_attempts": -1}, "prefill_attempts is -1: expected 0 or more"),
-        ({"context_turns": -1}, "context_turns is -1: expected 0 or more, or null"),
+        ({"attempts": 0}, "attempts is 0"),
+        ({"hint_attempts": -1}, "hint_attempts is -1"),
+        ({"prefill_attempts": -1}, "prefill_attempts is -1"),
+        ({"context_turns": -1}, "context_turns is -1"),
     ],
 )
 def test_teacher_settings_out_of_range_are_refused(settings, message) -> None:
@@ -377,9 +377,9 @@ def test_teacher_settings_out_of_range_are_refused(settings, message) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_samples": 0}, "num_samples is 0: expected at least 1"),
-        ({"plain_fraction": 1.5}, "plain_fraction is 1.5: expected a share from 0 to 1"),
-        ({"batch_samples": 0}, "batch_samples is 0: expected at least 1"),
+        ({"num_samples": 0}, "num_samples is 0"),
+        ({"plain_fraction": 1.5}, "plain_fraction is 1.5"),
+        ({"batch_samples": 0}, "batch_samples is 0"),
     ],
 )
 def test_synth_settings_out_of_range_are_refused(tmp_path, settings, message) -> None:

@@ -45,14 +45,14 @@ def test_a_full_disk_is_one_line_and_what_was_written_stays(
     config = synth_config(tmp_path, num_samples=24)
     whole = make(config)[0].samples.read_bytes()
     on_disk = replace(config, output_dir=small_disk / "out")
-    with pytest.raises(StoreError, match=r"samples.jsonl: no space left on its device: what was"):
+    with pytest.raises(StoreError, match=r"samples\.jsonl: no space left"):
         make(on_disk)
     path = on_disk.output_dir / "samples.jsonl"
     kept = path.read_bytes()
     assert kept.endswith(b"\n")
     assert whole.startswith(kept)
     assert 0 < kept.count(b"\n") < 24
-    with pytest.raises(StoreError, match=r"no space left on its device"):
+    with pytest.raises(StoreError, match="no space left"):
         make(on_disk)
     assert path.read_bytes() == kept
     subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)

@@ -11,11 +11,11 @@ from gatt.errors import ConfigError
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"repeated_share": 0}, r"repeated_share is 0: expected a share in \(0, 1\], or null"),
-        ({"near_duplicate": 1.1}, r"near_duplicate is 1.1: expected a share in \(0, 1\], or null"),
-        ({"short_words": -1}, "short_words is -1: expected 0 or more"),
-        ({"short_repeats": 0}, "short_repeats is 0: expected at least 1"),
-        ({"min_similarity": 2}, "min_similarity is 2: expected a number from -1 to 1, or null"),
+        ({"repeated_share": 0}, "repeated_share is 0"),
+        ({"near_duplicate": 1.1}, "near_duplicate is 1.1"),
+        ({"short_words": -1}, "short_words is -1"),
+        ({"short_repeats": 0}, "short_repeats is 0"),
+        ({"min_similarity": 2}, "min_similarity is 2"),
     ],
 )
 def test_values_out_of_range_are_refused(settings, message) -> None:

@@ -183,7 +183,7 @@ def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
 
 
 def test_no_dialogue_is_an_error(catalog) -> None:
-    with pytest.raises(DataError, match="no dialogue to put instructions on: see the source"):
+    with pytest.raises(DataError, match="no dialogue"):
         plan_samples([], catalog, InstructionConfig(), num_samples=1, plain_fraction=0.0, seed=0)
 
 

@@ -150,14 +150,12 @@ def test_the_card_counts_changes_with_the_targets_on_both_sides(config) -> None:
 
 def test_a_turn_that_no_dialogue_has_is_one_line(config) -> None:
     past = replace(config, switch=SwitchConfig(cancel=1.0, min_turn=9))
-    with pytest.raises(
-        DataError, match=r"switch\.min_turn is 9, but the longest dialogue has 3 turns"
-    ):
+    with pytest.raises(DataError, match=r"switch\.min_turn is 9.* 3 turns"):
         run_synth(past, lambda: RecordingEngine(varied_reply))
 
 
 def test_the_section_is_read_like_any_other() -> None:
     given = ["output_dir=o", "switch.replace=0.5", "switch.max_turn=6"]
     assert load_config(SynthConfig, None, given).switch == SwitchConfig(replace=0.5, max_turn=6)
-    with pytest.raises(ConfigError, match=r"unknown key 'switch.swap'"):
+    with pytest.raises(ConfigError, match=r"'switch\.swap'"):
         load_config(SynthConfig, None, ["output_dir=o", "switch.swap=0.5"])

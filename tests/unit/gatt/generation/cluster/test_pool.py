@@ -151,14 +151,14 @@ def test_the_piece_of_a_dead_worker_goes_to_another_one(monkeypatch, caplog) -> 
     assert ray.calls.count(("work", 3)) == 2
     assert all(ray.calls.count(("work", n)) == 1 for n in range(9) if n != 3)
     assert len(ray.started) == len(ray.killed) == 3
-    assert "a worker died (out of memory): another one takes its work" in caplog.text
+    assert "(out of memory)" in caplog.text
 
 
 def test_a_piece_that_kills_its_workers_ends_the_run(monkeypatch) -> None:
     ray = FakeRay(lambda name, item, before: "out of memory" if item == 3 else None)
     with pytest.raises(
         GenerationError,
-        match=r"^workers died 2 times over the same piece of work: out of memory: see Ray's logs",
+        match=r"died 2 times .*out of memory",
     ):
         list(made(monkeypatch, ray, max_deaths=2))
     assert len(ray.killed) == len(ray.started)
@@ -168,17 +168,13 @@ def test_workers_that_die_at_the_start_are_replaced_for_a_while(monkeypatch) -> 
     once = FakeRay(lambda name, item, before: "gone" if name == "start" and before < 3 else None)
     assert list(made(monkeypatch, once)) == [n * n for n in range(9)]
     always = FakeRay(lambda name, item, before: "gone" if name == "start" else None)
-    with pytest.raises(
-        GenerationError, match=r"^workers died 6 times while they loaded the model: gone: see Ray's"
-    ):
+    with pytest.raises(GenerationError, match=r"died 6 times .*gone"):
         list(made(monkeypatch, always))
 
 
 def test_a_machine_without_the_project_is_said_at_once(monkeypatch) -> None:
     ray = FakeRay(lambda name, item, before: "No module named 'gatt'")
-    with pytest.raises(
-        GenerationError, match=r"^a worker cannot be set up: No module named 'gatt': install this"
-    ):
+    with pytest.raises(GenerationError, match=r"No module named 'gatt'"):
         list(made(monkeypatch, ray))
     assert len(ray.calls) == 1
 
@@ -197,4 +193,4 @@ def test_a_run_without_workers_says_what_it_waits_for(monkeypatch, caplog) -> No
     answers = iter([([], [])])
     ray.wait = lambda promises, timeout: next(answers, None) or patient(promises, timeout)
     assert list(made(monkeypatch, ray, 1)) == [0]
-    assert "no worker has started yet: the cluster is full" in caplog.text
+    assert "ray.gpus_per_worker" in caplog.text
