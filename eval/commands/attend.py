@@ -8,16 +8,17 @@ import sys
 from eval.studies.attention.config import AttendConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
 
-HELP = "look how much attention reaches the instruction, turn by turn, base model against adapter"
+HELP = (
+    "measure how much attention reaches the instruction, turn by turn, base model against adapter"
+)
 TAKES_OVERRIDES = True
 CONFIG = AttendConfig
 EXAMPLES = """examples:
-  gatt attend --adapter runs/demo/train/adapter --entry language.fr --output_dir runs/look
-  gatt attend --adapter runs/demo/train/adapter --dialogue chats.jsonl/chat-1 --output_dir runs/look
-  gatt attend --samples runs/demo --chart attention.png
+  gatt attend --samples runs/demo
+  gatt attend --samples runs/demo --output_dir runs/look --chart runs/look/map.png
 
-A dialogue that `gatt chat` has saved brings its instruction along. With --samples the report of the
-evaluation gets a section on attention.
+It reads a finished evaluation. Without --output_dir, the report of the evaluation gets a section on
+attention.
 
 """
 
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look, print the table and the places of the files."""
+    """Measure, print the table and the places of the files."""
     from rich.console import Console
 
     from eval.report.page.attention_table import attention_table

@@ -1,4 +1,4 @@
-"""Pictures of attention: the map of one dialogue, the instruction's share over turns, layers and heads."""
+"""Pictures of attention: the map of one dialogue, and the instruction's share over turns."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ TITLE_COLUMNS: Final = 92
 """Characters of a line of a title over a map."""
 MARKS: Final[Mapping[str, str]] = {"pass": "\u2713", "fail": "\u2717", "undecided": "?"}
 """Beside a turn: whether its reply keeps the instruction."""
-PICTURES: Final[Mapping[str, str]] = {"map": "", "turns": "-turns", "heads": "-heads"}
+PICTURES: Final[Mapping[str, str]] = {"map": "", "turns": "-turns"}
 """Name -> what its file's name ends in."""
 
 
 def attention_svgs(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Markup]:
-    """Return the three pictures as SVG elements of a page.
+    """Return both pictures as SVG elements of a page.
 
     Args:
         data: of `attention.json`.
@@ -69,7 +69,7 @@ def _on_page(name: str, data: Mapping[str, Any], arms: Sequence[str]) -> str:
 
 
 def save_attention_charts(path: Path, data: Mapping[str, Any]) -> list[Path]:
-    """Write the three pictures: the map as `path`, the others beside it; return their places.
+    """Write both pictures: the map as `path`, the turns beside it; return their places.
 
     Raises:
         ConfigError: a path that ends in none of .png, .svg, .pdf.
@@ -90,15 +90,13 @@ def save_attention_charts(path: Path, data: Mapping[str, Any]) -> list[Path]:
 
 
 def _title(name: str, data: Mapping[str, Any]) -> str:
-    base, ours = map(arm_name, data["arms"])
-    if name == "heads":
-        return f"Attention on the instruction by layer and head, {ours} less {base}"
     if name == "turns":
         return "Attention on the instruction over turns"
     told = str(data["maps"][0]["text"])
     told = told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD].rstrip()} …"
     title = f"Largest attention weight in any layer and head under the instruction “{told}”"
     if is_chosen(data):
+        ours = arm_name(data["arms"][1])
         title += f" (of {data['num_dialogues']} dialogues the one that {ours} keeps most often)"
     return title
 
@@ -113,9 +111,7 @@ def draw(name: str, data: Mapping[str, Any], arms: Sequence[str], paint: Palette
     colours = {arm: paint.arms[list(arms).index(arm) % NUM_STYLES] for arm in data["arms"]}
     if name == "map":
         return _maps(data["maps"][: len(data["arms"])], colours, paint)
-    if name == "turns":
-        return _turns(data["curves"], {a: list(arms).index(a) % NUM_STYLES for a in colours}, paint)
-    return _heads(data["heads"], colours, paint)
+    return _turns(data["curves"], {a: list(arms).index(a) % NUM_STYLES for a in colours}, paint)
 
 
 def _maps(maps: Sequence[Record], colours: Mapping[str, str], paint: Palette) -> Figure:
@@ -277,46 +273,6 @@ def _turns(records: Sequence[Record], styles: Mapping[str, int], paint: Palette)
     axes.set_ylabel("per cent of attention", color=paint.muted)
     axes.grid(axis="y", color=paint.grid, linewidth=1)
     axes.set_axisbelow(True)
-    _bare(axes, paint)
-    return figure
-
-
-def _heads(records: Sequence[Record], colours: Mapping[str, str], paint: Palette) -> Figure:
-    base, ours = (
-        next(r["mass"] for r in records if r["arm"] == arm and r["turn"] is None) for arm in colours
-    )
-    change = [
-        [b - a for a, b in zip(row, other, strict=True)]
-        for row, other in zip(base, ours, strict=True)
-    ]
-    num_layers, num_heads = len(change), len(change[0])
-    least, most = (extreme(map(extreme, change)) for extreme in (min, max))
-    scale = max(-least, most) or 1.0
-    height = 1.15 + 0.22 * num_heads
-    figure = Figure(figsize=(max(5.0, 1.3 + 0.24 * num_layers), height))
-    axes = figure.add_axes((0.09, 0.62 / height, 0.88, 1 - 1.0 / height))
-    for colour, sign in zip(colours.values(), (-1, 1), strict=True):
-        cells = [
-            (layer, layer + 1, head, max(0.0, sign * change[layer][head] / scale))
-            for head in range(num_heads)
-            for layer in range(num_layers)
-        ]
-        _draw_cells(axes, cells, colour)
-    axes.set_xlim(0, num_layers)
-    axes.set_ylim(num_heads, 0)
-    for ticks, num in ((axes.set_xticks, num_layers), (axes.set_yticks, num_heads)):
-        shown = range(0, num, -(-num // 16))
-        ticks([n + 0.5 for n in shown], [str(n) for n in shown])
-    axes.set_xlabel("layer", color=paint.muted)
-    axes.set_ylabel("head", color=paint.muted)
-    for at, side, (arm, colour), found in zip(
-        (0, 1), ("left", "right"), colours.items(), (-least, most), strict=True
-    ):
-        axes.annotate(
-            f"{arm_name(arm)} more, up to {100 * max(0.0, found):.1f} points", (at, 1),
-            xytext=(0, 6), xycoords="axes fraction", textcoords="offset points", ha=side,
-            color=colour, weight="bold",
-        )  # fmt: skip
     _bare(axes, paint)
     return figure
 

@@ -1,4 +1,4 @@
-"""The section on attention: what `gatt attend` found, beside or within the report of an evaluation."""
+"""The section on attention: the results of `gatt attend`, in the report of an evaluation or alone."""
 
 from __future__ import annotations
 
@@ -16,18 +16,15 @@ ATTENTION_FILE: Final = "attention.json"
 SCHEMA: Final = 1
 """The version of `attention.json` that this package writes and reads."""
 KEYS: Final = (
-    "arms", "history", "num_dialogues", "num_layers", "num_heads", "curves", "heads", "maps",
-    "correlation", "unsighted", "dropped", "notes",
+    "arms", "history", "num_dialogues", "num_layers", "num_heads", "curves", "maps", "unsighted",
+    "dropped", "notes",
 )  # fmt: skip
 MOST_COLUMNS: Final = 6
 """Turns of the table; the curve and the file have them all."""
-KIND_NAMES: Final[Mapping[str, str]] = {
-    "point_biserial": "point-biserial", "spearman": "Spearman",
-}  # fmt: skip
 
 
 def read_attention(folder: Path) -> Mapping[str, Any] | None:
-    """Return what `gatt attend` left in the folder of a run, None where it was not asked.
+    """Return the results of `gatt attend` in the folder of a run, None where there are none.
 
     Raises:
         DataError: no JSON, another schema, or a missing key.
@@ -51,7 +48,7 @@ def read_attention(folder: Path) -> Mapping[str, Any] | None:
 
 
 def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Any]:
-    """Return what the template of the section shows.
+    """Return the values that the template of the section shows.
 
     Args:
         data: of `read_attention`.
@@ -65,15 +62,6 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
         "is_chosen": is_chosen(data),
         "is_judged": is_judged(data["maps"][0]),
         "turns": turn_table(data, MOST_COLUMNS),
-        "correlation": [
-            {
-                **record,
-                "kind": KIND_NAMES.get(record["kind"], record["kind"]),
-                "text": signed(record["value"], 1, 2),
-                "interval": bounds_of(record, 1, 2),
-            }
-            for record in data["correlation"]
-        ],
         "falls": [
             {
                 **record,

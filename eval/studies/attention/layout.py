@@ -1,9 +1,9 @@
-"""Which tokens of a dialogue are the instruction's, which were generated, and who stands beside whom."""
+"""Which tokens of a dialogue are the instruction's, and which were generated."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from gatt.comb.comb import IGNORE, Branch, Comb
@@ -14,8 +14,10 @@ from gatt.models.chat_template import Tokenizer, render
 from gatt.models.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
 
 Part = Literal["setup", "instruction", "user", "reply"]
+BIN_TOKENS: Final = 8
+"""Neighbouring tokens that share a bin; more in long dialogues."""
 MOST_BINS: Final = 96
-"""Bins of one dialogue, but for messages that are more: what is kept stays small however long it is."""
+"""Bins of one dialogue, or one a message where it has more messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +75,6 @@ class Layout:
         """The furthest position, and one."""
         return max(t.fork + len(t.input_ids) for t in self.targets)
 
-    def up_to(self, turn: int) -> Layout:
-        """Return the dialogue as far as the reply to a turn that is among the targets."""
-        targets = tuple(t for t in self.targets if t.turn <= turn)
-        fork = targets[-1].fork
-        prompt = next((b.start for b in self.bins if (b.part, b.turn) == ("user", turn)), 0)
-        return replace(
-            self,
-            trunk=self.trunk[:fork],
-            last_prompt=prompt if turn > 1 else 0,
-            targets=targets,
-            bins=tuple(b for b in self.bins if b.end <= fork),
-        )
-
     @property
     def comb(self) -> Comb:
         """The same as a comb that carries no loss."""
@@ -100,7 +89,6 @@ def lay_out(
     replies: Sequence[Said],
     *,
     placement: Placement = "system",
-    bin_tokens: int = 8,
     max_tokens: int | None = None,
 ) -> Layout | None:
     """Return the layout of a dialogue with the instruction in turn 1; None if no reply fits.
@@ -112,7 +100,6 @@ def lay_out(
         instruction: told once.
         replies: at rising turns, at least one; a blank one is passed over.
         placement: where the instruction stands.
-        bin_tokens: neighbouring tokens that share a bin.
         max_tokens: of the model's context.
 
     Raises:
@@ -140,7 +127,7 @@ def lay_out(
         instruction=span,
         last_prompt=encoded.reply_spans[final.turn - 2][1] if final.turn > 1 else 0,
         targets=tuple(fitting),
-        bins=_bins(encoded, span, final.turn, bin_tokens),
+        bins=_bins(encoded, span, final.turn),
         num_left_out=len(targets) - len(fitting),
     )
 
@@ -187,9 +174,7 @@ def _num_shared(one: str, other: str) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _bins(
-    encoded: EncodedView, instruction: tuple[int, int], last_turn: int, bin_tokens: int
-) -> tuple[Bin, ...]:
+def _bins(encoded: EncodedView, instruction: tuple[int, int], last_turn: int) -> tuple[Bin, ...]:
     """Return the bins of all tokens up to the prompt of a turn; none crosses a message's end."""
     prompts, spans = encoded.prompt_lengths, encoded.reply_spans
     start, end = instruction
@@ -202,7 +187,7 @@ def _bins(
         reply_end = spans[turn - 2][1]
         parts.append((prompts[turn - 2], reply_end, "reply", turn - 1))
         parts.append((reply_end, prompts[turn - 1], "user", turn))
-    width = max(bin_tokens, -(-prompts[last_turn - 1] // MOST_BINS))
+    width = max(BIN_TOKENS, -(-prompts[last_turn - 1] // MOST_BINS))
     return tuple(
         Bin(at, min(at + width, stop), part, turn)
         for first, stop, part, turn in parts

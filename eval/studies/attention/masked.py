@@ -1,9 +1,8 @@
-"""The causal check: the last turn is answered anew without sight of the instruction.
+"""The causal check: the last turn is answered anew with the instruction hidden.
 
-The tokens of the last user message and of the reply cannot see the instruction's;
-what earlier turns have read of it, they keep. As a control as many other tokens of
-the dialogue are hidden, drawn at random. All replies are greedy, so that nothing but
-the mask differs.
+The tokens of the last user message and of the reply cannot attend to the instruction's;
+earlier turns have read it as before. As a control, as many other tokens of the dialogue,
+drawn at random, are hidden. All replies are greedy, so that only the mask differs.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ def hidden_replies(
     max_new_tokens: int,
     seed: str,
 ) -> list[Hidden]:
-    """Return the greedy replies to the last turn: with all in sight, without the instruction, without others.
+    """Return the greedy replies to the last turn: nothing hidden, the instruction hidden, other tokens hidden.
 
     Args:
         engine: with the model and its adapters.
-        layout: of the dialogue; its last target is the turn. Turn 1 has no reply
-            here, as there the instruction stands in the prompt itself.
+        layout: of the dialogue; its last target is the turn. Turn 1 gives no reply, since the
+            instruction stands in its prompt.
         arm: the adapter's name; None is the base model.
         max_new_tokens: most tokens of a reply.
         seed: of the draw of other tokens.

@@ -1,4 +1,4 @@
-"""One forward over a dialogue, to where each of its generated replies looked."""
+"""One forward pass over a dialogue, and where each of its generated replies looked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gatt.comb.model_support import packing_problem
 from gatt.errors import ModelError
 
 
-def refuse_unreadable(model: Any, name: str, max_tokens: int = 0) -> None:
-    """Refuse a model whose attention weights cannot be had.
+def refuse_unreadable(model: Any, name: str, max_tokens: int) -> None:
+    """Refuse a model that returns no attention weights.
 
     Args:
-        model: a causal LM of transformers, without an adapter in the way.
+        model: a causal LM of transformers, without an adapter.
         name: what the user calls it.
-        max_tokens: of the longest dialogue that will be read, 0 where it is not known yet.
+        max_tokens: of the longest dialogue that will be read.
 
     Raises:
         ModelError: says why, and what can be read.
@@ -29,7 +29,7 @@ def refuse_unreadable(model: Any, name: str, max_tokens: int = 0) -> None:
     problem = packing_problem(model, max_length=max_tokens)
     if problem:
         raise ModelError(
-            f"{name}: its attention weights cannot be had: {problem}: choose a model of transformers' "
+            f"{name}: it returns no attention weights: {problem}: choose a model of transformers' "
             "own that runs with attention implementation 'sdpa' or 'eager' in layers of full or sliding "
             "attention, such as Llama, Qwen, Gemma, Mistral or Phi"
         )
@@ -63,7 +63,7 @@ def measure(model: Any, layout: Layout) -> list[TurnAttention]:
             use_cache=False,
         )
     num_layers = model.config.get_text_config().num_hidden_layers
-    missing = sorted(set(range(num_layers)) - reducer.layers())
+    missing = sorted(set(range(num_layers)) - reducer.layers)
     if missing:
         raise ModelError(
             f"layer {missing[0]} of {num_layers} gives no attention weights: expected attention of "

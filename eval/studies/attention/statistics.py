@@ -1,4 +1,4 @@
-"""From single replies to what is told: means over dialogues with intervals, heads, the fall without sight."""
+"""From single replies to what is reported: means over dialogues, and the fall without the instruction."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from eval.metrics.statistics.clustered import Ways
 from eval.metrics.statistics.paired_interval import paired_interval
 from eval.metrics.statistics.student_t import t_quantile
 from eval.records.samples import Sample
-from eval.studies.attention.correlation import Pair, correlations
 from eval.studies.attention.layout import Layout
 from eval.studies.attention.masked import INTACT, Hidden
-from eval.studies.attention.spoken import Spoken
-from eval.studies.attention.weights import Floats, TurnAttention
+from eval.studies.attention.task import Spoken
+from eval.studies.attention.weights import TurnAttention
 from gatt.verifiers.base import Status
 
 DIGITS = 6
@@ -41,21 +40,11 @@ class Looked:
 
 @dataclass(frozen=True)
 class Unsighted:
-    """The replies under each mask to the last turn of a case at which the instruction holds, judged."""
+    """The replies under each mask to the last turn of a case, judged."""
 
     spoken: Spoken
     turn: int
     replies: tuple[tuple[Hidden, Status], ...]
-
-
-def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """Return the mean of independent values with its 95 % interval after Student; none for a single one."""
-    array = np.array(values)
-    mean, num = float(array.mean()), len(array)
-    if num < 2:
-        return mean, None, None
-    error = t_quantile(0.95, num - 1) * float(array.std(ddof=1)) / num**0.5
-    return mean, mean - error, mean + error
 
 
 def curves(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]]:
@@ -63,7 +52,7 @@ def curves(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]
 
     Metrics: `mass` and `peak` of each arm, and `mass_difference`, the adapter's mass
     less the base model's over the dialogues that both have. `even` is the mass that
-    indifferent attention would give.
+    attention alike to all tokens would give.
     """
     cells: dict[tuple[str, int], dict[str, list[TurnAttention]]] = defaultdict(
         lambda: defaultdict(list)
@@ -72,121 +61,25 @@ def curves(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]
         for reply in one.turns:
             cells[one.spoken.arm, reply.turn][one.spoken.case.dialogue.id].append(reply)
     records = []
-    for (arm, turn), by_dialogue in sorted(
-        cells.items(), key=lambda item: (list(arms).index(item[0][0]), item[0][1])
-    ):
-        shared = {"arm": arm, "turn": turn}
+    for arm, turn in sorted(cells, key=lambda cell: (list(arms).index(cell[0]), cell[1])):
+        found, shared = cells[arm, turn], {"arm": arm, "turn": turn}
+        even = round(float(np.mean(list(_by_dialogue(found, "even").values()))), DIGITS)
         for metric in ("mass", "peak"):
-            values = _by_dialogue(by_dialogue, metric)
-            even = _by_dialogue(by_dialogue, "even")
-            records.append(
-                shared | _record(metric, values) | {"even": round(float(np.mean(list(even.values()))), DIGITS)}
-            )  # fmt: skip
+            records.append(shared | _record(metric, _by_dialogue(found, metric)) | {"even": even})
         base = cells.get((BASE, turn), {}) if arm != BASE else {}
-        ours, theirs = (_by_dialogue(found, "mass") for found in (by_dialogue, base))
+        ours, theirs = _by_dialogue(found, "mass"), _by_dialogue(base, "mass")
         common = {name: ours[name] - theirs[name] for name in ours if name in theirs}
         if common:
             records.append(shared | _record("mass_difference", common))
     return records
 
 
-def _by_dialogue(found: Mapping[str, Sequence[TurnAttention]], metric: str) -> dict[str, float]:
-    """Return the mean of each dialogue, which may stand under several instructions."""
-    return {
-        name: float(np.mean([getattr(turn, metric) for turn in turns]))
-        for name, turns in found.items()
-    }
-
-
-def _record(metric: str, values: Mapping[str, float]) -> dict[str, Any]:
-    # A share has its bounds, which Student's interval does not know; a difference may be negative.
-    least = -1.0 if metric == "mass_difference" else 0.0
-    mean, low, high = (
-        None if v is None else round(min(1.0, max(least, v)), DIGITS)
-        for v in interval(list(values.values()))
-    )
-    return {
-        "metric": metric,
-        "value": mean,
-        "low": low,
-        "high": high,
-        "num_dialogues": len(values),
-    }
-
-
-def heads(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]]:
-    """Return mass and peak per layer and head, mean over dialogues, for each arm and turn and for all turns.
-
-    `turn` null is the mean over turns. Rows are layers, columns heads.
-    """
-    records = []
-    for arm in arms:
-        turns = [turn for one in looked if one.spoken.arm == arm for turn in one.turns]
-        for number in (None, *sorted({t.turn for t in turns})):
-            chosen = [t for t in turns if number is None or t.turn == number]
-            records.append(
-                {
-                    "arm": arm,
-                    "turn": number,
-                    "num_replies": len(chosen),
-                    "mass": _rounded(np.mean([t.mass_LH for t in chosen], axis=0)),
-                    "peak": _rounded(np.mean([t.peak_LH for t in chosen], axis=0)),
-                }
-            )
-    return records
-
-
-def _rounded(values: Floats) -> list[list[float]]:
-    found: list[list[float]] = values.round(DIGITS).tolist()
-    return found
-
-
-def turn_records(looked: Sequence[Looked]) -> list[dict[str, Any]]:
-    """Return one flat record a reply."""
-    return [
-        {
-            "arm": one.spoken.arm,
-            "dialogue": sample.dialogue,
-            "instruction": one.spoken.instruction.id,
-            "family": sample.family,
-            "split": sample.split,
-            "turn": turn.turn,
-            "num_tokens": turn.num_tokens,
-            "mass": round(turn.mass, DIGITS),
-            "peak": round(turn.peak, DIGITS),
-            "own": round(turn.own, DIGITS),
-            "even": round(turn.even, DIGITS),
-            "status": sample.status,
-        }
-        for one in looked
-        for turn, sample in one.replies()
-    ]
-
-
-def explained(looked: Sequence[Looked], arms: Sequence[str], seed: int) -> list[dict[str, Any]]:
-    """Return the correlations of attention on the instruction with the verdicts, per arm.
-
-    Left out are undecided replies, and turns at which the instruction does not hold.
-    """
-    found = []
-    for arm in arms:
-        pairs = [
-            Pair(sample.dialogue, turn.turn, turn.mass, sample.status == "pass")
-            for one in looked
-            if one.spoken.arm == arm
-            for turn, sample in one.replies()
-            if sample.status != "undecided" and one.spoken.holds_at(turn.turn)
-        ]
-        found += [c.as_dict() for c in correlations(pairs, arm, seed)]
-    return found
-
-
 def falls(unsighted: Sequence[Unsighted], arms: Sequence[str]) -> list[dict[str, Any]]:
-    """Return by how much adherence falls at the last turn if tokens are hidden, per arm and mask.
+    """Return the fall of adherence at the last turn with tokens hidden, per arm and mask.
 
-    Pairs are the replies of one case with all in sight and without; those with an
-    undecided one are left out and counted. `num_changed` replies differ in any letter: a
-    model that keeps no instruction has no adherence to lose.
+    Pairs are the replies of one case with all tokens in sight and without; those with
+    an undecided one are left out and counted. `num_changed` replies differ in any
+    letter: a model that keeps no instruction has no adherence to lose.
     """
     records = []
     for arm in arms:
@@ -205,6 +98,40 @@ def falls(unsighted: Sequence[Unsighted], arms: Sequence[str]) -> list[dict[str,
                 _fall(arm, what, rows) | counts | {"num_undecided": len(members) - len(rows)}
             )
     return records
+
+
+def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """Return the mean of independent values with its 95 % interval after Student; none for a single one."""
+    array = np.array(values)
+    mean, num = float(array.mean()), len(array)
+    if num < 2:
+        return mean, None, None
+    error = t_quantile(0.95, num - 1) * float(array.std(ddof=1)) / num**0.5
+    return mean, mean - error, mean + error
+
+
+def _by_dialogue(found: Mapping[str, Sequence[TurnAttention]], metric: str) -> dict[str, float]:
+    """Return the mean of each dialogue, which may stand under several instructions."""
+    return {
+        name: float(np.mean([getattr(turn, metric) for turn in turns]))
+        for name, turns in found.items()
+    }
+
+
+def _record(metric: str, values: Mapping[str, float]) -> dict[str, Any]:
+    # Student's interval does not know the bounds of a share.
+    least = -1.0 if metric == "mass_difference" else 0.0
+    mean, low, high = (
+        None if v is None else round(min(1.0, max(least, v)), DIGITS)
+        for v in interval(list(values.values()))
+    )
+    return {
+        "metric": metric,
+        "value": mean,
+        "low": low,
+        "high": high,
+        "num_dialogues": len(values),
+    }
 
 
 def _fall(arm: str, what: str, rows: Sequence[tuple[Unsighted, bool, bool]]) -> dict[str, Any]:

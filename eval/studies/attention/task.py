@@ -1,4 +1,4 @@
-"""What is to be looked at: dialogues under an instruction, or the cases of an evaluation."""
+"""The cases of an evaluation whose instruction holds to the end, and both arms' replies to them."""
 
 from __future__ import annotations
 
@@ -10,231 +10,135 @@ from typing import Final
 
 from eval.cases.build import load_inputs
 from eval.config import BASE, EvalConfig
-from eval.records.case import Case
-from eval.records.samples import History
+from eval.records.case import BLANK, Case
+from eval.records.file_names import ROLLOUTS_FILE, samples_of_run
+from eval.records.samples import History, Sample, read_samples
+from eval.rollout.rows import said_so_far
 from eval.studies.attention.config import AttendConfig
 from gatt.config.load import load_config
-from gatt.data.catalog.read import load_catalog
-from gatt.data.dialogue import Dialogue, read_dialogues
+from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
-from gatt.runs.suggest import did_you_mean
-from gatt.sources.config import SourceConfig
-from gatt.verifiers.spec import VerifierSpec
 
 CONFIG_FILE: Final = "eval.yaml"
 NO_INSTRUCTION: Final = "no instruction"
-CHANGES: Final = "the instruction changes in the middle"
+CHANGES: Final = "the instruction changes or ends"
+NO_REPLY: Final = "no reply at these turns"
 
 
 @dataclass(frozen=True)
 class Task:
-    """Cases, and who replies to them."""
+    """Cases, and the arms whose replies are looked at."""
 
     config: EvalConfig
-    """Arms, adapter, placement and sampling, as an evaluation has them."""
+    """Of the evaluation, with the base model and one adapter."""
     history: History
-    arm: str
-    """The adapter's; the other one is the base model."""
+    arms: tuple[str, str]
+    """Base model and adapter."""
     cases: tuple[Case, ...]
-    turns: tuple[int, ...]
-    """That are looked at; empty for all."""
     source: Mapping[str, object]
-    """Where the dialogues come from."""
+    """The source of the dialogues."""
     dropped: Counter[str]
-    """Cases that are not looked at, by reason; of all that come later too."""
+    """Cases and replies that are not looked at, by reason; later steps add theirs."""
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One arm's replies to one case, and the dialogue in which it gave them."""
+
+    case: Case
+    arm: str
+    dialogue: Dialogue
+    """Without the instruction."""
+    samples: tuple[Sample, ...]
+    """At rising turns, at least one."""
 
     @property
-    def arms(self) -> tuple[str, str]:
-        """Base model and adapter."""
-        return BASE, self.arm
+    def instruction(self) -> Instruction:
+        """The instruction of turn 1."""
+        assert self.case.instruction is not None
+        return self.case.instruction
 
 
 def plan(config: AttendConfig) -> Task:
-    """Return what a configuration asks for; no model is loaded.
+    """Return the cases of an evaluation; no model is loaded.
 
     Raises:
         ConfigError: an evaluation without such an arm or history, or from a server.
-        CatalogError: no such entry.
-        DataError: no dialogue, no evaluation, no instruction, or none that stays.
+        DataError: no evaluation, or none of its cases has an instruction that holds to the end.
     """
-    return _of_evaluation(config, config.samples) if config.samples else _of_dialogues(config)
-
-
-def _of_dialogues(config: AttendConfig) -> Task:
-    source: Mapping[str, object]
-    if config.dialogue is not None:
-        dialogues = dialogues_named(config.dialogue)
-        source = {"source": Path(config.dialogue).name, "num_read": len(dialogues)}
-    else:
-        dialogues, report = config.source.load(config.part)
-        source = report.as_dict()
-    told = _told(config)
-    cases = [case for d in dialogues if (case := _case(d, told))][: config.num_dialogues]
-    dropped = Counter({NO_INSTRUCTION: len(dialogues)} if not cases else {})
-    if not told:
-        dropped[NO_INSTRUCTION] = sum(d.system is None for d in dialogues)
-    if not cases:
-        raise DataError(
-            f"{config.dialogue}: no system message in dialogue {dialogues[0].id!r}, and no instruction "
-            "given: expected entry (such as language.fr) or instruction (free text)"
-        )
-    longest = max(case.num_turns for case in cases)
-    turns = tuple(t for t in config.turns if t <= longest) or tuple(range(1, longest + 1))
-    if config.turns and config.turns[0] > longest:
-        raise DataError(
-            f"turns is {list(config.turns)}: the longest dialogue has {longest} turns, expected one of them"
-        )
-    history: History = config.history or "reference"
-    evaluation = EvalConfig(
-        output_dir=config.folder,
-        arms=(BASE, config.arm),
-        adapters={config.arm: config.adapter or Path()},
-        seed=config.seed,
-        engine=config.engine,
-        sampling=config.sampling,
-        # Only carries the length of the longest one: the dialogues are here.
-        source=SourceConfig(min_turns=longest, max_turns=longest),
-        turns=turns,
-        probe_turns=(),
-        histories=(history,),
-        placement=config.placement,
-    )
-    return Task(evaluation, history, config.arm, tuple(cases), config.turns, source, +dropped)
-
-
-def dialogues_named(name: str) -> list[Dialogue]:
-    """Return all dialogues of a file, or the one of FILE/ID.
-
-    Raises:
-        DataError: no such file or id, or a broken file.
-    """
-    path = Path(name)
-    if path.is_file():
-        return list(read_dialogues(path))
-    file = next((parent for parent in path.parents if parent.is_file()), None)
-    if file is None:
-        raise DataError(
-            f"{name}: no such file: expected a JSONL file in messages form, or FILE/ID for one dialogue"
-        )
-    wanted = str(path.relative_to(file))
-    dialogues = list(read_dialogues(file))
-    found = [d for d in dialogues if d.id == wanted]
-    if not found:
-        ids = [d.id for d in dialogues]
-        hint = did_you_mean(wanted, ids, f", it has {ids[0]!r} and {len(ids) - 1} more")
-        raise DataError(f"{file}: no dialogue {wanted!r}{hint}")
-    return found
-
-
-def _told(config: AttendConfig) -> Instruction | None:
-    if config.entry is not None:
-        entry = load_catalog(*map(Path, config.catalog)).entry(config.entry)
-        return replace(
-            _free(entry.id, entry.verbose[0], entry.family, entry.verifiers), split=entry.split
-        )
-    if config.instruction is None:
-        return None
-    if not config.instruction.strip():
-        raise DataError("the instruction is blank: expected some text")
-    return _free("instruction", config.instruction, "free text")
-
-
-def _free(
-    name: str, text: str, family: str, verifiers: tuple[VerifierSpec, ...] = ()
-) -> Instruction:
-    return Instruction(
-        id=name,
-        text=text,
-        wording="verbose",
-        entries=(name,),
-        families=(family,),
-        split="train",
-        verifiers=verifiers,
-    )
-
-
-def _case(dialogue: Dialogue, told: Instruction | None) -> Case | None:
-    """Return the dialogue under what is told; by default its own system message is that."""
-    if told is None:
-        if dialogue.system is None:
-            return None
-        told = _free("system", dialogue.system, "system message")
-        dialogue = Dialogue(dialogue.id, dialogue.messages[1:])
-    return Case(dialogue.id, dialogue, told, None)
-
-
-def _of_evaluation(config: AttendConfig, folder: Path) -> Task:
-    path = folder / CONFIG_FILE
+    path = config.samples / CONFIG_FILE
     if not path.is_file():
-        raise DataError(f"{folder}: no {CONFIG_FILE}: expected the output_dir of `gatt eval`")
-    evaluation = replace(load_config(EvalConfig, path), output_dir=folder)
-    if evaluation.engine.server is not None:
+        raise DataError(f"{path.parent}: no {path.name}: expected the output_dir of `gatt eval`")
+    found = replace(load_config(EvalConfig, path), output_dir=config.samples)
+    if found.engine.server is not None:
         raise ConfigError(
-            f"{path}: its replies come from a server, which tells no attention weights: expected the "
+            f"{path}: its replies come from a server, which returns no attention weights: expected the "
             "evaluation of a local model"
         )
-    arm = _arm(config, evaluation, path)
-    history = config.history or evaluation.histories[0]
-    if history not in evaluation.histories:
+    history = config.history or found.histories[0]
+    if history not in found.histories:
         raise ConfigError(
-            f"history is {history!r}: {path} has {', '.join(evaluation.histories)}: choose one of them"
+            f"history is {history!r}: {path} has {', '.join(found.histories)}: choose one of them"
         )
-    inputs = load_inputs(
-        evaluation,
-        evaluation.instructions.load(),
-        lambda: _no_engine(folder),
-        evaluation.engine.weights_digest(),
-    )
-    told = [case for case in inputs.cases if case.instruction is not None]
-    if not told:
-        raise DataError(
-            f"{folder}: none of its {len(inputs.cases)} cases has an instruction: expected an evaluation "
-            "with num_dialogues above 0"
-        )
-    steady = [case for case in told if not case.switches]
+    arm = _arm(config, found, path)
+    digest = found.engine.weights_digest()
+    inputs = load_inputs(found, found.instructions.load(), lambda: _no_engine(path), digest)
+    instructed = [case for case in inputs.cases if case.instruction is not None]
+    steady = [case for case in instructed if _holds_to_the_end(case)]
     if not steady:
         raise DataError(
-            f"{folder}: the instruction changes in each of its {len(told)} cases that have one: expected "
-            "an evaluation with cases without changes, since one instruction in turn 1 is looked at"
+            f"{path}: in none of its {len(inputs.cases)} cases does one instruction hold to the end: "
+            "expected an evaluation with num_dialogues above 0, and with cases without changes"
         )
-    dropped = Counter(
-        {NO_INSTRUCTION: len(inputs.cases) - len(told), CHANGES: len(told) - len(steady)}
-    )
-    held = evaluation.engine
-    engine = replace(
-        config.engine, model=held.model, dtype=held.dtype,
-        chat_template_kwargs=held.chat_template_kwargs,
-    )  # fmt: skip
-    changed = replace(
-        evaluation,
-        arms=(BASE, arm),
-        adapters={arm: config.adapter or evaluation.adapters[arm]},
-        engine=engine,
-        judge=None,
-    )
+    dropped = {
+        NO_INSTRUCTION: len(inputs.cases) - len(instructed),
+        CHANGES: len(instructed) - len(steady),
+    }
+    two_arms = replace(found, arms=(BASE, arm), adapters={arm: found.adapters[arm]}, judge=None)
     chosen = tuple(chosen_cases(steady, config.num_dialogues))
-    return Task(changed, history, arm, chosen, config.turns, inputs.source, +dropped)
+    return Task(two_arms, history, (BASE, arm), chosen, inputs.source, +Counter(dropped))
 
 
-def _arm(config: AttendConfig, evaluation: EvalConfig, path: Path) -> str:
-    """Return which arm of an evaluation is held against the base model."""
-    trained = [arm for arm in evaluation.arms if arm in evaluation.adapters]
-    arm = trained[0] if len(trained) == 1 and config.arm == AttendConfig.arm else config.arm
-    for needed in (BASE, arm):
-        if needed not in (BASE, *trained) or needed not in evaluation.arms:
-            raise ConfigError(
-                f"{path}: no arm {needed!r} (its arms: {', '.join(evaluation.arms)}): expected "
-                f"{BASE!r} and an adapter, name it with arm"
-            )
-    return arm
+def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
+    """Return both arms' replies to all cases as the evaluation holds them.
 
-
-def _no_engine(folder: Path) -> Engine:
-    raise DataError(
-        f"{folder}: its dialogues are not all there: expected a finished evaluation, start it again"
-    )
+    Raises:
+        DataError: a case without replies of both arms, or whose dialogue is not the one evaluated.
+    """
+    folder = config.samples
+    by_case: dict[tuple[str, tuple[str, str, str]], list[Sample]] = {}
+    for sample in read_samples(samples_of_run(folder)):
+        if sample.kind == "turn" and sample.history == task.history:
+            by_case.setdefault((sample.arm, sample.case), []).append(sample)
+    own = said_so_far(folder / ROLLOUTS_FILE) if task.history == "own" else {}
+    spoken = []
+    for case in task.cases:
+        name = case.instruction.id if case.instruction else ""
+        for arm in task.arms:
+            samples = by_case.get((arm, (case.dialogue.id, name, case.twin)), [])
+            if not samples:
+                raise DataError(
+                    f"{folder}: no reply of arm {arm!r} to case {case.id!r} with history "
+                    f"{task.history!r}: expected those of both arms, finish the evaluation first"
+                )
+            if any(case.user_turn(s.turn) != s.user for s in samples):
+                raise DataError(
+                    f"{folder}: case {case.id!r}: its source gives another dialogue now than the one that "
+                    "was evaluated: expected the same data and catalogue"
+                )
+            wanted = [s for s in samples if not config.turns or s.turn in config.turns]
+            if not wanted:
+                task.dropped[NO_REPLY] += 1
+                continue
+            dialogue = case.dialogue
+            if task.history == "own":
+                said = own.get(f"{arm}/own/{case.id}", ())
+                dialogue = _own_dialogue(case, [generation.text for generation in said])
+            ordered = sorted(wanted, key=lambda s: s.turn)
+            spoken.append(Spoken(case, arm, dialogue, tuple(ordered)))
+    return spoken
 
 
 def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
@@ -257,3 +161,34 @@ def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
 def _kind(case: Case) -> tuple[object, ...]:
     assert case.instruction is not None
     return case.instruction.split, case.instruction.families
+
+
+def _holds_to_the_end(case: Case) -> bool:
+    turns = range(1, case.num_turns + 1)
+    return not case.switches and all(case.told(turn) == "kept" for turn in turns)
+
+
+def _own_dialogue(case: Case, texts: Sequence[str]) -> Dialogue:
+    messages = []
+    for turn, text in enumerate(texts, start=1):
+        messages.append(Message("user", case.user_turn(turn)))
+        messages.append(Message("assistant", text.strip() or BLANK))
+    return Dialogue(case.dialogue.id, tuple(messages))
+
+
+def _arm(config: AttendConfig, found: EvalConfig, path: Path) -> str:
+    """Return the arm of the adapter."""
+    trained = [arm for arm in found.arms if arm in found.adapters]
+    arm = trained[0] if len(trained) == 1 and config.arm == AttendConfig.arm else config.arm
+    if arm not in trained or BASE not in found.arms:
+        raise ConfigError(
+            f"{path}: no arm {arm!r} beside {BASE!r} (its arms: {', '.join(found.arms)}): expected "
+            f"{BASE!r} and an adapter, name it with arm"
+        )
+    return arm
+
+
+def _no_engine(path: Path) -> Engine:
+    raise DataError(
+        f"{path.parent}: its dialogues are not all there: expected a finished evaluation, start it again"
+    )

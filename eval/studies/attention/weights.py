@@ -1,9 +1,8 @@
-"""Attention weights of generated tokens, reduced as each layer computes them and thrown away.
+"""Attention weights of generated tokens, summed and maximised layer by layer.
 
-A model under `reducing` takes `weight_reducer=` in its forward. Its output is that of
-`gatt_comb` (`gatt.comb.attention`); beside it, for the queries that generated the tokens of
-a reply and for no others, the weights are computed in blocks, summed and maximised.
-What is kept does not grow with queries times keys.
+A model under `reducing` takes `weight_reducer=` in its forward pass. Its output is that of
+`gatt_comb` (`gatt.comb.attention`). The weights are computed in blocks, and only for the
+queries that generated the tokens of a reply: memory does not grow with queries times keys.
 
 Shapes: L layers, H query heads, K key/value heads, D head size, Q queries of a block,
 C keys, N bins.
@@ -13,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -38,49 +37,31 @@ class TurnAttention:
     """Where the tokens of one reply looked when they were generated."""
 
     turn: int
-    num_tokens: int
-    mass_LH: Floats
-    """Share of attention on the instruction's tokens, mean over the reply's tokens."""
-    peak_LH: Floats
-    """Largest weight of one instruction token for one token of the reply."""
-    bin_mass_N: Floats
-    """Share of attention on each bin that stands before the reply, mean over layers, heads and tokens."""
+    mass: float
+    """Share of attention on the instruction's tokens, mean over layers, heads and the reply's tokens."""
+    peak: float
+    """Largest weight of one instruction token for one token of the reply, over layers and heads."""
     bin_peak_N: Floats
-    """Largest weight in each bin, over layers, heads and tokens (Figure 10)."""
-    own: float
-    """Share of attention on the reply itself, mean likewise."""
+    """Largest weight in each bin before the reply, over layers, heads and tokens (Figure 10)."""
     even: float
-    """Share on the instruction if all tokens in sight got the same, mean over layers: a window hides some."""
-
-    @property
-    def mass(self) -> float:
-        """Mean share on the instruction, over layers and heads."""
-        return float(self.mass_LH.mean())
-
-    @property
-    def peak(self) -> float:
-        """Largest weight on the instruction, over layers and heads."""
-        return float(self.peak_LH.max())
+    """Share on the instruction if all visible tokens got the same, mean over layers: a window hides some."""
 
 
 @dataclass
 class _Sums:
-    """What is kept of one reply while the layers go by."""
+    """The sums and maxima of one reply over the layers so far."""
 
     target: Target
     queries_Q: torch.Tensor
     keys_C: torch.Tensor
-    num_bins: int
-    mass: dict[int, torch.Tensor] = field(default_factory=dict)
-    peak: dict[int, torch.Tensor] = field(default_factory=dict)
-    bin_mass: dict[int, torch.Tensor] = field(default_factory=dict)
-    bin_peak: dict[int, torch.Tensor] = field(default_factory=dict)
-    own: dict[int, torch.Tensor] = field(default_factory=dict)
-    even: dict[int, torch.Tensor] = field(default_factory=dict)
+    bin_peak_N: torch.Tensor
+    mass: torch.Tensor
+    peak: torch.Tensor
+    even: torch.Tensor
 
 
 class WeightReducer:
-    """Takes queries and keys of every layer of one forward, and keeps sums and maxima.
+    """Takes queries and keys of every layer of one forward pass, and stores sums and maxima.
 
     Args:
         layout: of the dialogue; its comb is the row.
@@ -93,13 +74,17 @@ class WeightReducer:
         device = batch["input_ids"].device
         sizes = torch.tensor([b.end - b.start for b in layout.bins], device=device)
         self._bin_of = torch.arange(len(sizes), device=device).repeat_interleave(sizes)
+        self.layers: set[int] = set()
+        """The layers that were added."""
+        self._num_heads = 0
         self._sums = []
         for number, target in enumerate(layout.targets, start=1):
             own = (batch["branch_ids"][0] == number).nonzero()[:, 0]
             # The last token was generated too, but no token of the reply looks at it.
             keys = torch.cat((torch.arange(target.fork, device=device), own[:-1]))
-            num_bins = int(self._bin_of[target.fork - 1]) + 1
-            self._sums.append(_Sums(target, batch["source"][0][own], keys, num_bins))
+            bins = torch.zeros(int(self._bin_of[target.fork - 1]) + 1, device=device)
+            zeros = torch.zeros(3, device=device)
+            self._sums.append(_Sums(target, batch["source"][0][own], keys, bins, *zeros))
 
     def add(
         self,
@@ -119,9 +104,11 @@ class WeightReducer:
             key: `[1, K, T, D]`.
             scale: factor of the scores.
             window: tokens that the layer sees, itself included; None sees all.
-            softcap: scores are bent to stay below it.
+            softcap: scores are soft-capped at it; None leaves them.
         """
         heads, groups = query.shape[1], key.shape[1]
+        self.layers.add(layer)
+        self._num_heads = heads
         precise = torch.promote_types(query.dtype, torch.float32)
         for sums in self._sums:
             keys_KDC = key[0][:, sums.keys_C].transpose(1, 2)
@@ -134,55 +121,33 @@ class WeightReducer:
                     scores = softcap * torch.tanh(scores / softcap)
                 sees = self._geometry.sees(rows[:, None], sums.keys_C[None], window)
                 scores = scores.masked_fill(~sees, -torch.inf)
-                self._reduce(sums, layer, scores.softmax(-1, dtype=precise), sees)
+                self._reduce(sums, scores.softmax(-1, dtype=precise), sees)
 
-    def _reduce(
-        self, sums: _Sums, layer: int, weights_HQC: torch.Tensor, sees_QC: torch.Tensor
-    ) -> None:
+    def _reduce(self, sums: _Sums, weights_HQC: torch.Tensor, sees_QC: torch.Tensor) -> None:
         fork = sums.target.fork
         told = weights_HQC[..., self._instruction]
-        context = weights_HQC[..., :fork]
-        bins = self._bin_of[:fork]
-        empty = weights_HQC.new_zeros(sums.num_bins)
-        mass = empty.index_add(0, bins, context.sum((0, 1)))
-        peak = empty.scatter_reduce(0, bins, context.amax((0, 1)), "amax")
+        peaks = weights_HQC[..., :fork].amax((0, 1)).to(sums.bin_peak_N)
+        sums.bin_peak_N.scatter_reduce_(0, self._bin_of[:fork], peaks, "amax")
+        sums.mass = sums.mass + told.sum().to(sums.mass)
+        sums.peak = torch.maximum(sums.peak, told.amax().to(sums.peak))
         even = sees_QC[:, self._instruction].sum(-1) / sees_QC.sum(-1)
-        for kept, new in (
-            (sums.mass, told.sum((1, 2))),
-            (sums.bin_mass, mass),
-            (sums.own, weights_HQC[..., fork:].sum()),
-            (sums.even, even.sum()),
-        ):
-            kept[layer] = kept[layer] + new if layer in kept else new
-        for kept, new in ((sums.peak, told.amax((1, 2))), (sums.bin_peak, peak)):
-            kept[layer] = torch.maximum(kept[layer], new) if layer in kept else new
-
-    def layers(self) -> set[int]:
-        """Return the layers that were added."""
-        return set(self._sums[0].mass)
+        sums.even = sums.even + even.sum().to(sums.even)
 
     def results(self) -> list[TurnAttention]:
-        """Return what each reply's tokens looked at, by turn; call it once all layers were added."""
-        return [self._result(sums) for sums in self._sums]
-
-    def _result(self, sums: _Sums) -> TurnAttention:
-        num = len(sums.queries_Q)
-        mass_LH, peak_LH = (_stacked(kept) for kept in (sums.mass, sums.peak))
-        return TurnAttention(
-            turn=sums.target.turn,
-            num_tokens=num,
-            mass_LH=mass_LH / num,
-            peak_LH=peak_LH,
-            bin_mass_N=_stacked(sums.bin_mass).sum(0) / (num * mass_LH.size),
-            bin_peak_N=_stacked(sums.bin_peak).max(0),
-            own=float(_stacked(sums.own).sum() / (num * mass_LH.size)),
-            even=float(_stacked(sums.even).mean() / num),
-        )
-
-
-def _stacked(by_layer: Mapping[int, torch.Tensor]) -> Floats:
-    found: Floats = torch.stack([by_layer[n] for n in sorted(by_layer)]).cpu().double().numpy()
-    return found
+        """Return where each reply's tokens looked, by turn; call it once all layers were added."""
+        found = []
+        for sums in self._sums:
+            num = len(sums.queries_Q) * len(self.layers)
+            found.append(
+                TurnAttention(
+                    turn=sums.target.turn,
+                    mass=float(sums.mass) / (num * self._num_heads),
+                    peak=float(sums.peak),
+                    bin_peak_N=sums.bin_peak_N.cpu().double().numpy(),
+                    even=float(sums.even) / num,
+                )
+            )
+        return found
 
 
 def reducing_attention(
@@ -221,7 +186,7 @@ AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
 
 @contextmanager
 def reducing(model: Any) -> Iterator[None]:
-    """Switch a causal LM (or PEFT around it) to this attention for a while; put the old one back."""
+    """Switch a causal LM (or PEFT around it) to this attention; the old one is restored at the end."""
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     before = base.config._attn_implementation
     base.set_attn_implementation(IMPLEMENTATION)

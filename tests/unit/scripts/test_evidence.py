@@ -40,7 +40,7 @@ for word in "$@"; do
   [[ $3 != attend ]] || touch "${word#*=}"/attention.{json,html}
   [[ $3 != train ]] || { mkdir -p "${word#*=}"/adapter && touch "${word#*=}"/adapter/README.md; }
 done
-[[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png,-heads.png}
+[[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png}
 """
 
 
@@ -419,7 +419,7 @@ def test_attention_is_looked_at_once_and_published(root: Path) -> None:
     names = {path.name for path in (root / "results" / "attend").iterdir()}
     assert names == {
         "attention.json", "attention.html", "attention.png", "attention-turns.png",
-        "attention-heads.png", "attention-20.json",
+        "attention-20.json",
     }  # fmt: skip
     assert (root / "results" / "ordinary" / "report.html").is_file()
     _, again = follow(root, "attend")

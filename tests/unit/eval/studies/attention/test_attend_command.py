@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,13 @@ from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.run import attend
 from gatt.cli import main
 from gatt.data.catalog.choice import InstructionChoice
-from gatt.data.dialogue import Dialogue, Message
 from gatt.data.training_marks import write_marks
-from gatt.generation.config import EngineConfig, local_engine
+from gatt.errors import DataError
+from gatt.generation.base import SamplingConfig
+from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
 from tests.support.models.tiny import NO_SYSTEM, save_tiny_model, tiny_llama, tiny_tokenizer
-from tests.support.runs.stages import dialogue, write_dialogues
+from tests.support.runs.stages import write_dialogues
 from tests.support.texts.small_catalog import write_catalog
 
 NUM = 3
@@ -36,9 +35,10 @@ TALKING: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a model, an adapter of it that changes much, and dialogues."""
+    """Return a folder with a model and an adapter of it that changes much."""
     root = tmp_path_factory.mktemp("attend")
     save_tiny_model(root / "model", **TALKING)
+    save_tiny_model(root / "no_system", NO_SYSTEM, **TALKING)
     config = LoraConfig(r=4, target_modules=["q_proj", "k_proj"], task_type="CAUSAL_LM")
     model = get_peft_model(tiny_llama(tiny_tokenizer(), **TALKING), config)
     torch.manual_seed(0)
@@ -46,27 +46,45 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.5)
     model.save_pretrained(root / "adapter")
-    write_marks(root / "adapter", [dialogue(1)])
-    write_dialogues(root / "d.jsonl", num=NUM, num_turns=3)
+    write_marks(root / "adapter", [])
     write_catalog(root / "catalog")
     return root
 
 
-def words(folder: Path, out: Path, *more: str) -> list[str]:
-    return [
-        "attend", f"--engine.model={folder / 'model'}", f"--adapter={folder / 'adapter'}",
-        f"--dialogue={folder / 'd.jsonl'}", "--entry=hobby.tennis", f"--output_dir={out}",
-        f"--catalog=[{folder / 'catalog'}]", "--sampling.max_new_tokens=6",
+def evaluated(folder: Path, run: Path, num_turns: int = 3, **changes: Any) -> EvalConfig:
+    """Return the configuration of an evaluation of the tiny model that is done."""
+    source = write_dialogues(run.with_suffix(".jsonl"), num=NUM, num_turns=num_turns)
+    settings: dict[str, Any] = {
+        "output_dir": run,
+        "arms": ("base", "gatt"),
+        "adapters": {"gatt": folder / "adapter"},
+        "engine": EngineConfig(model=str(folder / "model")),
+        "part": None,
+        "source": SourceConfig(
+            name="jsonl", path=str(source), min_turns=num_turns, max_turns=num_turns
+        ),
+        "instructions": InstructionChoice(catalog=(str(folder / "catalog"),), num_entries=(1.0,)),
+        "splits": ("train",),
+        "num_dialogues": NUM,
+        "num_plain": 0,
+        "turns": tuple(range(1, num_turns + 1)),
+        "probe_turns": (),
+        "task_completion": False,
         # Greedily the tiny model has nothing to say at times.
-        "--sampling.temperature=0.8", *more,
-    ]  # fmt: skip
+        "sampling": SamplingConfig(max_new_tokens=6, temperature=0.8),
+    }
+    config = EvalConfig(**(settings | changes))
+    evaluate(config)
+    return config
 
 
 @pytest.fixture(scope="module")
 def looked(folder: Path) -> Path:
-    out = folder / "out"
-    assert main(words(folder, out, f"--chart={folder / 'map.png'}")) == 0
-    return out
+    """Return the folder of an evaluation that was looked at."""
+    run = evaluated(folder, folder / "run").output_dir
+    assert 'id="attention"' not in (run / "report.html").read_text(encoding="utf-8")
+    assert main(["attend", f"--samples={run}", f"--chart={folder / 'map.png'}"]) == 0
+    return run
 
 
 @pytest.fixture
@@ -75,44 +93,29 @@ def data(looked: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_file_holds_the_run_and_every_reply(data: dict[str, Any]) -> None:
+def test_the_file_holds_the_run_the_curves_and_the_map(data: dict[str, Any], looked: Path) -> None:
     assert data["schema"] == 1
     assert {"versions", "commit", "command", "hardware", "config", "verifiers"} <= set(data["run"])
-    assert data["run"]["config"]["entry"] == "hobby.tennis"
     assert data["arms"] == ["base", "gatt"]
     assert (data["num_dialogues"], data["num_layers"], data["num_heads"]) == (NUM, 2, 4)
-    assert len(data["turns"]) == 2 * NUM * 3
-    told = [b for b in data["maps"][0]["bins"] if b["part"] == "instruction"]
-    num_told = sum(b["end"] - b["start"] for b in told)
-    for reply in data["turns"]:
-        assert 0 < reply["mass"] <= 1
-        assert reply["mass"] + reply["own"] < 1
-        assert reply["mass"] <= reply["peak"] * num_told
-    curve = [(r["arm"], r["metric"], r["turn"]) for r in data["curves"]]
-    assert curve[:2] == [("base", "mass", 1), ("base", "peak", 1)]
-    assert ("gatt", "mass_difference", 3) in curve
-    assert all(r["low"] < r["value"] < r["high"] for r in data["curves"] if r["metric"] == "mass")
-    assert {(r["arm"], r["kind"]) for r in data["correlation"]} == {
-        (arm, kind) for arm in ("base", "gatt") for kind in ("point_biserial", "spearman")
-    }
-
-
-def test_base_and_adapter_look_at_different_things_in_the_same_text(data: dict[str, Any]) -> None:
-    base, gatt = (next(m for m in data["maps"] if m["arm"] == arm) for arm in ("base", "gatt"))
+    records = {(r["arm"], r["metric"], r["turn"]): r for r in data["curves"]}
+    assert ("gatt", "mass_difference", 3) in records
+    for arm in data["arms"]:
+        for turn in (1, 2, 3):
+            mass, peak = (records[arm, metric, turn] for metric in ("mass", "peak"))
+            assert 0 <= mass["low"] < mass["value"] < mass["high"] <= 1
+            assert peak["value"] <= 1
+    base, gatt = data["maps"]
+    assert (base["arm"], gatt["arm"]) == ("base", "gatt")
     assert base["bins"] == gatt["bins"]
-    assert base["dialogue"] == gatt["dialogue"] == "d-000"
     assert base["rows"][2]["peak"] != gatt["rows"][2]["peak"]
-    statuses = {
-        r["turn"]: r["status"]
-        for r in data["turns"]
-        if (r["arm"], r["dialogue"]) == ("gatt", "d-000")
-    }
-    assert {row["turn"]: row["status"] for row in gatt["rows"]} == statuses
+    lines = (looked / "samples.jsonl").read_text(encoding="utf-8").splitlines()
+    told = {(s["arm"], s["dialogue"], s["turn"]): s["status"] for s in map(json.loads, lines)}
+    for row in gatt["rows"]:
+        assert row["status"] == told["gatt", gatt["dialogue"], row["turn"]]
     lengths = [len(row["peak"]) for row in base["rows"]]
     assert lengths == sorted(lengths)
     assert lengths[-1] == len(base["bins"])
-    difference = next(r for r in data["curves"] if r["metric"] == "mass_difference")
-    assert difference["value"] != 0
 
 
 def test_the_last_turn_is_answered_anew_for_both_arms(data: dict[str, Any]) -> None:
@@ -127,165 +130,81 @@ def test_the_last_turn_is_answered_anew_for_both_arms(data: dict[str, Any]) -> N
     assert all(f["num_pairs"] + f["num_undecided"] == NUM for f in falls)
 
 
-def test_what_the_adapter_was_trained_on_is_said(data: dict[str, Any]) -> None:
-    assert data["notes"][0].startswith("1 of 3 dialogues are among those that the adapter")
-
-
-def test_page_and_pictures_stand_alone(looked: Path, folder: Path) -> None:
+def test_page_pictures_and_report_show_it(looked: Path, folder: Path) -> None:
     page = (looked / "attention.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
-    assert "Where the model looks" in page
+    assert page.count("<svg") == 2
     assert not re.search(r'(src|href)="(?!#)', page.replace("xlink:href", "href"))
-    for ending in ("", "-turns", "-heads"):
+    for ending in ("", "-turns"):
         assert (folder / f"map{ending}.png").read_bytes().startswith(b"\x89PNG")
+    report = looked / "report.html"
+    text = report.read_text(encoding="utf-8")
+    assert 'href="#attention"' in text
+    assert text.index('id="attention"') < text.index('id="rates"')
+    report.unlink()
+    assert main(["report", str(looked)]) == 0
+    assert 'id="attention"' in report.read_text(encoding="utf-8")
 
 
-def test_what_is_there_is_replaced_only_when_asked(looked: Path, folder: Path, capsys) -> None:
-    assert main(words(folder, looked)) == 2
+def test_what_is_there_is_replaced_only_when_asked(
+    looked: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["attend", f"--samples={looked}", f"--output_dir={folder / 'look'}", "--turns=[2]"]
+    for more in ([], ["--overwrite=true"]):
+        assert main([*words, "--num_dialogues=1", *more]) == 0
+    found = json.loads((folder / "look" / "attention.json").read_text(encoding="utf-8"))
+    assert [[row["turn"] for row in one["rows"]] for one in found["maps"]] == [[2], [2]]
+    assert found["num_dialogues"] == 1
+    capsys.readouterr()
+    assert main(words) == 2
     said = capsys.readouterr().err
-    assert re.match(r"gatt: \S+attention\.json: exists already: give another output_dir, or", said)
+    assert re.match(r"gatt: \S+attention\.json: exists already", said)
     assert said.count("\n") == 1
-    more = ("--overwrite=true", "--num_dialogues=1", "--mask_last=false", "--turns=[2]")
-    before = (looked / "attention.json").read_bytes()
-    assert main(words(folder, looked, *more)) == 0
-    found = json.loads((looked / "attention.json").read_text(encoding="utf-8"))
-    assert [r["turn"] for r in found["turns"]] == [2, 2]
-    assert found["unsighted"] == {"falls": [], "replies": []}
-    (looked / "attention.json").write_bytes(before)
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--adapter=none"], r"none: no adapter_config\.json: expected a folder saved by"),
-        (["--entri=x"], r"unknown key 'entri', did you mean 'entry'"),
-        (["--chart=/dev/null/x.png"], r"/dev/null/x\.png: cannot write: /dev/null is a file: mend"),
-        (["--dialogue=none.jsonl"], r"none\.jsonl: no such file: expected a JSONL file"),
+        (["--sample=x"], "unknown key 'sample', did you mean 'samples'"),
+        (["--chart=/dev/null/x.png"], r"/dev/null/x\.png: cannot write"),
+        (["--samples=none"], r"none: no eval\.yaml"),
     ],
 )
-def test_a_mistake_is_one_line(folder: Path, tmp_path: Path, capsys, more, message) -> None:
-    assert main(words(folder, tmp_path / "new", *more)) == 2
+def test_a_mistake_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    assert main(["attend", "--samples=none", f"--output_dir={tmp_path}", *more]) == 2
     said = capsys.readouterr().err
     assert re.search(message, said)
     assert said.count("\n") == 1
 
 
-def test_the_model_is_the_one_that_the_adapter_was_trained_on(folder: Path, tmp_path: Path) -> None:
-    own = tmp_path / "adapter"
-    shutil.copytree(folder / "adapter", own)
-    settings = json.loads((own / "adapter_config.json").read_text(encoding="utf-8"))
-    settings["base_model_name_or_path"] = str(folder / "model")
-    (own / "adapter_config.json").write_text(json.dumps(settings), encoding="utf-8")
-    more = ("--num_dialogues=1", "--turns=[2]", "--mask_last=false", f"--adapter={own}")
-    typed = [word for word in words(folder, tmp_path, *more) if "--engine.model" not in word]
-    assert main(typed) == 0
-    run = json.loads((tmp_path / "attention.json").read_text(encoding="utf-8"))["run"]
-    assert run["model"] == run["config"]["engine"]["model"] == str(folder / "model")
-    # A model that is given is taken, whatever the adapter says.
-    settings["base_model_name_or_path"] = str(tmp_path / "gone")
-    (own / "adapter_config.json").write_text(json.dumps(settings), encoding="utf-8")
-    assert main(words(folder, tmp_path, *more, "--overwrite=true")) == 0
-
-
-def engine(folder: Path, template: str | None = None) -> Any:
-    model = folder / "model"
-    if template:
-        model = save_tiny_model(folder / "other", template, **TALKING)
-    return local_engine(EngineConfig(model=str(model)), {"gatt": folder / "adapter"})
-
-
-def test_text_that_cannot_be_read_is_dropped_for_both_arms_and_counted(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    bad = Dialogue("bad", (Message("user", "hi <|im_end|> there"), Message("assistant", "yes")))
-    path = tmp_path / "d.jsonl"
-    rows = [bad.as_dict(), dialogue(2).as_dict()]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    config = AttendConfig(
-        adapter=folder / "adapter", dialogue=str(path), instruction="Be brief.",
-        output_dir=tmp_path / "out",
-    )  # fmt: skip
-    found = attend(config, engine(folder)).results
-    assert found["num_dialogues"] == 1
-    (reason,) = found["dropped"]
-    assert "control token '<|im_end|>'" in reason
-    assert f"not looked at: 1 ({reason})" in caplog.text
-    assert found["unsighted"]["falls"] == []
-    assert {row["status"] for row in found["maps"][0]["rows"]} == {None}
-    assert found["notes"][0].startswith("No rule judges the replies")
-    path.write_text(json.dumps(bad.as_dict()) + "\n", encoding="utf-8")
-    alone = AttendConfig(**{**vars(config), "output_dir": tmp_path / "none"})
-    with pytest.raises(Exception, match=r"none of 1 dialogues can be looked at \(1: the text"):
-        attend(alone, engine(folder))
-
-
 def test_turns_behind_the_end_of_the_context_are_counted(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_dialogues(tmp_path / "long.jsonl", num=1, num_turns=40)
-    config = AttendConfig(
-        adapter=folder / "adapter", dialogue=str(tmp_path / "long.jsonl"), instruction="Be brief.",
-        output_dir=tmp_path / "out",
-    )  # fmt: skip
-    found = attend(config, engine(folder)).results
+    config = evaluated(folder, tmp_path / "run", num_turns=40, num_dialogues=1)
+    found = attend(AttendConfig(samples=config.output_dir)).results
     (num,) = found["dropped"].values()
-    num_looked = sum(turn["arm"] == "gatt" for turn in found["turns"])
+    num_looked = len(found["maps"][1]["rows"])
     assert 1 < num_looked < 40
     assert num == 2 * (40 - num_looked)
     assert f"not looked at: {num} (replies behind the end of the model's context)" in caplog.text
 
 
+def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_path: Path) -> None:
+    run = evaluated(folder, tmp_path / "run").output_dir
+    lines = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    blank = [json.dumps(line | {"reply": " "}) + "\n" for line in lines]
+    (run / "samples.jsonl").write_text("".join(blank), encoding="utf-8")
+    with pytest.raises(DataError, match=rf"none of {NUM} cases .*\({NUM}: no reply with text"):
+        attend(AttendConfig(samples=run))
+
+
 def test_a_template_without_system_role_has_it_in_the_first_message(
     folder: Path, tmp_path: Path
 ) -> None:
-    config = AttendConfig(
-        adapter=folder / "adapter", dialogue=f"{folder / 'd.jsonl'}/d-001", history="own",
-        instruction="Be brief.", output_dir=tmp_path / "out",
-    )  # fmt: skip
-    found = attend(config, engine(folder, NO_SYSTEM)).results
+    engine = EngineConfig(model=str(folder / "no_system"))
+    config = evaluated(folder, tmp_path / "run", engine=engine, histories=("own",))
+    found = attend(AttendConfig(samples=config.output_dir)).results
     bins = found["maps"][0]["bins"]
     assert [b["part"] for b in bins if b["turn"] in (0, 1)][:2] == ["setup", "instruction"]
     assert "Each arm reads its own replies" in found["notes"][-1]
-
-
-@pytest.fixture
-def evaluated(folder: Path, tmp_path: Path) -> Iterator[EvalConfig]:
-    """Yield the configuration of an evaluation of the tiny model that is done."""
-    config = EvalConfig(
-        output_dir=tmp_path / "run",
-        adapters={"gatt": folder / "adapter"},
-        engine=EngineConfig(model=str(folder / "model")),
-        part=None,
-        source=SourceConfig(name="jsonl", path=str(folder / "d.jsonl"), min_turns=3, max_turns=3),
-        instructions=InstructionChoice(catalog=(str(folder / "catalog"),), num_entries=(1.0,)),
-        splits=("train",),
-        num_dialogues=2,
-        turns=(1, 3),
-        probe_turns=(),
-        task_completion=False,
-    )
-    (folder / "adapter" / "trained_on.json").rename(tmp_path / "marks")
-    evaluate(config)
-    yield config
-    (tmp_path / "marks").rename(folder / "adapter" / "trained_on.json")
-
-
-def test_the_report_of_an_evaluation_gets_a_section(evaluated: EvalConfig, capsys) -> None:
-    run = evaluated.output_dir
-    page = run / "report.html"
-    assert 'id="attention"' not in page.read_text(encoding="utf-8")
-    assert main(["attend", f"--samples={run}"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == str(page)
-    found = json.loads((run / "attention.json").read_text(encoding="utf-8"))
-    samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
-    told = {(s["arm"], s["dialogue"], s["turn"]): s["status"] for s in samples}
-    assert len(found["turns"]) == 8
-    assert all(told[r["arm"], r["dialogue"], r["turn"]] == r["status"] for r in found["turns"])
-    text = page.read_text(encoding="utf-8")
-    assert 'id="attention"' in text
-    assert 'href="#attention"' in text
-    assert text.index('id="attention"') < text.index('id="rates"')
-    for again in (lambda: main(["report", str(run)]), lambda: evaluate(evaluated)):
-        page.unlink()
-        again()
-        assert 'id="attention"' in page.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.studies.attention.layout import Said, instruction_span, lay_out
+from eval.studies.attention.layout import BIN_TOKENS, Said, instruction_span, lay_out
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import ModelError, TemplateError
 from tests.support.models.tiny import CHATML, tiny_tokenizer
@@ -30,7 +30,7 @@ def test_the_span_holds_the_instruction_and_nothing_else(placement, told) -> Non
 def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     tokenizer = tiny_tokenizer()
     replies = (Said(1, "Bonjour."), Said(2, "  "), Said(3, "Le port", is_whole=False))
-    found = lay_out(tokenizer, dialogue(1), TOLD, replies, bin_tokens=4)
+    found = lay_out(tokenizer, dialogue(1), TOLD, replies)
     assert found is not None
     assert [t.turn for t in found.targets] == [1, 3]
     assert tokenizer.decode(found.targets[0].input_ids) == "Bonjour.<|im_end|>"
@@ -41,7 +41,7 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     assert [b.start for b in found.bins[1:]] == [b.end for b in found.bins[:-1]]
     assert found.bins[0].start == 0
     assert found.bins[-1].end == len(found.trunk) == found.targets[1].fork
-    assert max(b.end - b.start for b in found.bins) == 4
+    assert max(b.end - b.start for b in found.bins) == BIN_TOKENS
     told = [b for b in found.bins if b.part == "instruction"]
     assert (told[0].start, told[-1].end) == found.instruction
     texts = {
@@ -55,10 +55,10 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     assert found.comb.num_supervised == 0
 
 
-def test_a_long_dialogue_has_wider_bins_and_not_more(monkeypatch) -> None:
+def test_a_long_dialogue_has_wider_bins_and_not_more() -> None:
     tokenizer = tiny_tokenizer()
     long = Dialogue("d", (Message("user", "the sea " * 400), Message("assistant", "yes")))
-    found = lay_out(tokenizer, long, TOLD, (Said(1, "oui"),), bin_tokens=1)
+    found = lay_out(tokenizer, long, TOLD, (Said(1, "oui"),))
     assert found is not None
     assert len(found.bins) <= 96 + 3
 
@@ -82,8 +82,8 @@ def test_an_instruction_that_cannot_be_found_is_one_line() -> None:
         is_fast = False
         name_or_path = "slow"
 
-    with pytest.raises(ModelError, match="slow: its tokenizer does not say where in the text"):
+    with pytest.raises(ModelError, match=r"^slow: "):
         instruction_span(Slow(), dialogue(1), TOLD, "system")
     shouting = CHATML.replace("m['content']", "m['content'] | upper")
-    with pytest.raises(TemplateError, match="changes the text of the instruction or repeats it"):
+    with pytest.raises(TemplateError, match="instruction"):
         instruction_span(tiny_tokenizer(shouting), dialogue(1), TOLD, "system")

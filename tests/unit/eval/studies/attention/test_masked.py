@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from eval.config import EvalConfig
-from eval.records.case import Case, Event
 from eval.studies.attention.layout import Said, lay_out
 from eval.studies.attention.masked import INSTRUCTION, INTACT, OTHERS, greedy, hidden_replies
-from eval.studies.attention.run import RELEASED, answer_unsighted
-from eval.studies.attention.spoken import Spoken
-from eval.studies.attention.statistics import Looked
-from eval.studies.attention.task import Task
 from gatt.data.views import prompt_of_turn, training_view
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
-from tests.support.runs.judged import RULE, instruction
 from tests.support.runs.stages import dialogue
 from tests.unit.eval.studies.attention.test_weights import model
 
@@ -86,32 +77,6 @@ def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngi
     params = SamplingParams(max_new_tokens=8, temperature=0.0)
     assert found[0].generation == engine.generate([GenerationRequest("k", messages)], params)[0]
     assert found == hidden_replies(engine, layout, None, 8, "seed")
-
-
-def test_the_turn_is_the_last_at_which_the_instruction_holds(
-    engine: TransformersEngine, tmp_path: Path
-) -> None:
-    task = Task(EvalConfig(output_dir=tmp_path, adapters={"gatt": tmp_path}), "reference", "gatt", (),
-                (), {}, Counter())  # fmt: skip
-    replies = tuple(Said(turn, f"Le port est calme, {turn}.") for turn in (1, 2, 3))
-
-    def looked(released_at: int) -> Looked:
-        events = {released_at: Event("release", expect="released")}
-        case = Case("c", dialogue(1), instruction(RULE, text=TOLD), None, events)
-        layout = lay_out(engine.tokenizer, case.dialogue, TOLD, replies)
-        assert layout is not None
-        return Looked(Spoken(case, "base", case.dialogue, ()), layout, ())
-
-    (found,) = answer_unsighted(task, engine, [looked(3)], 0)
-    shorter = lay_out(engine.tokenizer, dialogue(1), TOLD, replies[:2])
-    assert shorter is not None
-    assert looked(3).layout.up_to(2) == shorter
-    assert found.turn == 2
-    most = task.config.sampling.max_new_tokens
-    assert [h for h, _ in found.replies] == hidden_replies(engine, shorter, None, most, "0/c")
-    assert not task.dropped
-    assert answer_unsighted(task, engine, [looked(1)], 0) == []
-    assert task.dropped == {RELEASED: 1}
 
 
 def test_turn_1_holds_the_instruction_in_its_prompt_and_is_not_asked(

@@ -7,21 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.records.case import Case, Event
+from eval.records.case import Case
 from eval.studies.attention.layout import Layout
 from eval.studies.attention.masked import INSTRUCTION, INTACT, Hidden
 from eval.studies.attention.results import pictured
-from eval.studies.attention.spoken import Spoken
-from eval.studies.attention.statistics import (
-    Looked,
-    Unsighted,
-    curves,
-    explained,
-    falls,
-    heads,
-    interval,
-    turn_records,
-)
+from eval.studies.attention.statistics import Looked, Unsighted, curves, falls, interval
+from eval.studies.attention.task import Spoken
 from eval.studies.attention.weights import TurnAttention
 from gatt.generation.base import Generation
 from tests.support.runs.judged import RULE, instruction, sample
@@ -30,33 +21,15 @@ from tests.support.runs.stages import dialogue
 ARMS = ("base", "gatt")
 
 
-def turn(number: int, mass: float, peak: float = 0.5) -> TurnAttention:
-    heads_LH = np.array([[mass, 0.0], [mass, 2 * mass]])
-    return TurnAttention(
-        turn=number,
-        num_tokens=4,
-        mass_LH=heads_LH,
-        peak_LH=np.full((2, 2), peak),
-        bin_mass_N=np.array([0.5]),
-        bin_peak_N=np.array([0.9]),
-        own=0.1,
-        even=0.25,
-    )
+def turn(number: int, mass: float) -> TurnAttention:
+    return TurnAttention(turn=number, mass=mass, peak=0.5, bin_peak_N=np.array([0.9]), even=0.25)
 
 
-RELEASED = {1: Event("release", expect="released")}
-REPLACED = {1: Event("rule", expect="released", verifiers=(RULE,))}
-"""What is expected here is the user's new rule, and no longer the instruction."""
-
-
-def looked(
-    arm: str, number: int, masses: list[float], status: Any = "pass", events: Any = None
-) -> Looked:
-    case = Case(f"c{number}", dialogue(number), instruction(RULE), None, events or {})
+def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> Looked:
+    case = Case(f"c{number}", dialogue(number), instruction(RULE), None)
     turns = range(1, len(masses) + 1)
     samples = tuple(
-        sample(arm=arm, turn=t, dialogue=case.dialogue.id, status=status, expected=case.expected(t))
-        for t in turns
+        sample(arm=arm, turn=t, dialogue=case.dialogue.id, status=status) for t in turns
     )
     layout = Layout((1, 2), (0, 1), 0, (), ())
     found = tuple(turn(t, mass) for t, mass in zip(turns, masses, strict=True))
@@ -95,39 +68,6 @@ def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
     assert ("base", "mass_difference", 1) not in found
 
 
-def test_heads_are_means_of_replies_by_turn_and_over_all() -> None:
-    found = heads([looked("base", 1, [0.1, 0.3]), looked("gatt", 1, [0.2, 0.2])], ARMS)
-    by = {(r["arm"], r["turn"]): r for r in found}
-    assert by["base", None]["mass"] == [[0.2, 0.0], [0.2, 0.4]]
-    assert by["base", 2]["mass"] == [[0.3, 0.0], [0.3, 0.6]]
-    assert by["gatt", 1]["peak"] == [[0.5, 0.5], [0.5, 0.5]]
-    assert by["gatt", None]["num_replies"] == 2
-
-
-def test_every_reply_has_a_record() -> None:
-    (record,) = turn_records([looked("gatt", 3, [0.125], "fail")])
-    assert record == {
-        "arm": "gatt", "dialogue": "d-003", "instruction": "hobby.tennis", "family": "hobby",
-        "split": "train", "turn": 1, "num_tokens": 4, "mass": 0.125, "peak": 0.5, "own": 0.1,
-        "even": 0.25, "status": "fail",
-    }  # fmt: skip
-
-
-def test_correlations_leave_out_what_is_undecided_or_released() -> None:
-    given = [
-        looked("gatt", 1, [0.4, 0.5], "pass"),
-        looked("gatt", 2, [0.1, 0.2], "fail"),
-        looked("gatt", 3, [0.9], "undecided"),
-        looked("gatt", 4, [0.9], "fail", RELEASED),
-        looked("gatt", 5, [0.9], "pass", REPLACED),
-        looked("base", 1, [0.4]),
-    ]
-    plain = next(r for r in explained(given, ARMS, 0) if r["arm"] == "gatt")
-    assert (plain["num_replies"], plain["num_kept"], plain["num_dialogues"]) == (4, 2, 2)
-    assert plain["value"] == pytest.approx(0.948683, abs=1e-5)
-    assert next(r for r in explained(given, ARMS, 0) if r["arm"] == "base")["value"] is None
-
-
 def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Unsighted:
     told, other = Generation("x", "stop", 1), Generation("y" if after == "fail" else "x", "stop", 1)
     replies = ((Hidden(INTACT, 0, told), before), (Hidden(INSTRUCTION, 9, other), after))
@@ -159,9 +99,5 @@ def test_the_picture_is_of_the_case_that_the_adapter_keeps_most_often() -> None:
         for arm, status in (("base", "pass"), ("gatt", kept))
     ]
     found = [(one.spoken.case.id, one.spoken.arm) for one in pictured(given, "gatt")]
-    # Of those alike the first; both arms of each.
-    assert found == [("c2", "base"), ("c2", "gatt"), ("c3", "base"), ("c3", "gatt")]
-    # A pass where the instruction does not hold is none of it.
-    released = [looked("gatt", 7, [0.1, 0.2], events=RELEASED), looked("gatt", 8, [0.1], "fail")]
-    kept = [looked("gatt", 9, [0.1], "pass")]
-    assert [one.spoken.case.id for one in pictured([*released, *kept], "gatt")] == ["c9", "c7"]
+    # Of those alike the first; both arms of it.
+    assert found == [("c2", "base"), ("c2", "gatt")]

@@ -64,9 +64,7 @@ def layout() -> Layout:
         Said(1, "La mer est calme, le port aussi."),
         Said(3, "Le port est calme, et long", is_whole=False),
     )
-    found = lay_out(
-        tiny_tokenizer(), dialogue(1), "Always answer in French.", replies, bin_tokens=5
-    )
+    found = lay_out(tiny_tokenizer(), dialogue(1), "Always answer in French.", replies)
     assert found is not None
     return found
 
@@ -89,17 +87,11 @@ def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) ->
     for found in measure(model(name), layout()):
         expected = eager_weights(name, found.turn)
         told = expected[..., start:end]
-        close = functools.partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
-        close(found.mass_LH, told.sum(-1).mean(-1))
-        close(found.peak_LH, told.max((-1, -2)))
         fork = next(t.fork for t in layout().targets if t.turn == found.turn)
         bins = [b for b in layout().bins if b.end <= fork]
-        over = [expected[..., b.start : b.end] for b in bins]
-        close(found.bin_mass_N, [part.sum(-1).mean() for part in over])
-        close(found.bin_peak_N, [part.max() for part in over])
-        close(found.own, expected[..., fork:].sum(-1).mean())
-        assert found.bin_mass_N.sum() + found.own == pytest.approx(1, abs=1e-5)
-        at = np.arange(fork - 1, fork - 1 + found.num_tokens)
+        peaks = [expected[..., b.start : b.end].max() for b in bins]
+        np.testing.assert_allclose(found.bin_peak_N, peaks, rtol=0, atol=1e-6)
+        at = np.arange(fork - 1, fork - 1 + expected.shape[2])
         windows = [at + 1] * 2
         if "sliding_window" in ARCHITECTURES[name]:
             # The first layer alone where they are mixed.
@@ -114,10 +106,8 @@ def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) ->
 
 def test_a_window_that_ends_behind_the_instruction_leaves_nothing_on_it() -> None:
     one, three = measure(model("mistral"), layout())
-    assert three.mass_LH.max() == 0
-    assert three.even == 0
+    assert three.mass == three.even == 0
     assert one.turn == 1
-    assert one.num_tokens == len(layout().targets[0].input_ids)
 
 
 def test_the_model_gets_its_own_attention_back() -> None:
@@ -129,9 +119,9 @@ def test_memory_is_that_of_blocks_and_not_of_maps(monkeypatch) -> None:
     sizes = []
     kept = weights.WeightReducer._reduce
 
-    def spy(self: Any, sums: Any, layer: int, found: torch.Tensor, sees: torch.Tensor) -> None:
+    def spy(self: Any, sums: Any, found: torch.Tensor, sees: torch.Tensor) -> None:
         sizes.append(found.numel())
-        kept(self, sums, layer, found, sees)
+        kept(self, sums, found, sees)
 
     monkeypatch.setattr(weights.WeightReducer, "_reduce", spy)
     monkeypatch.setattr(weights, "MOST_WEIGHTS", 1500)
@@ -144,9 +134,7 @@ def test_a_model_whose_weights_cannot_be_had_is_one_line() -> None:
         vocab_size=300, hidden_size=16, num_hidden_layers=1, state_size=4, time_step_rank=4
     )
     mamba = AutoModelForCausalLM.from_config(config)
-    with pytest.raises(ModelError, match=r"^m: its attention weights cannot be had: .*recurrent.*"):
-        refuse_unreadable(mamba, "m", 100)
-    with pytest.raises(ModelError, match=r"attention implementation 'sdpa' or 'eager' in layers"):
+    with pytest.raises(ModelError, match=r"^m: .*recurrent"):
         refuse_unreadable(mamba, "m", 100)
     refuse_unreadable(model("llama"), "m", 100)
 
@@ -154,15 +142,18 @@ def test_a_model_whose_weights_cannot_be_had_is_one_line() -> None:
 def test_a_length_from_which_on_positions_change_is_one_line(monkeypatch) -> None:
     changing = {"rope_type": "dynamic", "original_max_position_embeddings": 128}
     monkeypatch.setattr(model("llama").config, "rope_parameters", changing)
-    refuse_unreadable(model("llama"), "m")
     refuse_unreadable(model("llama"), "m", layout().num_tokens // 4)
-    with pytest.raises(
-        ModelError, match=r"^m: its attention weights cannot be had: beyond 128 tok"
-    ):
+    with pytest.raises(ModelError, match=r"^m: .*128 tok"):
         refuse_unreadable(model("llama"), "m", layout().num_tokens)
 
 
 def test_a_layer_without_weights_is_one_line(monkeypatch) -> None:
-    monkeypatch.setattr(weights.WeightReducer, "layers", lambda self: {0})
-    with pytest.raises(ModelError, match=r"layer 1 of 2 gives no attention weights: expected"):
+    kept = weights.WeightReducer.add
+
+    def skip(self: Any, layer: int, *values: Any, **more: Any) -> None:
+        if layer != 1:
+            kept(self, layer, *values, **more)
+
+    monkeypatch.setattr(weights.WeightReducer, "add", skip)
+    with pytest.raises(ModelError, match=r"layer 1 of 2"):
         measure(model("llama"), layout())
