@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.records.samples import History
 from gatt.errors import ConfigError
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -21,12 +20,9 @@ class AttendConfig:
     """
 
     samples: Path
-    """output_dir of `gatt eval`: its model, adapter, dialogues, instructions, replies and verdicts."""
+    """output_dir of `gatt eval`: its model, adapter, cases, and replies with the history `reference`."""
     arm: str = "gatt"
     """The adapter's arm that is compared with the base model; the only adapter needs no name."""
-    history: History | None = None
-    """The history that the model reads: `reference`, the dialogue's replies, or `own`, its own ones. Null
-    is the first of the evaluation."""
     turns: tuple[int, ...] = ()
     """Turns whose replies are looked at; empty takes all judged ones."""
     num_dialogues: int = 16

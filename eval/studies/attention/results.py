@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from eval.report.page.attention import SCHEMA
 from eval.results.provenance import head
 from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.statistics import DIGITS, Looked, Unsighted, curves, falls
-from eval.studies.attention.task import Task
+from eval.studies.attention.task import HISTORY, Task
 from gatt.config.load import config_dict
 from gatt.verifiers import verifier_versions
-
-OWN_NOTE: Final = "Each arm reads its own replies: the two look at different text from turn 2 on."
 
 
 def results_of(
@@ -21,9 +19,8 @@ def results_of(
     task: Task,
     looked: Sequence[Looked],
     unsighted: Sequence[Unsighted],
-    num_heads: tuple[int, int],
 ) -> dict[str, Any]:
-    """Return the value of `attention.json`; `num_heads` are layers, and heads of a layer."""
+    """Return the value of `attention.json`, but for the size of the model."""
     return {
         "schema": SCHEMA,
         "run": head(task.config)
@@ -33,10 +30,8 @@ def results_of(
             "config": config_dict(config),
         },
         "arms": list(task.arms),
-        "history": task.history,
+        "history": HISTORY,
         "num_dialogues": len({one.spoken.case.dialogue.id for one in looked}),
-        "num_layers": num_heads[0],
-        "num_heads": num_heads[1],
         "curves": curves(looked, task.arms),
         "unsighted": {
             "falls": falls(unsighted, task.arms),
@@ -57,7 +52,7 @@ def results_of(
         },
         "maps": [_map(one) for one in pictured(looked, task.arms[1])],
         "dropped": dict(+task.dropped),
-        "notes": [OWN_NOTE] if task.history == "own" else [],
+        "notes": [],
     }
 
 

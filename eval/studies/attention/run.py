@@ -20,10 +20,10 @@ from eval.scoring.verdict import judge
 from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.layout import Layout, Said, lay_out
 from eval.studies.attention.masked import hidden_replies
-from eval.studies.attention.measure import measure, refuse_unreadable
 from eval.studies.attention.results import results_of
 from eval.studies.attention.statistics import Looked, Unsighted
-from eval.studies.attention.task import Spoken, Task, plan, replies_of
+from eval.studies.attention.task import HISTORY, Spoken, Task, plan, replies_of
+from eval.studies.attention.weights import measure, refuse_unreadable
 from gatt.errors import DataError, StoreError
 from gatt.generation.config import local_engine
 from gatt.generation.local.engine import TransformersEngine
@@ -71,9 +71,10 @@ def attend(config: AttendConfig) -> Attended:
     unsighted = answer_unsighted(task, engine, looked, config.seed)
     for reason, num in (+task.dropped).items():
         log.warning("not looked at: %d (%s)", num, reason)
-    text = engine.model.config.get_text_config()
-    num_heads = (text.num_hidden_layers, text.num_attention_heads)
-    results = results_of(config, task, looked, unsighted, num_heads)
+    results = results_of(config, task, looked, unsighted) | {
+        "num_layers": engine.model.config.get_text_config().num_hidden_layers,
+        "num_heads": engine.model.config.get_text_config().num_attention_heads,
+    }
     atomic_write_json(path, results)
     page = config.folder / PAGE_FILE
     render_attention(results, page)
@@ -128,7 +129,7 @@ def _layout(task: Task, engine: TransformersEngine, one: Spoken) -> Layout | Non
     try:
         layout = lay_out(
             engine.tokenizer,
-            one.dialogue,
+            one.case.dialogue,
             one.instruction.text,
             [Said(s.turn, s.reply, s.finish == "stop") for s in one.samples],
             placement=task.config.placement,
@@ -161,7 +162,7 @@ def answer_unsighted(
             pairs = []
             for hidden in replies:
                 reply = Reply(case, turn, "turn", case.user_turn(turn), hidden.generation)
-                pairs.append((hidden, judge(reply, arm, task.history, ()).status))
+                pairs.append((hidden, judge(reply, arm, HISTORY, ()).status))
             if pairs:
                 found.append(Unsighted(one.spoken, turn, tuple(pairs)))
             bar.advance(1)

@@ -10,13 +10,11 @@ from typing import Final
 
 from eval.cases.build import load_inputs
 from eval.config import BASE, EvalConfig
-from eval.records.case import BLANK, Case
-from eval.records.file_names import ROLLOUTS_FILE, samples_of_run
+from eval.records.case import Case
+from eval.records.file_names import samples_of_run
 from eval.records.samples import History, Sample, read_samples
-from eval.rollout.rows import said_so_far
 from eval.studies.attention.config import AttendConfig
 from gatt.config.load import load_config
-from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
@@ -25,6 +23,8 @@ CONFIG_FILE: Final = "eval.yaml"
 NO_INSTRUCTION: Final = "no instruction"
 CHANGES: Final = "the instruction changes or ends"
 NO_REPLY: Final = "no reply at these turns"
+HISTORY: Final[History] = "reference"
+"""The history that both arms read: the dialogue's own replies."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class Task:
 
     config: EvalConfig
     """Of the evaluation, with the base model and one adapter."""
-    history: History
     arms: tuple[str, str]
     """Base model and adapter."""
     cases: tuple[Case, ...]
@@ -45,12 +44,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Spoken:
-    """One arm's replies to one case, and the dialogue in which it gave them."""
+    """One arm's replies to one case."""
 
     case: Case
     arm: str
-    dialogue: Dialogue
-    """Without the instruction."""
     samples: tuple[Sample, ...]
     """At rising turns, at least one."""
 
@@ -65,7 +62,7 @@ def plan(config: AttendConfig) -> Task:
     """Return the cases of an evaluation; no model is loaded.
 
     Raises:
-        ConfigError: an evaluation without such an arm or history, or from a server.
+        ConfigError: an evaluation without such an arm or without this history, or from a server.
         DataError: no evaluation, or none of its cases has an instruction that holds to the end.
     """
     path = config.samples / CONFIG_FILE
@@ -77,10 +74,10 @@ def plan(config: AttendConfig) -> Task:
             f"{path}: its replies come from a server, which returns no attention weights: expected the "
             "evaluation of a local model"
         )
-    history = config.history or found.histories[0]
-    if history not in found.histories:
+    if HISTORY not in found.histories:
         raise ConfigError(
-            f"history is {history!r}: {path} has {', '.join(found.histories)}: choose one of them"
+            f"{path}: histories is {list(found.histories)}: expected {HISTORY!r} among them, since both arms "
+            "must read the same text"
         )
     arm = _arm(config, found, path)
     digest = found.engine.weights_digest()
@@ -98,7 +95,7 @@ def plan(config: AttendConfig) -> Task:
     }
     two_arms = replace(found, arms=(BASE, arm), adapters={arm: found.adapters[arm]}, judge=None)
     chosen = tuple(chosen_cases(steady, config.num_dialogues))
-    return Task(two_arms, history, (BASE, arm), chosen, inputs.source, +Counter(dropped))
+    return Task(two_arms, (BASE, arm), chosen, inputs.source, +Counter(dropped))
 
 
 def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
@@ -110,9 +107,8 @@ def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
     folder = config.samples
     by_case: dict[tuple[str, tuple[str, str, str]], list[Sample]] = {}
     for sample in read_samples(samples_of_run(folder)):
-        if sample.kind == "turn" and sample.history == task.history:
+        if sample.kind == "turn" and sample.history == HISTORY:
             by_case.setdefault((sample.arm, sample.case), []).append(sample)
-    own = said_so_far(folder / ROLLOUTS_FILE) if task.history == "own" else {}
     spoken = []
     for case in task.cases:
         name = case.instruction.id if case.instruction else ""
@@ -120,8 +116,8 @@ def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
             samples = by_case.get((arm, (case.dialogue.id, name, case.twin)), [])
             if not samples:
                 raise DataError(
-                    f"{folder}: no reply of arm {arm!r} to case {case.id!r} with history "
-                    f"{task.history!r}: expected those of both arms, finish the evaluation first"
+                    f"{folder}: no reply of arm {arm!r} to case {case.id!r}: expected those of both arms, "
+                    "finish the evaluation first"
                 )
             if any(case.user_turn(s.turn) != s.user for s in samples):
                 raise DataError(
@@ -132,12 +128,7 @@ def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
             if not wanted:
                 task.dropped[NO_REPLY] += 1
                 continue
-            dialogue = case.dialogue
-            if task.history == "own":
-                said = own.get(f"{arm}/own/{case.id}", ())
-                dialogue = _own_dialogue(case, [generation.text for generation in said])
-            ordered = sorted(wanted, key=lambda s: s.turn)
-            spoken.append(Spoken(case, arm, dialogue, tuple(ordered)))
+            spoken.append(Spoken(case, arm, tuple(sorted(wanted, key=lambda s: s.turn))))
     return spoken
 
 
@@ -166,14 +157,6 @@ def _kind(case: Case) -> tuple[object, ...]:
 def _holds_to_the_end(case: Case) -> bool:
     turns = range(1, case.num_turns + 1)
     return not case.switches and all(case.told(turn) == "kept" for turn in turns)
-
-
-def _own_dialogue(case: Case, texts: Sequence[str]) -> Dialogue:
-    messages = []
-    for turn, text in enumerate(texts, start=1):
-        messages.append(Message("user", case.user_turn(turn)))
-        messages.append(Message("assistant", text.strip() or BLANK))
-    return Dialogue(case.dialogue.id, tuple(messages))
 
 
 def _arm(config: AttendConfig, found: EvalConfig, path: Path) -> str:

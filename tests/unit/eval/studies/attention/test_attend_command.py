@@ -203,8 +203,7 @@ def test_a_template_without_system_role_has_it_in_the_first_message(
     folder: Path, tmp_path: Path
 ) -> None:
     engine = EngineConfig(model=str(folder / "no_system"))
-    config = evaluated(folder, tmp_path / "run", engine=engine, histories=("own",))
+    config = evaluated(folder, tmp_path / "run", engine=engine)
     found = attend(AttendConfig(samples=config.output_dir)).results
     bins = found["maps"][0]["bins"]
     assert [b["part"] for b in bins if b["turn"] in (0, 1)][:2] == ["setup", "instruction"]
-    assert "Each arm reads its own replies" in found["notes"][-1]

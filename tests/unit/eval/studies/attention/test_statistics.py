@@ -33,7 +33,7 @@ def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> 
     )
     layout = Layout((1, 2), (0, 1), 0, (), ())
     found = tuple(turn(t, mass) for t, mass in zip(turns, masses, strict=True))
-    return Looked(Spoken(case, arm, case.dialogue, samples), layout, found)
+    return Looked(Spoken(case, arm, samples), layout, found)
 
 
 def test_the_interval_of_a_mean_is_students() -> None:

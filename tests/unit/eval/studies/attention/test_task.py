@@ -86,16 +86,10 @@ def test_an_evaluation_brings_everything(tmp_path: Path) -> None:
     task = plan(AttendConfig(samples=folder))
     assert len(task.cases) == 3
     assert task.dropped == {"no instruction": 1}
-    assert task.history == "reference"
     assert task.config.adapters["gatt"] == tmp_path / "adapter"
     spoken = read(folder)
     assert len(spoken) == 6
     assert [s.turn for s in spoken[0].samples] == [1, 3]
-    assert spoken[0].dialogue == spoken[0].case.dialogue
-    own = read(folder, history="own", turns=(3,))
-    # Turn 2 was not judged, and yet stands in the history.
-    assert own[0].dialogue.replies[1].startswith("Reply to: What was the")
-    assert [s.turn for s in own[0].samples] == [3]
     two = plan(AttendConfig(samples=folder, num_dialogues=2))
     assert [case.id for case in two.cases] == ["train-0000", "train-0001"]
     none = AttendConfig(samples=folder, turns=(2,))
@@ -130,7 +124,9 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
 
     refused(DataError, r"adapter: no eval\.yaml", samples=made.adapters["gatt"])
     refused(ConfigError, r"eval\.yaml: no arm 'mine'", arm="mine")
-    refused(ConfigError, r"history is 'own': .*eval\.yaml has reference", history="own")
+    save_config(replace(made, histories=("own",)), folder / "eval.yaml")
+    refused(ConfigError, r"eval\.yaml: histories is \['own'\]")
+    save_config(made, folder / "eval.yaml")
     whole = (folder / "samples.jsonl").read_bytes()
     found = read(folder)
     (folder / "samples.jsonl").rename(folder / "elsewhere")

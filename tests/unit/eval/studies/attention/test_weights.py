@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, MambaConfig
 
 from eval.studies.attention import weights
 from eval.studies.attention.layout import Layout, Said, lay_out
-from eval.studies.attention.measure import measure, refuse_unreadable
+from eval.studies.attention.weights import measure, refuse_unreadable
 from gatt.errors import ModelError
 from tests.support.models.tiny import tiny_tokenizer
 from tests.support.runs.stages import dialogue
