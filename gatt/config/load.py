@@ -254,9 +254,8 @@ def _validate(
 
     # pydantic takes no config beside a dataclass, but a stdlib dataclass inherits that of what
     # holds it. JSON mode, because strict Python mode refuses lists for tuples and str for Path.
-    adapter = TypeAdapter(
-        tuple[cls], config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-    )  # type: ignore[valid-type]
+    strict = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    adapter = TypeAdapter(tuple[cls], config=strict)  # type: ignore[valid-type]
     try:
         return adapter.validate_json(json.dumps([raw], default=str))[0]
     except ValidationError as error:
