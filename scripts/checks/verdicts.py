@@ -22,7 +22,6 @@ from gatt.data.catalog.read import load_catalog
 from gatt.data.instruction import Entry
 from gatt.verifiers import Status, check_all, overall
 
-CATALOG = Path(__file__).parent.parent / "data_synth" / "catalog"
 EXPECTED = {"good": "pass", "bad": "fail"}
 MOST_WRONG_PASSES = 0.05
 MOST_WRONG_FAILS = 0.10
@@ -104,7 +103,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--list", action="store_true", help="show every wrong or undecided verdict")
     options = parser.parse_args()
-    judged = read_judged(options.files, load_catalog(CATALOG).entries)
+    judged = read_judged(options.files, load_catalog().entries)
     console = Console(soft_wrap=True, highlight=False)
     if options.list:
         for one in sorted(judged, key=lambda one: (one.family, one.status, one.entry)):
