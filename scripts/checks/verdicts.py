@@ -57,7 +57,7 @@ def read_judged(files: Iterable[Path], entries: Iterable[Entry]) -> list[Judged]
             if entry is None or raw["label"] not in EXPECTED:
                 raise SystemExit(
                     f"{file} line {number}: entry {raw['entry']!r}, label {raw['label']!r}: expected an "
-                    f"entry of {CATALOG.name} and a label of {', '.join(EXPECTED)}"
+                    f"entry of the catalogue and a label of {', '.join(EXPECTED)}"
                 )
             verdicts = check_all(entry.verifiers, raw["reply"])
             status = overall(verdicts)
