@@ -20,8 +20,10 @@ from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.catalog.switch_wording import EVALUATION
+from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import compose
 from gatt.errors import ConfigError, DataError
+from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.runs.stages import dialogue
 from tests.support.runs.switched import cancel
@@ -89,6 +91,27 @@ def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) ->
     assert (
         "1 cases: a change of the instruction stands in front of the user's message" in caplog.text
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_moved"),
+    [
+        ({"arms": ("base",)}, False),
+        ({"arms": ("base",), "placement": "first_user"}, True),
+        # One arm says the instruction on every turn: nowhere does a system message stand first.
+        ({"arms": ("base", "base+reminder")}, True),
+    ],
+)
+def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
+    settings, is_moved
+) -> None:
+    tokenizer = foreign("cohere2").tokenizer()
+    cases = [case(cancel(3, "system"))]
+    found = told_where_shown(cases, tokenizer, config(**settings))
+    assert found == ([replace(c, switches=(cancel(3),)) for c in cases] if is_moved else cases)
+    kind = (Message("system", "Be kind."), *cases[0].dialogue.messages)
+    own = replace(cases[0], dialogue=Dialogue("own", kind))
+    assert told_where_shown([own], tokenizer, config(**settings)) == [own]
 
 
 def test_runs_and_cases_of_before_keep_their_fingerprints() -> None:
