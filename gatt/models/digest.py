@@ -67,7 +67,7 @@ def folder_digest(folder: Path) -> str:
     Raises:
         ModelError: no weights there, or a file that cannot be read.
     """
-    if not any(path for pattern in _WEIGHTS for path in folder.glob(pattern)):
+    if not any(path.is_file() for pattern in _WEIGHTS for path in folder.glob(pattern)):
         raise ModelError(f"{folder}: no weights ({', '.join(_WEIGHTS)}): expected a saved model")
     sha = hashlib.sha256()
     found = {p for pattern in (*_WEIGHTS, *_OTHERS) for p in folder.glob(pattern) if p.is_file()}

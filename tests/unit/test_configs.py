@@ -13,7 +13,6 @@ from accelerate.commands.config.config_args import load_config_from_file
 from data_synth.config import SynthConfig
 from data_synth.splice.config import SpliceConfig
 from eval.config import EvalConfig
-from eval.studies.attention.config import AttendConfig
 from eval.studies.perplexity import PerplexityConfig
 from gatt.commands.run.pipeline import load_run
 from gatt.config.load import config_dict, load_config
@@ -96,7 +95,6 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
         (TrainConfig, ["output_dir=out", "samples=[a.jsonl]"]),
         (EvalConfig, ["output_dir=out"]),
         (PerplexityConfig, ["output=out.json"]),
-        (AttendConfig, ["adapter=a", "output_dir=out", "entry=language.fr"]),
     ],
 )
 def test_a_key_set_to_what_it_is_changes_no_other(cls: type, required: list[str]) -> None:

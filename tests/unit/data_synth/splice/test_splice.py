@@ -180,7 +180,7 @@ def test_a_target_that_follows_what_was_ended_is_none_unless_it_is_the_topic(
     late = "I have a racket for tennis."
     one, other = sample("a", (TENNIS,)), sample("b", (CHESS,), t6=late)
     if is_own:
-        messages = (*one.dialogue.messages[:-1], Message("assistant", "Tennis it was."))
+        messages = (*one.dialogue.messages[:-1], Message("assistant", "I love tennis."))
         one, other = (replace(s, dialogue=Dialogue("d-1", messages)) for s in (one, other))
     for made in make([one, other], num_samples=9):
         if made_of(made) == ["a", "b"]:

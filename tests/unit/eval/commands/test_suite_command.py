@@ -93,7 +93,7 @@ def test_an_output_that_exists_is_left_alone(testset, tmp_path):
     [
         (
             ("sysbanch", "."),
-            r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: seq",
+            r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: persona_drift, seq",
         ),
         (("sequor", "nowhere"), "nowhere: no such file or folder: expected a local copy of sequor"),
         (("sysbench", ".", "--compose", "--num-turns", 3), "--compose, --num-turns: sysbench is"),

@@ -123,5 +123,5 @@ def test_folders_without_weights_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
         adapter_digest(tmp_path)
     (tmp_path / "model.safetensors").mkdir()
-    with pytest.raises(ModelError, match=r"model.safetensors: cannot read: .*: check the folder"):
+    with pytest.raises(ModelError, match=r"no weights"):
         folder_digest(tmp_path)

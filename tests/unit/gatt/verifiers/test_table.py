@@ -107,7 +107,12 @@ def test_junk_fails_with_evidence(kind: str, examples: Examples) -> None:
     verifier = _build(kind, examples)
     for reply in JUNK:
         verdict = verifier.check(reply)
-        assert verdict.status == "fail", (reply, verdict)
+        # A number alone may be a right answer that the user's function scores.
+        is_open = kind == "score" and not any(c.isalpha() for c in reply)
+        assert verdict.status == "fail" or (is_open and verdict.status == "undecided"), (
+            reply,
+            verdict,
+        )
         assert verdict.evidence
         assert (verdict.verifier, verdict.version) == (kind, verifier.version)
 

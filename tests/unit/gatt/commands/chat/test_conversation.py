@@ -332,7 +332,8 @@ def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     settings.write_text("[", encoding="utf-8")
     assert main(words) == 2
     assert "adapter_config.json: not the settings of an adapter" in capsys.readouterr().err
-    settings.write_text('{"base_model_name_or_path": "their/model"}', encoding="utf-8")
+    saved = {"peft_type": "LORA", "base_model_name_or_path": "their/model"}
+    settings.write_text(json.dumps(saved), encoding="utf-8")
     assert main(words) == 0
     assert asked[0].model == "their/model"
     assert "✓ | Ahoy" in capsys.readouterr().out

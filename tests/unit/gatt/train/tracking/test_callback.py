@@ -135,8 +135,8 @@ def test_the_best_adapter_is_that_of_its_step(
     assert train(config).best_step == 2
 
 
-def test_none_is_kept_where_none_is_wanted_or_nothing_is_decided(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+def test_none_is_kept_where_none_is_wanted_and_nothing_to_decide_is_refused(
+    tmp_path: Path, model: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
 
@@ -145,14 +145,17 @@ def test_none_is_kept_where_none_is_wanted_or_nothing_is_decided(
         return load_model(name, **settings)
 
     monkeypatch.setattr("gatt.train.run.load_model", load)
-    suite = write_suite(tmp_path, [None])
-    assert train(tracked_config(tmp_path, model, suite)).best_adapter is None
-    # The model in training is the one that was asked.
-    assert loads == [str(model)]
+    (tmp_path / "open").mkdir()
+    undecided = write_suite(tmp_path / "open", [None])
+    with pytest.raises(ConfigError, match=r"track\.suite"):
+        train(tracked_config(tmp_path, model, undecided))
+    assert not loads
     told(monkeypatch, 8)
     track = TrackConfig(suite=str(suite), every_steps=9, keep_best=False, turns=(1, 3))
     again = tracked_config(tmp_path, model, suite, track=track, resume=False)
     assert train(again).best_adapter is None
+    # The model in training is the one that was asked.
+    assert loads == [str(model)]
 
 
 def test_an_interrupted_run_keeps_its_best_and_measures_what_is_left(
