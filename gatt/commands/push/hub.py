@@ -1,4 +1,4 @@
-"""The way to the hub: a repository made or found, and a folder sent there in one commit."""
+"""The upload to the hub: a repository is made or found, and a folder sent there in one commit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from gatt.generation.servers.api_keys import public
 from gatt.models.adapter import one_line
 
 TOKEN: Final = "HF_TOKEN"
-ENDPOINT: Final = "HF_ENDPOINT"
-# What an earlier, larger push left would be read as part of this one.
+# Files of an earlier, larger push would be read as part of this one.
 _STALE: Final = ("*.safetensors", "*.safetensors.index.json", "data/*.parquet")
 
 
 def read_token() -> str:
-    """Return the token of the environment; one that is kept in a file is not looked at.
+    """Return the token of the environment; one stored in a file is not read.
 
     Raises:
         ConfigError: there is none.
@@ -32,11 +31,11 @@ def read_token() -> str:
 
 
 def upload(folder: Path, repo_id: str, repo_type: str, *, is_private: bool, message: str) -> str:
-    """Send a folder to a repository in one commit, and return where it is.
+    """Send a folder to a repository in one commit, and return its address.
 
     Args:
-        folder: laid out.
-        repo_id: `owner/name`; made if it is not there.
+        folder: the whole content.
+        repo_id: `owner/name`; made if it does not exist.
         repo_type: `model`, `dataset` or `space`.
         is_private: whether it must not be public.
         message: of the commit.
@@ -49,12 +48,12 @@ def upload(folder: Path, repo_id: str, repo_type: str, *, is_private: bool, mess
     from httpx2 import HTTPError
     from huggingface_hub import HfApi
 
-    api = HfApi(endpoint=os.environ.get(ENDPOINT) or None, token=token)
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
     where: dict[str, Any] = {"repo_id": repo_id, "repo_type": repo_type}
     try:
         sdk = "static" if repo_type == "space" else None
         url = api.create_repo(**where, private=is_private, exist_ok=True, space_sdk=sdk)
-        # `private` is ignored where it exists.
+        # `create_repo` ignores `private` for a repository that exists.
         if is_private and not api.repo_info(**where).private:
             raise HubError(
                 f"{repo_id}: exists already and is public: say private=false if the world may see it"

@@ -1,4 +1,4 @@
-"""`gatt push`: laid out, and sent to the hub or put into a local folder."""
+"""`gatt push`: the folder is laid out, and sent to the hub or kept."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LAYOUTS: Final[Mapping[str, tuple[str, Callable[[Layout], None]]]] = {
     "dataset": ("dataset", lay_out_dataset),
     "report": ("space", lay_out_report),
 }
-"""What is pushed: the hub's type of its repository, and what fills the folder."""
+"""What is pushed: the hub's type of its repository, and the function that fills the folder."""
 
 
 @dataclass(frozen=True)
 class PushResult:
-    """What a push left behind."""
+    """Where a push went, and its size."""
 
     place: str
     """The address on the hub, or the local folder."""
@@ -37,7 +37,7 @@ class PushResult:
     num_files: int
     num_bytes: int
     left_out: tuple[str, ...]
-    """Files of the pushed folder that are of no kind that is shared."""
+    """Files of the pushed folder that were not shared."""
 
 
 def push(config: PushConfig) -> PushResult:
@@ -45,38 +45,27 @@ def push(config: PushConfig) -> PushResult:
 
     Raises:
         ConfigError: no token for the hub.
-        DataError: what is to be pushed is not there or broken.
+        DataError: the folder to push does not exist or is broken.
         HubError: the hub cannot be reached or refuses.
         ModelError: no adapter there.
-        StoreError: the local folder is there already, or cannot be written.
+        StoreError: the local folder exists already, or cannot be written.
     """
     if not config.folder.is_dir():
-        raise DataError(f"{config.folder}: no such folder: expected what a command of gatt left")
+        raise DataError(f"{config.folder}: no such folder: expected one that a gatt command made")
+    if config.to is None:
+        # Checked before the layout, which may take long.
+        read_token()
     repo_type, lay_out = LAYOUTS[config.what]
-    if config.to is not None:
-        with whole_folder(config.to) as folder:
-            layout = Layout(config, folder, links=False)
-            lay_out(layout)
-            sizes = _sizes(folder)
-        place = str(config.to)
-        return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
-    # Before the work, which may take long.
-    read_token()
     with tempfile.TemporaryDirectory(prefix="gatt-push-") as scratch:
-        # Made whole first: nothing is sent of what breaks half way.
-        with whole_folder(Path(scratch) / "repository") as folder:
-            layout = Layout(config, folder, links=True)
+        target = config.to or Path(scratch) / "repository"
+        with whole_folder(target) as folder:
+            layout = Layout(config, folder)
             lay_out(layout)
-        sizes = _sizes(folder := Path(scratch) / "repository")
-        place = upload(
-            folder,
-            config.repo_id or "",
-            repo_type,
-            is_private=config.private,
-            message=f"Upload {config.what} with gatt push",
-        )
+        sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
+        place = str(target)
+        if config.repo_id is not None:
+            message = f"Upload {config.what} with gatt push"
+            place = upload(
+                target, config.repo_id, repo_type, is_private=config.private, message=message
+            )
     return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
-
-
-def _sizes(folder: Path) -> list[int]:
-    return [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
