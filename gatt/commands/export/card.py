@@ -127,7 +127,9 @@ def evaluation_section(evaluation: Evaluation | None) -> str:
         lines.setdefault(names, {})[r["turn"]] = _cell(r)
     table = [("history", "metric", "instructions", "arm", *(f"turn {turn}" for turn in turns))]
     table.append((*["---"] * 4, *["---:"] * len(turns)))
-    table += [(*names, *(cells.get(t, "") for t in turns)) for names, cells in lines.items()]
+    table += [
+        (*names, *(cells.get(t, "") for t in turns)) for names, cells in sorted(lines.items())
+    ]
     rows = "\n".join("| " + " | ".join(row) + " |" for row in table)
     return f"## Evaluation\n\n{_measured_on(evaluation.run)}\n\n{rows}\n\n{_RATES}"
 

@@ -26,15 +26,13 @@ METRICS: Final = {
     "task_completion": "Task completion",
     "false_trigger": "False triggers",
 }
-"""The metrics of a card and their names, in this order."""
+"""The metrics of a card and their names."""
 SPLITS: Final = {
     "all": "all instructions",
     "train": "seen",
     "heldout_value": "unseen value",
     "heldout_family": "unseen family",
 }
-TURNS: Final = (1, 2, 4, 6, 8, 20, 40, 50)
-"""Turns of a card; the last measured turn is added."""
 _BASE: Final = "base"
 _WITHOUT_ADAPTER: Final = (_BASE, "base+reminder")
 
@@ -47,7 +45,7 @@ class Evaluation:
     run: Mapping[str, Any]
     """The key `run` of `results.json`."""
     records: tuple[Mapping[str, Any], ...]
-    """Records of its key `curves` with a rate, in the order of a card."""
+    """Records of its key `curves`: totals over families with a rate."""
 
 
 def read_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
@@ -147,24 +145,13 @@ def eval_results(evaluation: Evaluation) -> list[EvalResult]:
 
 
 def _chosen(curves: list[Mapping[str, Any]], arm: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the records of a card: totals over families at its turns, sorted."""
     found = [
         r
         for r in curves
         if r["arm"] in (arm, _BASE) and r["metric"] in METRICS and r["split"] in SPLITS
         and r["family"] == "all" and r["rate"] is not None
     ]  # fmt: skip
-    splits = {r["split"] for r in found} - {"all"}
-    turns = {*TURNS, max((r["turn"] for r in found), default=0)}
     # One split alone equals the total, and says more.
-    found = [r for r in found if r["turn"] in turns and (len(splits) != 1 or r["split"] in splits)]
-    metrics, parts = list(METRICS), list(SPLITS)
-    return tuple(
-        sorted(
-            found,
-            key=lambda r: (
-                r["history"] == "own", metrics.index(r["metric"]), parts.index(r["split"]),
-                r["arm"] == _BASE, r["turn"],
-            ),
-        )
-    )  # fmt: skip
+    if len({r["split"] for r in found} - {"all"}) == 1:
+        found = [r for r in found if r["split"] != "all"]
+    return tuple(found)

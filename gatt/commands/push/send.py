@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gatt.commands.push.adapter import lay_out_adapter
 from gatt.commands.push.config import PushConfig
 from gatt.commands.push.dataset import lay_out_dataset
-from gatt.commands.push.hub import read_token, upload
 from gatt.commands.push.layout import Layout
 from gatt.commands.push.model import lay_out_model
 from gatt.commands.push.report import lay_out_report
-from gatt.errors import DataError
+from gatt.errors import ConfigError, DataError, HubError
+from gatt.generation.servers.api_keys import public
+from gatt.models.adapter import one_line
 from gatt.runs.atomic_folder import whole_folder
 
+TOKEN: Final = "HF_TOKEN"
+# Files of an earlier, larger push would be read as part of this one.
+_STALE: Final = ("*.safetensors", "*.safetensors.index.json", "data/*.parquet")
 LAYOUTS: Final[Mapping[str, tuple[str, Callable[[Layout], None]]]] = {
     "adapter": ("model", lay_out_adapter),
     "model": ("model", lay_out_model),
@@ -69,3 +74,56 @@ def push(config: PushConfig) -> PushResult:
                 target, config.repo_id, repo_type, is_private=config.private, message=message
             )
     return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
+
+
+def read_token() -> str:
+    """Return the token of the environment; one stored in a file is not read.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    token = os.environ.get(TOKEN, "").strip()
+    if not token:
+        raise ConfigError(
+            f"environment variable {TOKEN} is not set or empty: expected a token of the hub that may write, "
+            "or a local folder with to"
+        )
+    return token
+
+
+def upload(folder: Path, repo_id: str, repo_type: str, *, is_private: bool, message: str) -> str:
+    """Send a folder to a repository in one commit, and return its address.
+
+    Args:
+        folder: the whole content.
+        repo_id: `owner/name`; made if it does not exist.
+        repo_type: `model`, `dataset` or `space`.
+        is_private: whether it must not be public.
+        message: of the commit.
+
+    Raises:
+        ConfigError: no token.
+        HubError: the hub cannot be reached or refuses, or the repository is public already.
+    """
+    token = read_token()
+    from httpx2 import HTTPError
+    from huggingface_hub import HfApi
+
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+    where: dict[str, Any] = {"repo_id": repo_id, "repo_type": repo_type}
+    try:
+        sdk = "static" if repo_type == "space" else None
+        url = api.create_repo(**where, private=is_private, exist_ok=True, space_sdk=sdk)
+        # `create_repo` ignores `private` for a repository that exists.
+        if is_private and not api.repo_info(**where).private:
+            raise HubError(
+                f"{repo_id}: exists already and is public: say private=false if the world may see it"
+            )
+        api.upload_folder(
+            **where, folder_path=folder, commit_message=message, delete_patterns=[*_STALE]
+        )
+    except (HTTPError, OSError, ValueError) as error:
+        raise HubError(
+            f"{repo_id}: the hub cannot be reached or refuses: {public(one_line(error), token)}"
+        ) from None
+    return str(url)

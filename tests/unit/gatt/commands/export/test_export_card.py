@@ -53,8 +53,8 @@ def test_it_says_what_how_rates_licence_and_limits(adapter: Path, tmp_path: Path
     assert "merged into its weights (bfloat16)" in text
     rows = [line for line in text.splitlines() if line.startswith("| reference")]
     assert rows == [
-        "| reference | Adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
         "| reference | Adherence | all instructions | base |  | 0 [0, 19] (16) |",
+        "| reference | Adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
         "| reference | False triggers | all instructions | gatt | 0 (16) |  |",
     ]
     assert "suite: behaviour; dialogues: chitchat; cases of a split: 16; temperature: 0.0" in text
@@ -93,8 +93,6 @@ def test_rates_become_a_model_index(tmp_path: Path) -> None:
     curves = [
         record(rate=0.87654321, low=0.7, high=0.95),
         record(turn=20, rate=0.5),
-        record(turn=3),
-        record(turn=33, rate=1.0),
         record(turn=4, rate=None, low=None, high=None),
         record(family="language"),
         record(metric="repetition"),
@@ -102,10 +100,8 @@ def test_rates_become_a_model_index(tmp_path: Path) -> None:
         record(history="own", metric="survival", rate=0.25),
     ]
     found = eval_results(read_evaluation(write_results(tmp_path, curves)))
-    # Turns of the paper, and the last one.
     assert [(r.metric_type, r.metric_args["turn"], r.metric_value) for r in found] == [
-        ("adherence", 1, 0.8765), ("adherence", 20, 0.5), ("adherence", 33, 1.0),
-        ("survival", 1, 0.25),
+        ("adherence", 1, 0.8765), ("adherence", 20, 0.5), ("survival", 1, 0.25),
     ]  # fmt: skip
     assert found[0].metric_args == {"turn": 1, "low": 0.7, "high": 0.95, "num_dialogues": 16}
     assert found[0].dataset_type == "chitchat"
@@ -113,10 +109,10 @@ def test_rates_become_a_model_index(tmp_path: Path) -> None:
 
 
 def test_splits_stand_apart_unless_there_is_one(tmp_path: Path) -> None:
-    curves = [record(split=s) for s in ("heldout_value", "train", "all")]
+    curves = [record(split=s) for s in ("all", "train", "heldout_value")]
     many = read_evaluation(write_results(tmp_path / "many", curves))
     assert [r["split"] for r in many.records] == ["all", "train", "heldout_value"]
-    one = read_evaluation(write_results(tmp_path / "one", curves[1:]))
+    one = read_evaluation(write_results(tmp_path / "one", curves[:2]))
     assert [r["split"] for r in one.records] == ["train"]
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from gatt.cli import main
 from gatt.commands.push.config import PushConfig
-from gatt.commands.push.hub import upload
-from gatt.commands.push.send import push
+from gatt.commands.push.send import push, upload
 from gatt.errors import ConfigError, HubError
 from tests.support.models.trained import save_adapter
 from tests.support.servers.fake_hub import FakeHub, Repo, fake_hub
