@@ -53,8 +53,8 @@ def lay_out_dataset(layout: Layout) -> None:
     num_rows = write_parquet(samples, layout)
     card = layout.card()
     source = samples.with_name("source.json")
-    name = read_json(source)["source"] if source.is_file() else None
-    card.data.license = card.data.license or _LICENSES.get(name)
+    name = read_json(source).get("source") if source.is_file() else None
+    card.data.license = card.data.license or _LICENSES.get(str(name))
     card.data.task_categories = ["text-generation"]
     card.data.configs = [{"config_name": "default", "data_files": "data/train-*.parquet"}]
     body = card.text.strip() or f"# GAtt samples\n\n{num_rows} samples of `gatt synth`."

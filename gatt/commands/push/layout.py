@@ -79,7 +79,7 @@ class Layout:
     def card(self) -> Any:
         """Return the card of the pushed folder, an empty one where there is none."""
         path = self.config.folder / CARD
-        card = read_card(text_of(path) if path.is_file() else "")
+        card: Any = read_card(text_of(path) if path.is_file() else "")
         card.data.license = self.config.license or card.data.get("license")
         return card
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gatt.commands.push.layout import CARD, Layout, read_json, text_of
+from gatt.commands.export.card import CARD
+from gatt.commands.push.layout import Layout, read_json, text_of
 from gatt.errors import DataError
 
 _PICKLES: Final = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")

@@ -195,7 +195,7 @@ def test_what_cannot_be_exported(trained: tuple[Path, Path], tmp_path: Path) -> 
     with pytest.raises(ModelError, match="base: its weights are quantised"):
         export(ExportConfig(adapter=trained[1], output_dir=out, model=str(base)))
     (base / "config.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ModelError, match="base: .*configuration"):
+    with pytest.raises(ModelError, match=r"base: .*configuration"):
         export(ExportConfig(adapter=trained[1], output_dir=out, model=str(base)))
     plain = save_tiny_model(tmp_path / "plain", template=None)
     with pytest.raises(TemplateError):
