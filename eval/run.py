@@ -200,6 +200,25 @@ def evaluate(
     return close(config, inputs, checked, num_new, judge_engine)
 
 
+def check_cases(config: EvalConfig) -> None:
+    """Make the cases of an evaluation and check that something is measured, without any model.
+
+    Nothing is checked where the cases need what an earlier stage leaves: `only_trained` an adapter, and
+    the source `questions` a model's answers.
+
+    Raises:
+        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        CatalogError: no instruction can be drawn.
+        DataError: no dialogue, or a score file without what is asked.
+    """
+    if config.only_trained or (config.source.name == "questions" and not config.cases):
+        return
+    catalog = config.instructions.load()
+    inputs = load_inputs(config, catalog, lambda: make_engine(config.engine), "")
+    refuse_unmeasured(config, inputs.cases, _triggers(config, catalog, inputs))
+    scores_for(config.score_file, inputs.cases)
+
+
 def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:
     """Return what counts as a false trigger, None in a run without plain dialogues."""
     if all(case.instruction is not None for case in inputs.cases):
