@@ -13,7 +13,6 @@ TRAIN = (
     "train --output_dir={out} --model={base} --samples=[{samples}] --max_steps=1 --report_to=none "
     "--lora.r=2"
 )
-HERE = {"{out}": "out"}
 LINES = "noise latin utf16 surrogate escapes null list object digits nested pickle"
 """JSON lines whose first is broken or of the wrong form: the error names the line."""
 WHOLE = "empty blank fifo socket folder loop dangling missing zero"
@@ -95,12 +94,12 @@ ROWS = [
     *each("attend", "attend --samples={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
     *each(
         "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
-        "noise null list object digits nested", "rollouts.jsonl", "line 1",
+        "noise object nested", "rollouts.jsonl", "line 1",
     ),
     *each("eval meta", at(EVAL, out="{evaluated/rollouts.jsonl.meta.json=@}"), "half null list", "meta.json"),
-    *each("eval calls", at(EVAL, out="{evaluated/calls.json=@}"), "half null object", "calls.json"),
+    *each("eval calls", at(EVAL, out="{evaluated/calls.json=@}"), "half null folder", "calls.json"),
     *each("eval results", at(EVAL, out="{evaluated/results.json=@}"), "folder fifo", "results.json"),
-    *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object list", "samples.jsonl"),
+    *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object noise", "samples.jsonl"),
     *each("synth meta", at(SYNTH, out="{synthesised/samples.jsonl.meta.json=@}"), "half null", "meta.json"),
     *each(
         "push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --to=out",
