@@ -177,7 +177,9 @@ class TrainConfig:
             if not getattr(self, name) >= 0:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
         if not 0 <= self.max_lost_targets <= 1:
-            problems.append(f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1")
+            problems.append(
+                f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1"
+            )
         if self.seed > _MOST_SEED:
             problems.append(f"seed is {self.seed}: expected at most {_MOST_SEED}")
         num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps

@@ -41,7 +41,8 @@ def taken(way: str, command: str, kinds: str) -> Iterator[Row]:
 
 
 PERPLEXITY = (
-    "perplexity --output=out.json --engine.model={base} --num_dialogues=1 " + SOURCE.split(" ", 1)[1]
+    "perplexity --output=out.json --engine.model={base} --num_dialogues=1 "
+    + SOURCE.split(" ", 1)[1]
 )
 JSONL = {
     "train": at(TRAIN, samples="{@.jsonl}"),

@@ -48,15 +48,6 @@ WAYS = {
 """Ways in for a model; `attend` and `push` have theirs below."""
 
 
-def template(content: str) -> Maker:
-    return text(content)
-
-
-def moved(**keys: Any) -> Maker:
-    """Return a maker that changes an adapter's settings."""
-    return changed(**keys)
-
-
 ROWS = [
     *(refused(f"auto_map: {way}", command, "auto_map", new=OWN_TYPE) for way, command in WAYS.items()),
     refused(
@@ -65,13 +56,13 @@ ROWS = [
     ),
     refused(
         "auto_map: adapter's base", "chat --adapter={adapter/adapter_config.json=new}", "nowhere",
-        new=moved(base_model_name_or_path="nowhere/own", auto_mapping={"base_model_class": "own"}),
+        new=changed(base_model_name_or_path="nowhere/own", auto_mapping={"base_model_class": "own"}),
     ),
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
     refused("attend: code in the run's model", "attend --samples={evaluated/eval.yaml=new}", "eval.yaml",
             new=text("engine: !!python/object:own.Model {}\n")),
     accepted("push lays out, and loads nothing", "push --what=adapter --to=out --folder={adapter/adapter_config.json=new}",
-             new=moved(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
+             new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
     refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
     refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),
     refused("negative sizes", CHAT, "base", new=changed(hidden_size=-32)),
@@ -82,36 +73,36 @@ ROWS = [
     refused("a vocabulary of billions", CHAT, "base", new=changed(vocab_size=4 * 10**12)),
     refused("unknown dtype", CHAT, "base", new=changed(dtype="float7", torch_dtype="float7")),
     refused("settings of a list", CHAT, "base", new=changed(rope_parameters=[1])),
-    refused("template: empty", TEMPLATE, "template", new=template("")),
-    refused("template: syntax", TEMPLATE, "line 2", new=template("\n{% for %}")),
-    refused("template: unknown tag", TEMPLATE, "line 1", new=template("{% execute 'rm' %}")),
-    refused("template: divides by zero", TEMPLATE, "line 2", new=template("\n{{ 1 / 0 }}")),
-    refused("template: raises", TEMPLATE, "no chat today", new=template("{{ raise_exception('no chat today') }}")),
+    refused("template: empty", TEMPLATE, "template", new=text("")),
+    refused("template: syntax", TEMPLATE, "line 2", new=text("\n{% for %}")),
+    refused("template: unknown tag", TEMPLATE, "line 1", new=text("{% execute 'rm' %}")),
+    refused("template: divides by zero", TEMPLATE, "line 2", new=text("\n{{ 1 / 0 }}")),
+    refused("template: raises", TEMPLATE, "no chat today", new=text("{{ raise_exception('no chat today') }}")),
     refused("template: recurses", TEMPLATE, "template",
-            new=template("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}")),
+            new=text("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}")),
     refused("template: reaches for Python", TEMPLATE, "template",
-            new=template("{{ ''.__class__.__mro__[1].__subclasses__() }}")),
-    refused("template: opens a file", TEMPLATE, "template", new=template("{{ open('CODE_RAN', 'w') }}")),
-    refused("template: imports", TEMPLATE, "template", new=template("{% include '/etc/passwd' %}")),
+            new=text("{{ ''.__class__.__mro__[1].__subclasses__() }}")),
+    refused("template: opens a file", TEMPLATE, "template", new=text("{{ open('CODE_RAN', 'w') }}")),
+    refused("template: imports", TEMPLATE, "template", new=text("{% include '/etc/passwd' %}")),
     refused("template: a range without end", TEMPLATE, "template",
-            new=template("{% for i in range(10**12) %}x{% endfor %}" + CHATML)),
-    refused("template: a text without end", TEMPLATE, "template", new=template("{{ 'x' * 10 ** 11 }}" + CHATML)),
-    refused("template: says nothing of the messages", TEMPLATE, "template", new=template("hello")),
+            new=text("{% for i in range(10**12) %}x{% endfor %}" + CHATML)),
+    refused("template: a text without end", TEMPLATE, "template", new=text("{{ 'x' * 10 ** 11 }}" + CHATML)),
+    refused("template: says nothing of the messages", TEMPLATE, "template", new=text("hello")),
     refused("template: binary", TEMPLATE, "base", new=lambda path: path.write_bytes(b"\xff\xfe\x00") and None),
-    refused("adapter: unknown kind", ADAPTER, "MAGIC", new=moved(peft_type="MAGIC")),
-    refused("adapter: other method", ADAPTER, "adapter", new=moved(peft_type="PROMPT_TUNING")),
-    refused("adapter: rank as text", ADAPTER, "adapter", new=moved(r="two")),
-    refused("adapter: negative rank", ADAPTER, "adapter", new=moved(r=-2)),
-    refused("adapter: rank in the billions", ADAPTER, "adapter", new=moved(r=2_000_000_000)),
-    refused("adapter: another rank than its weights", ADAPTER, "adapter", new=moved(r=4)),
-    refused("adapter: modules that are not there", ADAPTER, "adapter", new=moved(target_modules=["nowhere"])),
-    refused("adapter: broken pattern", ADAPTER, "adapter", new=moved(target_modules="(((")),
-    refused("adapter: a pattern that takes for ever", ADAPTER, "adapter", new=moved(target_modules="(a|a)*" * 30 + "$")),
+    refused("adapter: unknown kind", ADAPTER, "MAGIC", new=changed(peft_type="MAGIC")),
+    refused("adapter: other method", ADAPTER, "adapter", new=changed(peft_type="PROMPT_TUNING")),
+    refused("adapter: rank as text", ADAPTER, "adapter", new=changed(r="two")),
+    refused("adapter: negative rank", ADAPTER, "adapter", new=changed(r=-2)),
+    refused("adapter: rank in the billions", ADAPTER, "adapter", new=changed(r=2_000_000_000)),
+    refused("adapter: another rank than its weights", ADAPTER, "adapter", new=changed(r=4)),
+    refused("adapter: modules that are not there", ADAPTER, "adapter", new=changed(target_modules=["nowhere"])),
+    refused("adapter: broken pattern", ADAPTER, "adapter", new=changed(target_modules="(((")),
+    refused("adapter: a pattern that takes for ever", ADAPTER, "adapter", new=changed(target_modules="(a|a)*" * 30 + "$")),
     refused("adapter: a package that is missing", ADAPTER, "adapter",
-            new=moved(init_lora_weights="loftq", loftq_config={"loftq_bits": 4})),
-    refused("adapter: no base", ADAPTER, "adapter", new=moved(base_model_name_or_path=None)),
-    refused("adapter: base is a number", ADAPTER, "7", new=moved(base_model_name_or_path=7)),
-    refused("adapter: base out of its folder", ADAPTER, "../../etc", new=moved(base_model_name_or_path="../../etc")),
+            new=changed(init_lora_weights="loftq", loftq_config={"loftq_bits": 4})),
+    refused("adapter: no base", ADAPTER, "adapter", new=changed(base_model_name_or_path=None)),
+    refused("adapter: base is a number", ADAPTER, "7", new=changed(base_model_name_or_path=7)),
+    refused("adapter: base out of its folder", ADAPTER, "../../etc", new=changed(base_model_name_or_path="../../etc")),
     refused("a model folder for an adapter", "chat --adapter={base}", "base"),
     refused("an adapter for a model", "chat --model={adapter}", "adapter"),
     refused("a run for a model", "chat --model={evaluated}", "evaluated"),

@@ -134,7 +134,7 @@ def test_whatever_a_template_raises_names_its_line(template: str, line: int, fac
 def test_a_template_that_does_not_end_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gatt.models.chat_template._MOST_SECONDS", 0.1)
     loop = "{% for i in range(99999) %}"
-    with pytest.raises(TemplateError, match="in its line 2: .*TimeoutError"):
+    with pytest.raises(TemplateError, match=r"in its line 2: .*TimeoutError"):
         inspect_template(chatml(f"a\n{loop}{loop}{{% endfor %}}{{% endfor %}}"))
 
 
