@@ -16,7 +16,6 @@ from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
 
-
 _MOST_SAMPLES: Final = 10_000_000
 """The whole plan is held in memory."""
 _MOST_ATTEMPTS: Final = 1_000

@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.hostile.commands import Row, accepted, refused
-from tests.support.hostile.world import EVAL, SOURCE, SYNTH
+from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 
-TRAIN = (
-    "train --output_dir={out} --model={base} --samples=[{samples}] --max_steps=1 --report_to=none "
-    "--lora.r=2"
-)
 LINES = "noise latin utf16 surrogate escapes null list object digits nested pickle"
 """JSON lines whose first is broken or of the wrong form: the error names the line."""
 WHOLE = "empty blank fifo socket folder loop dangling missing zero"
@@ -20,12 +16,6 @@ YAML = (
     "empty blank nul noise latin utf16 surrogate escapes long null scalar list digits deep nested bomb "
     "tags twice documents pickle gzip fifo socket folder loop dangling zero missing"
 )
-
-
-def at(command: str, **slots: str) -> str:
-    for slot, value in {"out": "out", **slots}.items():
-        command = command.replace("{%s}" % slot, value)
-    return command
 
 
 def each(way: str, command: str, kinds: str, *facts: str) -> Iterator[Row]:
@@ -40,10 +30,6 @@ def taken(way: str, command: str, kinds: str) -> Iterator[Row]:
         yield accepted(f"{way}: {kind}", command.replace("@", kind), "hello\n")
 
 
-PERPLEXITY = (
-    "perplexity --output=out.json --engine.model={base} --num_dialogues=1 "
-    + SOURCE.split(" ", 1)[1]
-)
 JSONL = {
     "train": at(TRAIN, samples="{@.jsonl}"),
     "show": "show {@.jsonl} --model={base}",
@@ -91,7 +77,10 @@ ROWS = [
         "empty half null list digits", "trained_on.json",
     ),
     *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
-    *each("report samples", "report {evaluated/samples.jsonl=@}", RUN_FILE.replace("half ", ""), "samples.jsonl"),
+    *each(
+        "report samples", "report {evaluated/samples.jsonl=@}",
+        "noise null list object digits surrogate", "samples.jsonl",
+    ),
     *each("attend", "attend --samples={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
     *each(
         "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
@@ -106,8 +95,11 @@ ROWS = [
         "push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --to=out",
         "empty missing noise object", "samples.jsonl",
     ),
-    *each("push report", "push --what=report --folder={evaluated/results.json=@} --to=out", "half list", "results"),
-    *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep digits", "@.json"),
+    *each(
+        "push report", "push --what=report --folder={evaluated/results.json=@} --to=out",
+        "half list", "results",
+    ),
+    *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),
     # What nothing is lost without.
     *taken("eval goes on", at(EVAL, out="{evaluated/results.json=@}"), "empty noise deep missing"),
     *taken("eval judges anew", at(EVAL, out="{evaluated/samples.jsonl=@}"), "empty half missing"),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.hostile.test_files import PERPLEXITY, TRAIN, at
 from tests.support.hostile.commands import Row, accepted, refused
 from tests.support.hostile.files import CODE, Maker, changed, text
-from tests.support.hostile.world import EVAL, SYNTH
+from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 from tests.support.models.tiny import CHATML
 
 CHAT = "chat --max-new-tokens=2 --model={base/config.json=new}"
@@ -61,7 +59,7 @@ ROWS = [
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
     refused("attend: code in the run's model", "attend --samples={evaluated/eval.yaml=new}", "eval.yaml",
             new=text("engine: !!python/object:own.Model {}\n")),
-    accepted("push lays out, and loads nothing", "push --what=adapter --to=out --folder={adapter/adapter_config.json=new}",
+    accepted("push loads nothing", "push --what=adapter --to=out --folder={adapter/adapter_config.json=new}",
              new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
     refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
     refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),
@@ -97,12 +95,14 @@ ROWS = [
     refused("adapter: another rank than its weights", ADAPTER, "adapter", new=changed(r=4)),
     refused("adapter: modules that are not there", ADAPTER, "adapter", new=changed(target_modules=["nowhere"])),
     refused("adapter: broken pattern", ADAPTER, "adapter", new=changed(target_modules="(((")),
-    refused("adapter: a pattern that takes for ever", ADAPTER, "adapter", new=changed(target_modules="(a|a)*" * 30 + "$")),
+    refused("adapter: a pattern without end", ADAPTER, "adapter",
+            new=changed(target_modules="(a|a)*" * 30 + "$")),
     refused("adapter: a package that is missing", ADAPTER, "adapter",
             new=changed(init_lora_weights="loftq", loftq_config={"loftq_bits": 4})),
     refused("adapter: no base", ADAPTER, "adapter", new=changed(base_model_name_or_path=None)),
     refused("adapter: base is a number", ADAPTER, "7", new=changed(base_model_name_or_path=7)),
-    refused("adapter: base out of its folder", ADAPTER, "../../etc", new=changed(base_model_name_or_path="../../etc")),
+    refused("adapter: base out of its folder", ADAPTER, "../../etc",
+            new=changed(base_model_name_or_path="../../etc")),
     refused("a model folder for an adapter", "chat --adapter={base}", "base"),
     refused("an adapter for a model", "chat --model={adapter}", "adapter"),
     refused("a run for a model", "chat --model={evaluated}", "evaluated"),

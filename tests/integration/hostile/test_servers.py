@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integration.hostile.test_files import at
 from tests.support.hostile.commands import accepted, refused
-from tests.support.hostile.world import SYNTH
+from tests.support.hostile.world import SYNTH, at
 from tests.support.servers.faulty_server import MODEL, Answer, FaultyServer
 from tests.support.servers.served import always
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.integration.hostile.test_files import TRAIN, at
 from tests.support.hostile.commands import Row, accepted, refused
 from tests.support.hostile.files import ESCAPES, rows, text
-from tests.support.hostile.world import EVAL, SYNTH
+from tests.support.hostile.world import EVAL, SYNTH, TRAIN, at
 
 HUGE = "99999999999999999999"
 COMMANDS = {
@@ -92,7 +91,7 @@ ROWS = [
     refused("output where nothing can be written", at(SYNTH, out="/proc/out"), "/proc"),
     refused("export over what is there", "export --adapter={adapter} --output_dir={evaluated}", "evaluated"),
     refused("push over what is there", "push --what=adapter --folder={adapter} --to={base}", "base"),
-    refused("push an evaluation as an adapter", "push --what=adapter --folder={evaluated} --to=out", "evaluated"),
+    refused("an evaluation for an adapter", "push --what=adapter --folder={evaluated} --to=out", "evaluated"),
     refused("another seed into the same folder", at(SYNTH, out="{synthesised}") + " --seed=8", "seed"),
     refused("other turns into the same folder", at(EVAL, out="{evaluated}") + " --turns=[1]", "turns"),
     refused("an evaluation into data", at(EVAL, out="{synthesised/source.json=empty}") + " --suite=x", "x"),
