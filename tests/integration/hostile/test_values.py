@@ -80,7 +80,6 @@ ROWS = [
     refused("a folder that is not there", "report nowhere", "nowhere"),
     refused("a training for an evaluation", "report {adapter}", "adapter"),
     refused("data for an evaluation", "report {synthesised}", "synthesised"),
-    refused("a picture of an unknown kind", "report {evaluated} --chart=x.nonsense", "nonsense"),
     refused("a page for a folder", "report {evaluated} --output={folder.d}", "folder.d"),
     refused("a page where nothing can be written", "report {evaluated} --output=/proc/page", "/proc"),
     refused("an unknown curve", "report {evaluated} --chart=x.png --metric=nonsense", "nonsense"),
