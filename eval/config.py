@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from eval.records.samples import History
 from eval.records.suite import suite_values
@@ -27,6 +27,8 @@ TAKEN = ("all", "dialogue")
 """What no adapter may be called: all arms together, and the dialogue's own replies."""
 RUN_MARK = " · "
 """Stands between a run and its arm where several runs are shown."""
+_MOST_CASES: Final = 10_000_000
+"""All cases are held in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,8 +180,8 @@ class EvalConfig:
                 if arm not in self.arms:
                     raise ConfigError(f"judge.arms has {arm!r}: expected some of {list(self.arms)}")
         for name in ("num_dialogues", "num_plain"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
+            if not 0 <= getattr(self, name) <= _MOST_CASES:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 to {_MOST_CASES}")
         if not self.cases and self.num_dialogues * len(self.splits) + self.num_plain == 0:
             raise ConfigError("no case: raise num_dialogues or num_plain")
         if self.replies_from is not None and self.replies_from == self.output_dir:

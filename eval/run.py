@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -237,6 +237,29 @@ def _store_rows(
                 num_new += len(row["samples"])
             bar.advance(sum(num_turns[row["key"]] for row in rows))
     return num_new
+
+
+def check_cases(config: EvalConfig) -> None:
+    """Make the cases of an evaluation and check that something is measured, without any model.
+
+    Nothing is checked in a folder that has replies already, nor where the cases need what an earlier
+    stage leaves: `only_trained` an adapter, and the source `questions` a model's answers.
+
+    Raises:
+        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        CatalogError: no instruction can be drawn.
+        DataError: no dialogue, or a score file without what is asked.
+    """
+    needs_earlier = config.only_trained or (config.source.name == "questions" and not config.cases)
+    if needs_earlier or (config.output_dir / ROLLOUTS_FILE).exists():
+        return
+    catalog = config.instructions.load()
+    inputs = load_inputs(config, catalog, lambda: make_engine(config.engine), "")
+    if any(case.instruction is not None for case in inputs.cases):
+        # Only instructions count then, and finding the language of every reply takes a while.
+        config = replace(config, task_completion=False)
+    refuse_unmeasured(config, inputs.cases, _triggers(config, catalog, inputs))
+    scores_for(config.score_file, inputs.cases)
 
 
 def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import importlib
 import importlib.metadata
 import io
@@ -32,8 +31,6 @@ GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-
-_REFUSED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EROFS, errno.ELOOP)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -80,12 +77,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close_stdout()
         return EXIT_BROKEN_PIPE
     except OSError as error:
-        if error.errno in _REFUSED and error.filename is not None:
+        if error.errno not in NO_SPACE:
+            if error.filename is None:
+                raise
             return _fail(
                 f"{error.filename}: {error.strerror}: mend the path or its rights", is_debug
             )
-        if error.errno not in NO_SPACE:
-            raise
         if error.filename is None and _is_stdout_full():
             return _fail(
                 "standard output: no space left on its device, so that not all of this command's text is "
@@ -243,7 +240,14 @@ def _unknown(parser: argparse.ArgumentParser, word: str, actions: Iterable[str] 
 def _fail(message: str, is_debug: bool) -> int:
     if is_debug:
         traceback.print_exc()
-    return _say(" ".join(message.split()), EXIT_USER_ERROR)
+    return _say(_visible(" ".join(message.split())), EXIT_USER_ERROR)
+
+
+def _visible(text: str) -> str:
+    """Return text whose control characters are escaped: what a file holds must not steer the terminal."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
 
 
 def _say(message: str, status: int) -> int:

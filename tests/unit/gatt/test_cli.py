@@ -191,6 +191,12 @@ def test_help_of_a_command_ends_with_the_table_of_keys(
     ("error", "status", "message"),
     [
         (DataError("x.jsonl line 3:\n  broken"), 2, "gatt: x.jsonl line 3: broken"),
+        (DataError("a \x1b[2J\u202eb\ud800"), 2, "gatt: a \\x1b[2J\\u202eb\\ud800"),
+        (
+            IsADirectoryError(errno.EISDIR, "Is a directory", "runs/calls.json"),
+            2,
+            "gatt: runs/calls.json: Is a directory: mend the path or its rights",
+        ),
         (
             KeyboardInterrupt(),
             130,

@@ -181,6 +181,17 @@ def test_a_refused_stage_leaves_the_older_run_file(tmp_path, stages) -> None:
     assert [name for name, _ in stages.done] == ["synth", "train", "eval", "synth"]
 
 
+def test_a_check_refuses_before_any_stage_runs(tmp_path, stages) -> None:
+    def check(config: Fake) -> None:
+        raise StoreError(f"{config.output_dir}: cannot be measured")
+
+    vars(sys.modules["fake_stage_eval"])["check"] = check
+    with pytest.raises(StoreError, match=r"/out: "):
+        execute_run(load_run(write(tmp_path, WHOLE)), print)
+    assert stages.done == []
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_missing_command_is_named(tmp_path, stages) -> None:
     del stages.entries[0]
     with pytest.raises(GattError, match="command 'eval' is not installed: install this project"):
