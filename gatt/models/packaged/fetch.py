@@ -70,6 +70,7 @@ def remove_download(model: PackagedModel) -> None:
     target = cache_folder() / "downloads" / model.file
     for path in (target, target.with_suffix(".lock")):
         path.unlink(missing_ok=True)
+    shutil.rmtree(target.parent / "hub", ignore_errors=True)
 
 
 def _installed(model: PackagedModel) -> Path | None:
