@@ -33,7 +33,8 @@ from gatt.generation.base import GenerationRequest, SamplingConfig, SamplingPara
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.servers.config import ServerConfig
 from gatt.models.chat_template import encode
-from gatt.models.load import EMBEDDED, load_model
+from gatt.models.load import load_model
+from gatt.models.packaged.table import EMBEDDED
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import write_dialogues
 

@@ -9,9 +9,8 @@ from typing import Any, Final
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.evaluation import METRICS, SPLITS, Evaluation, eval_results
 from gatt.models.adapter import adapter_rank
-from gatt.models.base_card import EMBEDDED_NOTE, hub_id, license_of, public_name, read_card
+from gatt.models.base_card import hub_id, license_of, note_of, public_name, read_card
 from gatt.models.digest import adapter_digest
-from gatt.models.load import EMBEDDED
 from gatt.runs.provenance import versions
 
 CARD: Final = "README.md"
@@ -95,7 +94,7 @@ def export_card(config: ExportConfig, base: str, dtype: str, evaluation: Evaluat
         base=public_name(base),
         how=how,
         digest=adapter_digest(config.adapter),
-        note=f"{EMBEDDED_NOTE}\n\n" if base == EMBEDDED else "",
+        note=f"{note}\n\n" if (note := note_of(base)) else "",
         load=load,
         serve=serve,
         evaluation=evaluation_section(evaluation),

@@ -7,9 +7,8 @@ from gatt.commands.export.evaluation import adapter_evaluation, eval_results
 from gatt.commands.push.layout import Layout, read_json
 from gatt.data.training_marks import FILE as MARKS
 from gatt.models.adapter import SETTINGS, WEIGHTS, base_model_of
-from gatt.models.base_card import EMBEDDED_NOTE, hub_id, license_of, public_name
+from gatt.models.base_card import hub_id, license_of, note_of, public_name
 from gatt.models.digest import adapter_digest
-from gatt.models.load import EMBEDDED
 from gatt.models.template_variables import FILE as VARIABLES
 
 
@@ -32,8 +31,8 @@ def lay_out_adapter(layout: Layout) -> None:
         settings["base_model_name_or_path"] = hub_id(base) or public_name(base)
         card.data.base_model = hub_id(base)
         card.data.license = card.data.license or license_of(base)
-    if base == EMBEDDED:
-        card.text += f"\n\n## Base model\n\n{EMBEDDED_NOTE}"
+    if note := note_of(base):
+        card.text += f"\n\n## Base model\n\n{note}"
     if config.results is not None:
         evaluation = adapter_evaluation(config.results, config.arm, digest)
         layout.hide(evaluation.run)

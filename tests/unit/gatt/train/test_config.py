@@ -8,7 +8,7 @@ import yaml
 
 from gatt.config.load import load_config
 from gatt.errors import ConfigError
-from gatt.models.load import EMBEDDED
+from gatt.models.packaged.table import EMBEDDED
 from gatt.train.config import LoraSettings, TrainConfig
 
 CONFIGS = Path(__file__).resolve().parents[4] / "configs"
