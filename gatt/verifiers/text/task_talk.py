@@ -122,6 +122,7 @@ _FRAME = re.compile(
     r"|^\W*(?:okay|ok|sure|understood|got it|noted|certainly|yes|no|of course|all ?right|as you wish"
     r"|very well|will do))[,.]?(?: this| as follows| to)?(?P<mark>: ?[\"']?| \"| ')"
 )
+_HAS_MARK = re.compile("[:\"']")
 _CLOSING = re.compile(r"[\"”“»]|['’](?!\w)")
 MIN_QUOTED_WORDS = 3
 """Words from which a quotation may be an instruction; keys and commands ("Page Down") have fewer."""
@@ -159,7 +160,7 @@ def _found(reply: str, spans: list[tuple[int, int]], texts: list[str]) -> list[b
     for number, (start, end) in enumerate(spans):
         if start < quoted_until:
             is_talk[number] = True
-        elif frame := _FRAME.search(texts[number]):
+        elif frame := _HAS_MARK.search(texts[number]) and _FRAME.search(texts[number]):
             if frame["mark"].strip() != ":":
                 opened = start + fold(reply[start:end]).span(*frame.span("mark"))[1]
                 closed = _CLOSING.search(reply, opened)
