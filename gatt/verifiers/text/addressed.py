@@ -70,9 +70,19 @@ _OF_OTHERS = re.compile(
     r"|\b(?:some|many|most|other|an?) (?:\w+ )?(?:shop|hotel|compan|bank|restaurant|people|garage"
     r"|clinic)(?:s|y|ies)?\b"
 )
+NO_WORD = "is no word to the user about"
+_HEARSAY = re.compile(
+    r"\bi (?:think|guess|bet|believe|suppose|hear|heard|read|know|saw)\b|\bi(?:'ve| have) (?:heard|read"
+    r"|seen)\b|\b(?:apparently|allegedly|they say|it is said|rumou?r has it)\b"
+)
+_MOST_HEADING_WORDS = 6
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|am|be|been|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
+    r"|must|i|he|she|they|it)\b|n't\b"
+)
 _IMAGINED = re.compile(
-    r"\b(?:were i|had i|if i (?:were|was|had)|if there (?:were|was)|i wish)\b|\bi (?:would|might"
-    r"|could) have\b"
+    r"\b(?:were i|had i|if (?:i|we) (?:were|was|had|could)|if there (?:were|was)|were we|had we|i wish|we wish)\b|\b(?:i|we) (?:would|might"
+    r"|could) have (?:\w+ed|been|had|given|made|sent|put|told|said)\b"
 )
 _PAST = re.compile(
     r"\bthere (?:was|were)\b|\b(?:we|i) (?:had|used to|were|was|did|forgot|never)\b|\bonce (?:was|had|were)\b"
@@ -92,7 +102,7 @@ _INVITES = re.compile(
     r"|read|take|remember|switch|stretch|floss)\b"
     r"|\bwhy (?:not|don't you|don't we)\b|\b(?:how|what) about\b|^\W*(?:want|need|care|fancy|ready"
     r"|interested|not)\b"
-    r"|\b(?:have|has) (?:you|your|it)(?:r)? |\bdid you (?:know|remember|already|think)\b|\bdo you know\b"
+    r"|\b(?:have|has) (?:you|your|it)(?:r)? |\bdid you (?:know (?:that )?(?:you|we|our|\w+ing)|remember|already|think)\b|\bdo you know\b"
     r"|\b(?:is|are) (?:your|you|it time|it not time)\b|\bhaven't you\b|\bisn't it\b|\bmind if\b"
 )
 
@@ -102,19 +112,31 @@ _ASKS_FACTS = re.compile(
 )
 
 
-def speaks_to_user(text: str) -> bool:
-    """Whether a folded sentence is for the user: an order, an offer, "you", "our", or praise."""
-    return bool(_TO_USER.search(text) or _WORTH.search(text) or _IMPERATIVE.search(text))
+def speaks_to_user(text: str, start: int, end: int) -> bool:
+    """Whether a folded sentence is for the user: an order, an offer, "you", "our", or praise.
+
+    The words from `start` to `end` are the matter itself; an "open day" is no praise.
+    """
+    rest = f"{text[:start]} {text[end:]}"
+    return bool(_TO_USER.search(text) or _WORTH.search(rest) or _IMPERATIVE.search(text))
 
 
-def flaw_of(text: str, before: str) -> str | None:
+def is_heading(text: str) -> bool:
+    """Whether a folded sentence is a few words without a verb, as in a list: "Winter tyre fitting"."""
+    return len(text.split()) <= _MOST_HEADING_WORDS and not _VERB.search(text)
+
+
+def flaw_of(text: str, start: int, end: int) -> str | None:
     """Return why a folded sentence does not bring its matter to the user, or None.
 
     Args:
         text: the sentence.
-        before: the part of it before what it names.
+        start: where it names its matter.
+        end: where that name ends.
     """
-    if _OF_OTHERS.search(before):
+    if _OF_OTHERS.search(text[:start]):
+        return "tells of others"
+    if _HEARSAY.search(text[:start]) and not _ADDRESSES.search(text):
         return "tells of others"
     if _THEIRS.search(text) and not (_ADDRESSES.search(text) or _IMPERATIVE.search(text)):
         return "tells of others"
@@ -128,6 +150,6 @@ def flaw_of(text: str, before: str) -> str | None:
         _ASKS_FACTS.search(text) or not _INVITES.search(text)
     ):
         return "only asks about"
-    if not speaks_to_user(text):
-        return "is no word to the user about"
+    if not speaks_to_user(text, start, end):
+        return NO_WORD
     return None

@@ -36,6 +36,8 @@ from gatt.verifiers.topics.terms_beside import groups_of_terms, shown
 
 LEAST_SIMILARITY = 0.75
 """Least cosine to a known question, from -1 to 1, of one that names no term."""
+LEAST_DOUBTFUL = 0.62
+"""The same from which the reply is undecided: so near lie paraphrases and neighbouring matters alike."""
 
 
 class QuestionAbout(Rule):
@@ -64,7 +66,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 4
+    version = 5
     reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -148,7 +150,8 @@ class QuestionAbout(Rule):
                 return self.passed(f"offers {quote(reply[slice(*span)])}", span)
             if self._is_asked(text, following):
                 return self.passed(f"asks {quote(reply[slice(*span)])}", span)
-            if is_question(text) and not asks_otherwise(text) and not self._unless.first(text):
+            is_ask = is_question(text) or is_request(text)
+            if is_ask and not asks_otherwise(text) and not self._unless.first(text):
                 asked.append(span)
         if not asked:
             return self.failed("asks no question of the user")
@@ -184,8 +187,11 @@ class QuestionAbout(Rule):
         best = max(range(len(asked)), key=similar.__getitem__)
         start, end = asked[best]
         likeness = f"{quote(reply[start:end])}, {similar[best]:.2f} like a known question"
-        if similar[best] >= LEAST_SIMILARITY and not self._matcher.first(reply[start:end]):
-            return self.passed(f"asks {likeness}", asked[best])
+        if not self._matcher.first(reply[start:end]):
+            if similar[best] >= LEAST_SIMILARITY:
+                return self.passed(f"asks {likeness}", asked[best])
+            if similar[best] >= LEAST_DOUBTFUL:
+                return self.undecided(f"perhaps asks it: {likeness}", asked[best])
         return self.failed(f"no question about {shown(self._topics)}; asks {likeness}", asked[best])
 
     @cached_property

@@ -11,6 +11,15 @@ import re
 
 # U+037E is the Greek question mark; most people type ';' for it.
 _QUESTION_END = re.compile(r"[?？\u037e؟][^\w]*$|(?<=[α-ωά-ώ]);[^\w]*$")
+# Without its mark, as people type: the verb before its subject gives a question away.
+_INVERTED = re.compile(
+    r"^\W*(?:(?:btw|by the way|and|so|also|but|oh|ok|okay|just|one more thing|before i forget)\b\W*)*"
+    r"(?:(?:do|are|have|did|would|could|can|will|shall|should|may|is|has|was|were|does)"
+    r" (?:you|your|i|we|there|it|he|she|any|anyone|the)\b(?!,)"
+    r"|(?:want|need) (?:me|us) to\b"
+    r"|(?:what|which|when|where|how \w+|who)(?:'s| is| are| was| were) (?:your|you)\b"
+    r"|(?:what|which \w+|when|where|how \w+|who) (?:do|did|does|would|will|can|have|has) (?:you|your)\b)"
+)
 _ME = r"(?:me|us)"
 _REQUEST = re.compile(
     rf"(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bn't )\b(?:(?:let {_ME} (?:know|have)|tell {_ME}|give {_ME}"
@@ -27,7 +36,13 @@ _REQUEST = re.compile(
     r" (?:in |over |along |out )?(?:your|the|ready|her|his|its|\w+'s)\b"
 )
 # The speaker speaks as a customer, asks what a thing is, or reports a question of others.
+_THIRD = (
+    r"(?:boss|brother|sister|mother|father|mum|mom|dad|uncle|aunt|cousin|friends?|neighbou?rs?"
+    r"|colleagues?|teacher|parents|grandma|grandpa)"
+)
 _OTHERWISE = re.compile(
+    r"\bdid you know\b|\bdo you know (?:that|how|why|what a|who|anyone|anybody|any)\b"
+    rf"|\b(?:do|does|did|has|have|is|was|are) (?:your|his|her|their|my|the) {_THIRD}\b(?!.*\byou\b)|"
     r"\bhow (?:much (?:is|are|was|were|does|do|did|would|will)|(?:do|can|did|should|could|would|to) i|to"
     r"|does|do (?!you|u)|is an?)\b|\bwhere (?:can|do|did|is|are|was|were|could|should)\b"
     r"|\bwhy (?!not|don't|do not|wouldn't|shouldn't)\b"
@@ -69,8 +84,11 @@ _VERB = re.compile(
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence ends as a question does, closing quotes and emphasis aside."""
-    return bool(_QUESTION_END.search(sentence))
+    """Whether a sentence ends as a question does, or begins as one and has no mark at its end."""
+    if _QUESTION_END.search(sentence):
+        return True
+    is_unmarked = not sentence.rstrip(" \"')*_").endswith((".", "!", ":", ";", "…"))
+    return is_unmarked and bool(_INVERTED.search(sentence.lower()))
 
 
 def is_request(text: str) -> bool:

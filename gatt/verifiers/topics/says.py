@@ -8,7 +8,7 @@ from typing import ClassVar
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.rule import Rule, Span, quote, require_texts
-from gatt.verifiers.text.addressed import flaw_of
+from gatt.verifiers.text.addressed import NO_WORD, flaw_of, is_heading
 from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import Hit, TermMatcher
@@ -49,6 +49,7 @@ class Says(Rule):
     """
 
     kind = "says"
+    version = 2
     reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -127,6 +128,8 @@ class Says(Rule):
                 if not flaw:
                     return self.passed(f"says {quote(reply[slice(*span)])}", span)
                 found = found or (flaw, span)
+        if found and is_heading(fold_text(reply[slice(*found[1])])) and found[0] == NO_WORD:
+            return self.undecided(f"only a heading: {quote(reply[slice(*found[1])])}", found[1])
         if found:
             return self.failed(f"{found[0]}: {quote(reply[slice(*found[1])])}", found[1])
         return self.failed(f"says none of: {shown(self._terms)}")
@@ -149,7 +152,7 @@ class Says(Rule):
             elif takes_back(following) and (text.rstrip().endswith("?") or len(words(text)) <= 4):
                 yield "takes it back"
             else:
-                yield flaw_of(text, text[: hit.span[0]])
+                yield flaw_of(text, *hit.span)
 
     def _is_reversed(self, clause: str) -> bool:
         if self._deeds.first(clause):
