@@ -58,6 +58,7 @@ _REVERSAL = re.compile(
     r"|sold out|fully booked|discontinued|abolished|burn(?:ed|t) down|too (?:expensive|dear|late)"
     r"|bad (?:for|idea)|awful|terrible|horrible|disgusting|dreadful|boring|nonsense|rubbish|harmful|hurts?"
     r"|dangerous|scam|rip-?off|put(?:s|ting)? (?:it |this |that )?off|delay\w*|postpon\w*|overlook\w*"
+    r"|beware|be wary|some other time|another time"
     r"|underestimat\w*|(?:leave|leaves|leaving) (?:it |out )?out\b|pass up|forgo"
     r"|(?:advis\w+|recommend\w*|warn\w*|caution\w*|decid\w+|urg\w+)(?: \w+){0,2} against"
     r"|against (?!the flu|flu|any|all|theft|fire)|used to (?:be|have|offer|do)"

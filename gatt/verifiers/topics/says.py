@@ -8,7 +8,7 @@ from typing import ClassVar
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.rule import Rule, Span, quote, require_texts
-from gatt.verifiers.text.addressed import NO_WORD, flaw_of, is_heading
+from gatt.verifiers.text.addressed import NO_WORD, REGRETS, flaw_of, is_heading
 from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import Hit, TermMatcher
@@ -33,7 +33,8 @@ class Says(Rule):
 
     Negations and reversals of its clause are counted: "We do not offer late check-out" and "Skip the
     soup" say the opposite, "Don't miss the soup" does not. Sentences about others ("She flosses"),
-    about the past, definitions, and questions that only ask for information do not count. The rules
+    about the past, definitions, and questions that only ask for information do not count. Undecided are
+    a heading of a few words ("Winter tyres") and an apology ("Sorry, our soups are out"). The rules
     know English; of other languages only the terms are found.
 
     Args:
@@ -128,10 +129,12 @@ class Says(Rule):
                 if not flaw:
                     return self.passed(f"says {quote(reply[slice(*span)])}", span)
                 found = found or (flaw, span)
-        if found and is_heading(fold_text(reply[slice(*found[1])])) and found[0] == NO_WORD:
-            return self.undecided(f"only a heading: {quote(reply[slice(*found[1])])}", found[1])
         if found:
-            return self.failed(f"{found[0]}: {quote(reply[slice(*found[1])])}", found[1])
+            flaw, span = found
+            said = reply[slice(*span)]
+            is_doubtful = flaw == REGRETS or (flaw == NO_WORD and is_heading(fold_text(said)))
+            verdict = self.undecided if is_doubtful else self.failed
+            return verdict(f"{flaw}: {quote(said)}", span)
         return self.failed(f"says none of: {shown(self._terms)}")
 
     def _flaws(self, sentence: str, following: str) -> Iterator[str | None]:
