@@ -72,7 +72,7 @@ _FROM_OUTSIDE = re.compile(
     rf"|\b(?:tell|talk|talking|know|knows|knew|hear|heard|ask|chat|speak|information|facts|happy"
     rf"|something|anything|everything|more|questions?|discuss|(?<!my )(?:book|film|essay|article))"
     rf" {_NOT_MINE}{{0,3}}?(?:about|on|regarding) {_NOT_MINE}{{0,5}}$"
-    rf"|\b(?:know|knew|understand|discuss|explain|saw|seen|watch(?:ed|ing)?|reading|memori[sz]ed?|googled?"
+    rf"|\b(?:know|knew|understand|discuss|explain|watch(?:ed|ing)?|reading|memori[sz]ed?|googled?"
     rf"|learn(?:ed)?) {_OTHER}{{0,4}}$"
     rf"|\b(?:it's|it is|feels|felt|looks|sounds) (?:just )?like (?:an? |the )?{_OTHER}{{0,2}}$"
     rf"|\b(?:never|don't|do not|didn't|did not|haven't|have not|doesn't|does not|can't|cannot)"
