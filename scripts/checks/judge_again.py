@@ -169,6 +169,23 @@ class _Named:
     id: str
 
 
+def trigger_pool(results: Mapping[str, Any], entries: Entries) -> list[Entry]:
+    """Return the entries that counted for false triggers: those of the run's choice that were not left out."""
+    triggers = results.get("false_triggers")
+    if not triggers:
+        return []
+    choice = results["run"]["config"]["instructions"]
+    families, values = choice["families"], set(choice.get("values", ()))
+    excluded = {*choice.get("exclude", ()), *triggers["left_out"]}
+    return [
+        entry
+        for entry in entries.values()
+        if (not families or entry.family in families)
+        and (not values or {entry.id, entry.value} & values)
+        and excluded.isdisjoint({entry.id, entry.value})
+    ]
+
+
 def judge_run(folder: Path, entries: Entries) -> str:
     """Judge one run anew, write its files, and return a line that says what changed.
 
@@ -180,10 +197,9 @@ def judge_run(folder: Path, entries: Entries) -> str:
         raise DataError(f"{folder}: no {RESULTS_FILE}: expected the folder of an evaluation")
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     kept = samples_of_run(folder)
-    triggers = results.get("false_triggers") or {}
-    pool = [entries[name] for name in triggers.get("entries", ()) if name in entries]
-    found = judged(read_samples(kept), pool, entries)
     run = results["run"]
+    pool = trigger_pool(results, entries)
+    found = judged(read_samples(kept), pool, entries)
     before = folder / BEFORE
     if not before.exists():
         kept_before = {"verifiers": run.get("verifiers"), "curves": results["curves"]}

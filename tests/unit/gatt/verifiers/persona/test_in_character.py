@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatt.errors import VerifierError
+from gatt.verifiers import overall, overall_unasked
 from gatt.verifiers.persona.first_person import first_person_word
 from gatt.verifiers.persona.in_character import InCharacter
 
@@ -61,6 +62,21 @@ PAST = InCharacter(
 def test_a_figure_of_the_past_has_no_life_of_today(reply: str, status: str) -> None:
     verdict = PAST.check(reply)
     assert verdict.status == status, verdict
+
+
+@pytest.mark.parametrize(
+    ("reply", "asked", "unasked"),
+    [
+        ("My boots are wet; I walked to the village at dawn.", "undecided", "fail"),
+        ("I live in Russia with my two cats.", "undecided", "undecided"),
+        ("I was born in Russia, and there I shall die.", "pass", "pass"),
+    ],
+)
+def test_a_life_of_ones_own_is_no_sign_of_a_role_that_nobody_asked_for(
+    reply: str, asked: str, unasked: str
+) -> None:
+    verdicts = [PAST.check(reply)]
+    assert (overall(verdicts), overall_unasked(verdicts)) == (asked, unasked)
 
 
 @pytest.mark.parametrize(
