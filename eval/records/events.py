@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from eval.records.case import Case, Event
 from eval.records.samples import CHOICES, Expected
-from gatt.config.yaml_source import read_mapping
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
+from gatt.runs.yaml_file import read_mapping
 from gatt.verifiers import build
 from gatt.verifiers.spec import VerifierSpec
 
@@ -54,10 +54,10 @@ def read_event_kinds(path: Path = EVENT_FILE) -> dict[str, EventKind]:
     Raises:
         ConfigError: the file cannot be read, or with its place what is wrong in it.
     """
-    raw, problems = read_mapping(path)
-    if problems:
-        raise ConfigError("; ".join(problems))
-    return {name: _parse_kind(f"{path}: {name}", name, kind) for name, kind in raw.items()}
+    kinds, places = read_mapping(path)
+    return {
+        name: _parse_kind(f"{places[name]}: {name}", name, kind) for name, kind in kinds.items()
+    }
 
 
 def with_events(

@@ -23,7 +23,10 @@ NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "swit
 def test_the_suites_of_the_project_are_there_with_what_they_are_about() -> None:
     assert tuple(shipped_suites()) == NAMES
     for path in shipped_suites().values():
-        assert read_suite(path)["about"].endswith(".") or "?" in read_suite(path)["about"]
+        assert (
+            read_suite(path).values["about"].endswith(".")
+            or "?" in read_suite(path).values["about"]
+        )
 
 
 @pytest.fixture

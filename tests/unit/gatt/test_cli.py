@@ -169,7 +169,7 @@ def test_options_of_sub_parsers_are_no_overrides() -> None:
     words = ["ask", "--model", "m", "--n.a", "1", "--flag", "--b=2", "--", "-x"]
     assert split_overrides(parser, words) == (
         ["ask", "--model", "m", "--", "-x"],
-        ["--n.a", "1", "--flag", "--b=2"],
+        ["--n.a=1", "--flag", "--b=2"],
     )
 
 
