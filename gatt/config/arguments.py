@@ -48,11 +48,8 @@ def key_table(cls: type) -> str:
     for name, key in keys_of(cls).items():
         if key.holds is not None and key.default is not None:
             continue
-        default = "required"
-        if key.default is not dataclasses.MISSING:
-            shown = json.dumps(key.default, default=str, ensure_ascii=False)
-            default = f"default: {shown}"
+        shown = json.dumps(key.default, default=str, ensure_ascii=False)
+        default = "required" if key.default is dataclasses.MISSING else f"default: {shown}"
         lines.append(f"  {name}: {key.expected}  [{default}]")
-        indent = " " * 6
-        lines += textwrap.wrap(key.doc, 100, initial_indent=indent, subsequent_indent=indent)
+        lines += [f"      {line}" for line in textwrap.wrap(key.doc, 94)]
     return "\n".join(lines)

@@ -30,11 +30,9 @@ class Key:
 
     @property
     def expected(self) -> str:
-        """Its type as a user reads it: "float | null", "list[str, ...]", "mapping (a, b)"."""
-        if self.holds is not None:
-            return f"mapping ({', '.join(f.name for f in dataclasses.fields(self.holds))})"
-        text = re.sub(r"\b\w+\.", "", inspect.formatannotation(self.annotation))
-        return text.replace("None", "null").replace("tuple[", "list[")
+        """Its type as a user reads it: "float | null", "list[str, ...]"."""
+        text = inspect.formatannotation(self.annotation).replace("None", "null")
+        return re.sub(r"\b\w+\.", "", text).replace("tuple[", "list[")
 
     @property
     def doc(self) -> str:

@@ -32,7 +32,6 @@ from gatt.runs.typed import Problem, ShapeError, typed
 from gatt.runs.yaml_file import Source, broken, dump_yaml, parse_yaml, read_mapping
 
 T = TypeVar("T")
-
 COMMAND_LINE: Final = "command line"
 _OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)=(.*)", re.DOTALL)
 
@@ -134,7 +133,9 @@ def _completed(
         else:
             values = _merged(preset.values, values)
             for name, place in preset.places.items():
-                places.setdefault(f"{prefix}{name}", place)
+                above = places.setdefault(f"{prefix}{name}", place)
+                if above != place and any(n.startswith(f"{name}.") for n in preset.places):
+                    places[f"{prefix}{name}"] = f"{above} with {place}"
     found = dict(values)
     for name, key in keys_of(cls).items():
         value = found.get(name)
@@ -175,9 +176,9 @@ def _place(places: Mapping[str, str], name: str) -> str:
 
 def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
     """Yield key and text; a `__post_init__` may join several by "; ", of which each begins with its key."""
-    name, kind, text = problem
+    name, kind, text, _ = problem
     if kind != "check":
-        yield name, text + (_nearest(cls, name) if kind == "unknown" else "")
+        yield name, f"{text}{_nearest(cls, problem)}" if kind == "unknown" else text
         return
     prefix = f"{name}." if name else ""
     own = [re.escape(key.removeprefix(prefix)) for key in keys_of(cls) if key.startswith(prefix)]
@@ -186,18 +187,15 @@ def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
         yield key if key in keys_of(cls) else name, f"{name}: {part}" if name else part
 
 
-def _nearest(cls: type, name: str) -> str:
-    """Return the hint for an unknown key: a sibling first, then any key of the tree."""
-    parent, dot, last = name.rpartition(".")
-    siblings = [n.rpartition(".")[2] for n in keys_of(cls) if n.rpartition(".")[0] == parent]
-    close = nearest(last.replace("-", "_"), siblings)
-    if close is not None:
-        return f", did you mean {f'{parent}{dot}{close}'!r}?"
-    elsewhere = [n for n in keys_of(cls) if n.rpartition(".")[2] == last]
-    alike = next(iter(elsewhere), None) or nearest(name, keys_of(cls), cutoff=0.75)
-    if alike is not None:
-        return f", did you mean {alike!r}?"
-    return f" (known: {', '.join(siblings)})"
+def _nearest(cls: type, unknown: Problem) -> str:
+    """Return the hint for an unknown key: a key beside it first, then any key of the tree."""
+    parent, dot, last = unknown.name.rpartition(".")
+    beside = nearest(last.replace("-", "_"), unknown.known)
+    if beside is not None:
+        return f", did you mean {f'{parent}{dot}{beside}'!r}?"
+    elsewhere = [name for name in keys_of(cls) if name.rpartition(".")[2] == last]
+    alike = next(iter(elsewhere), None) or nearest(unknown.name, keys_of(cls), cutoff=0.75)
+    return f", did you mean {alike!r}?" if alike else f" (known: {', '.join(unknown.known)})"
 
 
 def config_dict(config: object) -> dict[str, Any]:
