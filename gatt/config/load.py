@@ -45,8 +45,7 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     Args:
         cls: the dataclass to build.
         path: a YAML mapping; None starts from the defaults.
-        overrides: `a.b=value` or `--a.b=value`. A value is read as YAML; for a
-            text field it is taken as it stands.
+        overrides: `a.b=value` or `--a.b=value`, read as YAML or, where only that fits, as text.
 
     Raises:
         ConfigError: one message with every problem, each with its file and line (or
