@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from eval.records.samples import History
 from eval.records.suite import suite_values
@@ -19,6 +19,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
+from gatt.runs.yaml_file import Source
 from gatt.sources.config import SourceConfig
 
 BASE = "base"
@@ -38,8 +39,6 @@ class EvalConfig:
     Raises:
         ConfigError: a value out of its range, or an arm that cannot be made.
     """
-
-    preset_key: ClassVar[str] = "suite"
 
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
@@ -124,13 +123,13 @@ class EvalConfig:
     time, and this process writes their rows. `--workers N` starts N on this machine."""
 
     @classmethod
-    def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of the suite that a configuration names, see `gatt.config.load.HasPreset`.
+    def preset(cls, values: Mapping[str, Any]) -> Source:
+        """Return the suite that some values name, see `gatt.config.load`.
 
         Raises:
             ConfigError: no such suite, or a key in it that is none of a suite.
         """
-        return suite_values(raw.get("suite"))
+        return suite_values(values.get("suite"))
 
     def __post_init__(self) -> None:
         if not self.arms:

@@ -24,12 +24,13 @@ from eval.rollout.rejudge import WORDS, EarlierReplies, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
 from eval.scoring.scores import scores_for
-from gatt.config.load import config_dict, fingerprint, save_config
+from gatt.config.load import config_dict, save_config
 from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
 from gatt.runs.store import RecordStore
 from gatt.verifiers import verifier_versions

@@ -18,7 +18,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -39,6 +40,14 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # An abbreviated option would shadow a dotted override that begins like it.
         super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+        self.make_epilog: Callable[[], str] | None = None
+        """Called for the end of the help, where that takes time to make."""
+
+    def format_help(self) -> str:
+        """Return the help."""
+        if self.make_epilog is not None:
+            self.epilog = self.make_epilog()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Raise the message.
@@ -47,6 +56,20 @@ class CommandParser(argparse.ArgumentParser):
             ConfigError: always, with the way to the help.
         """
         raise ConfigError(f"{message} (see `{self.prog} --help`)")
+
+
+def path_argument(text: str) -> Path:
+    """Return a path with `~` expanded, which a shell leaves as it is in `--key=~/x`.
+
+    Raises:
+        ArgumentTypeError: it is empty, holds a NUL, or names the home of nobody.
+    """
+    if not text.strip() or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no path: expected a file or a folder")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise argparse.ArgumentTypeError(f"{text}: nobody of that name has a home here") from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -204,7 +227,7 @@ def split_overrides(
     is taken out first, because argparse would hand its value to a positional.
 
     Returns:
-        The words that are left, and the overrides.
+        The words that are left, and the overrides as `--a.b=value`.
     """
     options = set(_options(parser))
     left: list[str] = []
@@ -216,9 +239,9 @@ def split_overrides(
         if not word.startswith("--") or word == "--" or key in options:
             left.append(word)
             continue
-        overrides.append(word)
         if not equals and index + 1 < len(words) and not words[index + 1].startswith("--"):
-            overrides.append(words[next(items)])
+            word = f"{word}={words[next(items)]}"
+        overrides.append(word)
     return left, overrides
 
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.config.load import config_dict, fingerprint
+from gatt.config.load import config_dict
 from gatt.errors import StoreError
 from gatt.models.digest import adapter_digest, model_digest
 from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.input_file import read_text
 from gatt.runs.jsonl import open_text
 from gatt.runs.lock import free_lock, lock_path, take_lock

@@ -11,11 +11,11 @@ from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.judge.parse import parse_verdict
 from eval.scoring.judge.question import JudgeKey, Question, questions
 from eval.scoring.judge.rubric import PREFILL, RUBRIC_VERSION, judge_prompt
-from gatt.config.load import fingerprint
 from gatt.data.dialogue import Message
 from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine, GenerationRequest, forget
 from gatt.generation.config import make_engine
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
 from gatt.runs.store import RecordStore, parsed_records
 from gatt.verifiers.base import Verdict

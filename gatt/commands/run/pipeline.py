@@ -32,10 +32,10 @@ from typing import Any
 from gatt.cli import GROUP
 from gatt.config.load import config_dict, load_config
 from gatt.config.shipped_files import config_file
-from gatt.config.yaml_source import dump_yaml
 from gatt.errors import ConfigError, GattError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
+from gatt.runs.yaml_file import dump_yaml
 
 STAGES = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""

@@ -141,10 +141,10 @@ def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, sta
     with pytest.raises(ConfigError) as caught:
         load_run(path)
     text = str(caught.value)
-    assert "missing key 'synth.output_dir': expected path" in text
-    assert "train.inner: rate is 0.0: expected above 0" in text
-    assert "unknown key 'eval.nmu', did you mean 'eval.num'?" in text
-    assert "unknown key 'trian', did you mean 'train'?" in text
+    assert "line 2: missing key 'synth.output_dir'" in text
+    assert "line 3: train.inner: rate is 0.0" in text
+    assert "line 4: unknown key 'eval.nmu', did you mean 'eval.num'?" in text
+    assert "line 5: unknown key 'trian', did you mean 'train'?" in text
     assert not stages.done
     assert not (tmp_path / "out").exists()
 
