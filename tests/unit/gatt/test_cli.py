@@ -193,7 +193,7 @@ def test_help_of_a_command_ends_with_the_table_of_keys(
         (
             IsADirectoryError(errno.EISDIR, "Is a folder", "calls.json"),
             2,
-            "calls.json: Is a folder",
+            "gatt: calls.json: Is a folder",
         ),
         (KeyboardInterrupt(), 130, "gatt: interrupted"),
         (
