@@ -19,7 +19,8 @@ from eval.report.charts.curves import (
     MARKERS,
     NUM_STYLES,
     PANEL,
-    SINCE_EVENT,
+    SINCE_CHANGE,
+    Axes,
     chart,
     spread,
 )
@@ -91,17 +92,17 @@ def test_a_long_name_leaves_room_for_the_curve(tmp_path) -> None:
 
 def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
     found = {"base": points("base", {0: 0.5, 8: 0.25})}
-    svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_EVENT)
-    assert ">turns since then, log scale<" in svg
+    svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_CHANGE)
+    assert ">turns since the change, log scale<" in svg
     assert "base model, 8 turns later: 25" in svg.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_published_rates_are_drawn_in_grey_and_widen_the_axis() -> None:
-    found = {"base": points("base", {1: 0.5, 2: 0.25})}
+def test_dotted_rates_and_a_lower_top_are_drawn() -> None:
+    found = {"base": points("base", {1: 0.05, 2: 0.02})}
     plain = chart(found, ("base",), PANEL, "c", "x")
-    svg = chart(found, ("base",), PANEL, "c", "x", published={"theirs": {2: 1.0, 20: 0.0}})
-    assert ">20</text>" in svg
-    assert ">20</text>" not in plain
+    svg = chart(found, ("base",), PANEL, "c", "x", Axes(top=0.1, dotted={1: 0.04, 2: 0.01}))
+    assert ">100 %</text>" in plain
+    assert ">100 %</text>" not in svg
     assert svg.count("stroke: var(--muted)") > plain.count("stroke: var(--muted)")
 
 
@@ -199,11 +200,13 @@ def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
         assert "GAtt" in text
 
 
-def test_a_picture_that_cannot_be_made_is_one_line(tmp_path) -> None:
-    results = fake_results(fake_samples())
-    with pytest.raises(
-        ConfigError, match=r"a\.gif: expected a name that ends in one of \.png, \.svg"
-    ):
-        save_main_chart(tmp_path / "a.gif", results, "adherence")
-    with pytest.raises(DataError, match="no curve of 'nothing' to draw: expected one of adherence"):
-        save_main_chart(tmp_path / "a.png", results, "nothing")
+@pytest.mark.parametrize(
+    ("name", "metric", "error", "fact"),
+    [
+        ("a.gif", "adherence", ConfigError, r"a\.gif.*\.png"),
+        ("a.png", "nothing", DataError, "'nothing'.*adherence"),
+    ],
+)
+def test_a_picture_that_cannot_be_made_is_one_line(tmp_path, name, metric, error, fact) -> None:
+    with pytest.raises(error, match=fact):
+        save_main_chart(tmp_path / name, fake_results(fake_samples()), metric)

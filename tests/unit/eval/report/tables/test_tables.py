@@ -6,10 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
-from eval.report import terminal_table
 from eval.report.data.runs import Run, joined
 from eval.report.data.selection import Curves
-from eval.report.tables.rates import rate_table
+from eval.report.tables.rates import rate_table, terminal_table, turn_tables
 from tests.support.runs.fake_samples import fake_results, sample
 
 
@@ -29,8 +28,8 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     stream = io.StringIO()
     Console(file=stream, width=140).print(terminal_table(tiny(), 140))
     lines = stream.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()
-    assert "GAtt keeps 100 % [21, 100] at turn 2" in lines[0]
-    base = next(line for line in lines if "Adherence" in line)
+    assert "At turn 2 GAtt" in " ".join(lines[:2])
+    base = next(line for line in lines if "Adherence " in line)
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
         "Adherence", "base model", "100 %", "0 %", "", "2",
     ]  # fmt: skip
@@ -65,37 +64,41 @@ def test_a_terminal_shows_as_many_turns_as_fit_the_first_and_last_among_them() -
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
     curves = Curves.of(run_results)
     table = rate_table(curves, "adherence")
-    assert [(r.split, r.family, r.arm) for r in table.rows[:5]] == [
-        ("all", "all", "base"),
-        ("all", "all", "gatt"),
-        ("all", "all", "base+reminder"),
-        ("all", "all", "dialogue"),
-        ("all", "figure", "base"),
+    assert table is not None
+    assert [(cells[1].text, cells[0].arm) for cells in table.rows[:5]] == [
+        ("all instructions", "base"),
+        ("all instructions", "gatt"),
+        ("all instructions", "base+reminder"),
+        ("all instructions", "dialogue"),
+        ("all instructions, figure", "base"),
     ]
-    shown = {id(cell) for row in table.rows for cell in row.cells if cell}
     known = ("adherence", "vacuous_adherence")
-    assert shown == {id(p) for p in curves.points if p.metric in known}
-
-
-def test_what_the_own_replies_score_stands_below_the_arms(run_results: dict[str, Any]) -> None:
-    rows = rate_table(Curves.of(run_results), "adherence", split="all", family="all").rows
-    assert [r.name for r in rows] == [
-        "base model",
-        "GAtt",
-        "base + reminder",
-        "the dialogue itself",
-    ]
-    assert (rows[-1].is_reference, rows[-1].half_life) == (True, "")
-    assert not set(Curves.of(run_results).arms) & {"dialogue"}
+    num_cells = sum(bool(cell.text) for cells in table.rows for cell in cells[2:-1])
+    assert num_cells == sum(p.metric in known for p in curves.points)
+    (*_, own) = [cells for cells in table.rows if cells[0].arm == "dialogue"]
+    assert own[-1].text == ""
+    assert "dialogue" not in curves.arms
 
 
 def test_own_replies_of_several_runs_have_a_row_each() -> None:
     made = [sample(arm="gatt"), sample(arm="gatt", turn=2)]
     runs = [Run(name, Path(), fake_results(made)) for name in ("one", "two")]
-    rows = rate_table(Curves.of(joined(runs)), "adherence", split="all", family="all").rows
-    assert [r.name for r in rows] == [
+    table = rate_table(Curves.of(joined(runs)), "adherence", split="all", family="all")
+    assert table is not None
+    assert [cells[0].text for cells in table.rows] == [
         "one · GAtt",
         "two · GAtt",
         "one · the dialogue itself",
         "two · the dialogue itself",
     ]
+
+
+def test_one_turn_is_told_by_kind_of_instruction_and_measure(run_results: dict[str, Any]) -> None:
+    curves = Curves.of(run_results)
+    kinds, measures = turn_tables(curves, 20)
+    assert kinds.heads == ("arm", "all instructions", "seen", "unseen value", "figure", "language")
+    assert [cells[0].arm for cells in kinds.rows] == ["base", "gatt", "base+reminder"]
+    (seen,) = curves.find(**curves.main, arm="gatt", turn=20)
+    assert kinds.rows[1][2].counts.startswith(f"{seen.num_passed}/{seen.num_decided}")
+    assert {"Survival", "Probe recall", "False triggers"} <= set(measures.heads)
+    assert all("turn 20" in table.note and not table.is_folded for table in (kinds, measures))
