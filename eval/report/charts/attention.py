@@ -26,7 +26,7 @@ from eval.report.charts.drawing import (
     picture,
     write_picture,
 )
-from eval.report.data.selection import arm_name
+from eval.report.data.selection import arm_name, few_turns
 
 Record = Mapping[str, Any]
 Cell = tuple[float, float, float, float]
@@ -48,7 +48,7 @@ TITLE_COLUMNS: Final = 92
 """Characters of a line of a title over both maps."""
 MARKS: Final[Mapping[str, str]] = {"pass": "\u2713", "fail": "\u2717", "undecided": "?"}
 """Beside a turn: whether its reply keeps the instruction."""
-TURNS_TITLE: Final = "Attention on the instruction over turns; dotted: an even share"
+TURNS_TITLE: Final = "Attention on the instruction over turns"
 
 
 def attention_svgs(data: Record, arms: Sequence[str]) -> dict[str, list[Markup]]:
@@ -95,11 +95,7 @@ def _maps_of(data: Record) -> Sequence[Record]:
 def _title(data: Record) -> str:
     told = str(data["maps"][0]["text"])
     told = told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD].rstrip()} …"
-    title = f"Largest attention weight in any layer and head under the instruction “{told}”"
-    if is_chosen(data):
-        ours = arm_name(data["arms"][-1])
-        title += f" (of {data['num_dialogues']} dialogues the one that {ours} keeps most often)"
-    return title
+    return f"Largest attention weight in any layer and head under the instruction “{told}”"
 
 
 def is_chosen(data: Record) -> bool:
@@ -114,11 +110,11 @@ def is_judged(record: Record) -> bool:
 
 def _share(data: Record) -> dict[str, list[CurvePoint]]:
     """Return the share of attention on the instruction as the points of a chart."""
-    by_arm: dict[str, list[CurvePoint]] = {arm: [] for arm in data["arms"]}
-    for record in sorted(data["curves"], key=lambda r: r["turn"]):
-        if record["metric"] == "mass":
-            by_arm[record["arm"]].append(_point(record, data["history"]))
-    return by_arm
+    records = [r for r in sorted(data["curves"], key=lambda r: r["turn"]) if r["metric"] == "mass"]
+    return {
+        arm: [_point(r, data["history"]) for r in records if r["arm"] == arm]
+        for arm in data["arms"]
+    }
 
 
 def _point(record: Record, history: str) -> CurvePoint:
@@ -132,17 +128,15 @@ def _point(record: Record, history: str) -> CurvePoint:
 
 
 def _axes(data: Record) -> Axes:
-    """Return axes as high as the highest interval; an even share is a dotted line."""
-    shares = [r for r in data["curves"] if r["metric"] == "mass"]
-    top = max(r["high"] or r["value"] for r in shares)
-    even = {r["turn"]: r["even"] for r in shares if r["even"] <= top}
-    return Axes(top=min(1.0, top) or 1.0, dotted=even)
+    """Return axes as high as the highest interval."""
+    top = max(r["high"] or r["value"] for r in data["curves"] if r["metric"] == "mass")
+    return Axes(top=min(1.0, top) or 1.0)
 
 
 def _maps(maps: Sequence[Record], arms: Sequence[str], paint: Palette) -> Figure:
     """Return the maps of some arms side by side."""
-    num_rows = max(len(_thinned(record["rows"])) for record in maps)
-    top, rows, below = 0.3, max(0.2, 0.36 - 0.008 * num_rows) * num_rows, 0.62
+    num_rows = min(MOST_ROWS, max(len(record["rows"]) for record in maps))
+    top, rows, below = 0.3, max(0.2, 0.36 - 0.008 * num_rows) * num_rows, 0.55
     width, height = MAP.width * len(maps), top + rows + below
     figure = Figure(figsize=(width, height))
     for number, record in enumerate(maps):
@@ -150,23 +144,15 @@ def _maps(maps: Sequence[Record], arms: Sequence[str], paint: Palette) -> Figure
         axes = figure.add_axes((left, below / height, 5.5 / width, rows / height))
         colour = paint.arms[list(arms).index(record["arm"]) % NUM_STYLES]
         _map(axes, record, colour, paint)
-        _scale(
-            figure, colour, (left + 3.9 / width, 0.06 / height, 1.4 / width, 0.13 / height), paint
-        )
         said = "reply to turn (✓ kept)" if is_judged(record) else "reply to turn"
         axes.set_ylabel(said, color=paint.muted)
     return figure
 
 
-def _thinned(rows: Sequence[Record]) -> Sequence[Record]:
-    if len(rows) <= MOST_ROWS:
-        return rows
-    return [rows[round(n * (len(rows) - 1) / (MOST_ROWS - 1))] for n in range(MOST_ROWS)]
-
-
 def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
     """Draw one arm's map: a row a reply, a column a bin of what stood before it."""
-    bins, rows = record["bins"], _thinned(record["rows"])
+    bins, all_rows = record["bins"], record["rows"]
+    rows = [all_rows[number] for number in few_turns(range(len(all_rows)), MOST_ROWS)]
     told = [n for n, b in enumerate(bins) if b["part"] == "instruction"]
     wide = max(1.0, TOLD_SHARE * len(bins) / len(told))
     edges = [0.0, *accumulate(wide if n in told else 1.0 for n in range(len(bins)))]
@@ -184,9 +170,7 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
     first, last = edges[told[0]], edges[told[-1] + 1]
     for edge in (first, last):
         axes.plot([edge, edge], [-0.12, len(rows)], color=paint.ink, linewidth=1.1)
-    axes.annotate(
-        "instruction", (first, -0.12), xytext=(0, 4), textcoords="offset points", color=paint.ink
-    )
+    axes.set_title("instruction", loc="left", color=paint.ink, pad=4, size=MAP.font_points)
     axes.set_title(arm_name(record["arm"]), loc="right", color=colour, weight="bold", pad=4)
     starts = {b["turn"]: n for n, b in reversed(list(enumerate(bins))) if b["part"] == "user"}
     step = -(-len(starts) // 10)
@@ -194,10 +178,9 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
     axes.set_xticks([edges[starts[t]] for t in shown], [str(t) for t in shown])
     labels = [f"{MARKS.get(row.get('status') or '', '')} {row['turn']}".strip() for row in rows]
     axes.set_yticks([n + 0.5 for n in range(len(rows))], labels)
-    axes.set_xlabel(
-        "read so far: user message of turn …", color=paint.muted, labelpad=2, loc="left"
-    )
-    _bare(axes, paint)
+    axes.set_xlabel("read so far: user message of turn …", color=paint.muted, loc="left")
+    axes.tick_params(length=0, colors=paint.muted, pad=4)
+    axes.set_frame_on(False)
 
 
 def _draw_cells(axes: Any, cells: Sequence[Cell], colour: str) -> None:
@@ -231,25 +214,3 @@ def _box(left: float, right: float, top: float, bottom: float) -> Outline:
     corners = [(left, top), (right, top), (right, bottom), (left, bottom), (0, 0)]
     lines = [Outline.MOVETO, *[Outline.LINETO] * 3, Outline.CLOSEPOLY]
     return Outline(corners, lines)
-
-
-def _scale(
-    figure: Figure, colour: str, place: tuple[float, float, float, float], paint: Palette
-) -> None:
-    """Draw what strength of colour stands for what weight, below a map."""
-    axes = figure.add_axes(place)
-    _draw_cells(axes, [(n, n + 1, 0, (n + 1) / LEVELS) for n in range(LEVELS)], colour)
-    axes.set_xlim(0, LEVELS)
-    axes.set_ylim(1, 0)
-    axes.set_axis_off()
-    for at, text, side in ((0, "0  ", "right"), (LEVELS, "  1", "left")):
-        axes.annotate(
-            text, (at, 0.5), ha=side, va="center", color=paint.muted, annotation_clip=False
-        )
-
-
-def _bare(axes: Any, paint: Palette) -> None:
-    axes.tick_params(length=0, colors=paint.muted, pad=4)
-    axes.patch.set_visible(False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)

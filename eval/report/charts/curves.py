@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,6 @@ from eval.report.charts.drawing import (
     picture,
     write_picture,
 )
-from eval.report.data.headline import rate_with_interval
 from eval.report.data.selection import arm_name
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
@@ -51,11 +50,8 @@ class Axes:
     title: str = "turn, log scale"
     shift: int = 0
     """Added before the logarithm; 1 where the turns begin at 0."""
-    tip: str = "turn {}"
     top: float = 1.0
     """The highest rate that is drawn."""
-    dotted: Mapping[int, float] = field(default_factory=dict)
-    """Rates by turn to compare with, drawn as a grey dotted line."""
 
     def position(self, turn: int) -> float:
         """Return where a turn stands: equal steps for doublings, as most is lost early on."""
@@ -63,7 +59,7 @@ class Axes:
 
 
 TURNS = Axes()
-SINCE_CHANGE = Axes("turns since the change, log scale", 1, "{} turns later")
+SINCE_CHANGE = Axes("turns since the change, log scale", 1)
 
 ByArm = Mapping[str, Sequence[CurvePoint]]
 """Arm -> its points at rising turns; undecided ones leave a gap."""
@@ -83,8 +79,7 @@ def chart(
         axis: what the axes count.
     """
     with page_settings(shape, name):
-        figure, tips = _figure(by_arm, arms, shape, axis, STAND_INS)
-        return inline(figure, name, title, tips)
+        return inline(_figure(by_arm, arms, shape, axis, STAND_INS), name, title)
 
 
 def save_chart(
@@ -104,37 +99,27 @@ def save_chart(
         StoreError: the file cannot be written.
     """
     with picture(path, PICTURE):
-        figure, _ = _figure(by_arm, arms, PICTURE, axis, LIGHT)
+        figure = _figure(by_arm, arms, PICTURE, axis, LIGHT)
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
         write_picture(path, figure)
 
 
-def _figure(
-    by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette
-) -> tuple[Figure, dict[str, list[str]]]:
-    """Return the drawing, and the tips of the markers by the id of their group."""
+def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette) -> Figure:
     figure = Figure(figsize=(shape.width, shape.height))
     axes = figure.add_axes((0, 0, 1, 1))
     turns = {p.turn for points in by_arm.values() for p in points}
     _furnish(axes, sorted(turns), shape, axis, [_short(arm_name(a), shape) for a in by_arm], paint)
-    if axis.dotted:
-        _draw_dotted(axes, axis, paint)
-    tips: dict[str, list[str]] = {}
     ends: list[tuple[float, str]] = []
     for arm, points in by_arm.items():
         measured = [p for p in points if p.rate is not None]
-        if not measured:
-            continue
-        style = list(arms).index(arm)
-        group = f"tips-{len(tips)}"
-        _draw(axes, measured, style, axis, group, paint, has_band=has_bands(len(by_arm)))
-        tips[group] = [_tip(p, axis) for p in measured]
-        ends.append(((measured[-1].rate or 0.0) / axis.top, arm))
+        if measured:
+            _draw(axes, measured, list(arms).index(arm), axis, paint, has_bands(len(by_arm)))
+            ends.append(((measured[-1].rate or 0.0) / axis.top, arm))
     if shape.has_labels:
         _label(axes, ends, arms, axis, axis.position(max(turns)), shape, paint)
-    return figure, tips
+    return figure
 
 
 def _furnish(
@@ -180,16 +165,9 @@ def readable(turns: Sequence[int], gap: float, axis: Axes) -> list[int]:
 
 
 def _draw(
-    axes: Any,
-    points: Sequence[CurvePoint],
-    style: int,
-    axis: Axes,
-    group: str,
-    paint: Palette,
-    *,
-    has_band: bool,
+    axes: Any, points: Sequence[CurvePoint], style: int, axis: Axes, paint: Palette, has_band: bool
 ) -> None:
-    """Draw one curve: band, line, and its markers as one group of that id."""
+    """Draw one curve: band, line and markers."""
     is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
     colour = paint.arms[style]
     xs = [axis.position(p.turn) for p in points]
@@ -201,41 +179,12 @@ def _draw(
         axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
     axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
     few = len(points) <= MANY_POINTS
-    (markers,) = axes.plot(
-        xs,
-        rates,
-        color=colour,
-        linestyle="none",
-        marker=MARKERS[style],
-        markersize=8.5 if few else 5,
+    axes.plot(
+        xs, rates, color=colour, linestyle="none", marker=MARKERS[style], markersize=8.5 if few else 5,
         markerfacecolor=paint.page if is_hollow else colour,
         markeredgecolor=paint.page if few and not is_hollow else colour,
-        markeredgewidth=1.5 if few or is_hollow else 0,
-        zorder=4,
-        clip_on=False,
-    )
-    markers.set_gid(group)
-
-
-def _draw_dotted(axes: Any, axis: Axes, paint: Palette) -> None:
-    turns = sorted(axis.dotted)
-    axes.plot(
-        [axis.position(turn) for turn in turns],
-        [axis.dotted[turn] for turn in turns],
-        color=paint.muted,
-        linewidth=1.4,
-        linestyle=(0, (1, 2)),
-        zorder=2.5,
-    )
-
-
-def _tip(point: CurvePoint, axis: Axes) -> str:
-    plural = "" if point.num_dialogues == 1 else "s"
-    undecided = f", {point.num_undecided} undecided" if point.num_undecided else ""
-    return (
-        f"{arm_name(point.arm)}, {axis.tip.format(point.turn)}: {rate_with_interval(point)}, "
-        f"{point.num_dialogues} dialogue{plural}{undecided}"
-    )
+        markeredgewidth=1.5 if few or is_hollow else 0, zorder=4, clip_on=False,
+    )  # fmt: skip
 
 
 def _label(

@@ -35,13 +35,6 @@ def bounds(low: float | None, high: float | None) -> str:
     return f"[{round(100 * low)}, {round(100 * high)}]"
 
 
-def rate_with_interval(point: CurvePoint) -> str:
-    """Return "73 % [60, 83]", unbreakable, or a dash where nothing was decided."""
-    if point.rate is None:
-        return percent(None)
-    return f"{percent(point.rate)} % {bounds(point.low, point.high)}".replace(" ", NO_BREAK)
-
-
 @dataclass(frozen=True)
 class Headline:
     """What the answer names: arms at one turn, the trained ones first."""

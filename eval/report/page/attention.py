@@ -76,19 +76,14 @@ def conclusion(data: Mapping[str, Any]) -> str:
     said = []
     ours, base = data["arms"][-1], data["arms"][0]
     for fall in data["unsighted"]["falls"]:
-        if (fall["arm"], fall["hidden"]) != (ours, HIDDEN) or fall["fall"] is None:
-            continue
-        interval = bounds_of(fall, 100, 0)
-        if fall["low"] is None:
-            finding = "too few dialogues for an interval"
-        elif fall["low"] > 0:
-            finding = f"it needs to see it (95 % interval of the fall {interval} points)"
-        else:
-            finding = f"no clear effect (95 % interval of the fall {interval} points)"
-        said.append(
-            f"With the instruction hidden {arm_name(ours)} keeps it in {percent(fall['unsighted'])} of 100 "
-            f"last replies, with everything in sight in {percent(fall['intact'])}: {finding}."
-        )
+        if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
+            finding = "it needs to see it" if (fall["low"] or 0) > 0 else "no clear effect"
+            interval = bounds_of(fall, 100, 0)
+            said.append(
+                f"With the instruction hidden {arm_name(ours)} keeps it in {percent(fall['unsighted'])} of "
+                f"100 last replies, with everything in sight in {percent(fall['intact'])}: {finding} "
+                f"({f'95 % interval of the fall {interval} points' if interval else 'no interval'})."
+            )
     shares = {(r["arm"], r["turn"]): r["value"] for r in data["curves"] if r["metric"] == "mass"}
     turns = [turn for arm, turn in shares if arm == ours and (base, turn) in shares]
     early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
@@ -111,6 +106,8 @@ def turn_table(data: Mapping[str, Any], most: int) -> Table:
     ]
     ours = data["arms"][-1]
     rows.append(row("difference", *(_cell(curves, ours, "mass_difference", t) for t in turns)))
+    even = {r["turn"]: Cell(_number(100 * r["even"], ".2f")) for r in curves if "even" in r}
+    rows.append(row("if all tokens in sight got the same", *(even.get(t, EMPTY) for t in turns)))
     heads = ("arm", *(f"turn {turn}" for turn in turns))
     return Table("Attention on the instruction", heads, tuple(rows), "per cent", is_folded=False)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -155,8 +155,8 @@ def _facts(run: Mapping[str, Any], curves: Curves) -> list[str]:
     return [text for text in texts if 0 < len(text) < MAX_FACT_LENGTH]
 
 
-def run_facts(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return where each run comes from: its name, its command, and its facts under dotted keys.
+def run_facts(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Return where each run comes from: its name, its command, and all else as YAML.
 
     Args:
         run: of `results.json`; with `names` those of several runs.
@@ -166,18 +166,7 @@ def run_facts(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[st
     for name, values in ({n: run[n] for n in names if n in run} or {"": run}).items():
         words = values.get("command") or ""
         command = words if isinstance(words, str) else shlex.join(map(str, words))
-        rows = _flat({key: value for key, value in values.items() if key != "command"})
-        found.append({"name": name, "command": command, "rows": rows})
+        rest = {key: value for key, value in values.items() if key != "command"}
+        facts = yaml.safe_dump(rest, sort_keys=False, allow_unicode=True) if rest else ""
+        found.append({"name": name, "command": command, "facts": facts})
     return found
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return a nested mapping as dotted keys and printable values."""
-    rows: list[tuple[str, str]] = []
-    for key, item in value.items():
-        if isinstance(item, Mapping) and item:
-            rows += _flat(item, f"{prefix}{key}.")
-        else:
-            text = json.dumps(item, ensure_ascii=False, default=str)
-            rows.append((f"{prefix}{key}", item if isinstance(item, str) else text))
-    return rows

@@ -26,39 +26,17 @@ from eval.report.data.selection import Curves, metric_name
 from eval.report.tables.rates import caption, where_text
 from gatt.errors import DataError
 
-METRIC_NOTES: Mapping[str, str] = {
-    "adherence": "Share of replies that follow the instruction.",
-    "survival": "Share of dialogues in which every reply asked so far followed the instruction.",
-    "probe_recall": "Share of questions asked outside the history that are answered as the instruction says.",
-    "task_completion": "Share of replies that still answer what the user asked.",
-    "repetition": "Share of replies that the model gave before in the same dialogue, word for word; lower is "
-    "better. Where it is high, adherence in its own history says little.",
-    "false_trigger": "Share of replies that follow an instruction nobody gave; lower is better.",
-    "score": "Mean of the scores that functions of the score file give ordinary replies; 100 % is a score "
-    "of 1.",
-    "probe_score": "Mean of the scores that functions of the score file give answers to a probe; 100 % is a "
-    "score of 1.",
-    "adherence_since_switch": "Share of replies that follow the instruction in force, by turns since it "
-    "changed.",
-    "leakage": "Share of replies that still satisfy the rules of the instruction that was replaced or "
-    "cancelled, by turns since; lower is better. Some do by chance.",
-    "probe_leakage": "Share of answers to a probe that still give what a cancelled instruction said, by turns "
-    "since; lower is better.",
-    "adherence_loose": "The same replies read with leniency: a first or last line, or asterisks, "
-    "do not count against them.",
-}
+DRAWN = ("adherence", "probe_recall", *SINCE_SWITCH)
+"""Metrics with charts; all are in the tables."""
 ByArm = dict[str, Sequence[CurvePoint]]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart with its heading and the sentence under it."""
+    """One chart with its heading."""
 
     title: str
-    note: str
     svg: Markup
-    is_first: bool
-    """Whether it shows adherence or answers to a probe, which readers look at first."""
 
 
 def _decided(curves: Curves, **wanted: object) -> ByArm:
@@ -95,14 +73,10 @@ def save_main_chart(path: Path, results: Mapping[str, Any], metric: str) -> None
     curves = Curves.of(results)
     drawn = _decided(curves, **curves.main | {"metric": metric})
     if not drawn:
-        raise DataError(
-            f"no curve of {metric!r} to draw: "
-            + (
-                "no reply was decided in the page's main history and split"
-                if metric in curves.metrics
-                else f"expected one of {', '.join(curves.metrics)}"
-            )
-        )
+        known = f"expected one of {', '.join(curves.metrics)}"
+        if metric in curves.metrics:
+            known = "no reply was decided in the page's main history and split"
+        raise DataError(f"no curve of {metric!r} to draw: {known}")
     said = caption(curves, has_intervals=has_bands(len(drawn)))
     save_chart(path, drawn, curves.arms, f"{metric_name(metric)}: {said}", _axis(metric))
 
@@ -112,24 +86,17 @@ def _axis(metric: str) -> Axes:
 
 
 def panels(curves: Curves) -> list[Panel]:
-    """Return every curve of all families that the first chart does not show."""
+    """Return the curves of `DRAWN` metrics over all families, but for that of the first chart."""
     found = []
-    for metric in curves.metrics:
+    for metric in [metric for metric in DRAWN if metric in curves.metrics]:
         for history in curves.histories:
-            splits = {curves.main_split: None}
-            if metric == "false_trigger":
-                splits = {ALL: None}
-            elif metric == "adherence":
-                splits |= dict.fromkeys(split for split in curves.splits if split != "none")
-            for split in splits:
+            splits = [curves.main_split, *(curves.splits if metric == "adherence" else ())]
+            for split in dict.fromkeys(splits):
                 wanted = {"metric": metric, "history": history, "split": split, "family": ALL}
                 points = _decided(curves, **wanted)
-                if wanted == curves.main or not points:
-                    continue
-                title = f"{metric_name(metric)}, {where_text(curves, history, split)}"
-                name = f"panel-{metric}-{history}-{split}"
-                svg = chart(points, curves.arms, PANEL, name, title, _axis(metric))
-                is_first = metric in ("adherence", "probe_recall")
-                note = METRIC_NOTES.get(metric, "")
-                found.append(Panel(title, note, Markup(svg), is_first))
+                if points and wanted != curves.main:
+                    title = f"{metric_name(metric)}, {where_text(curves, history, split)}"
+                    name = f"panel-{metric}-{history}-{split}"
+                    svg = chart(points, curves.arms, PANEL, name, title, _axis(metric))
+                    found.append(Panel(title, Markup(svg)))
     return found

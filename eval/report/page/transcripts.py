@@ -10,7 +10,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,35 +112,28 @@ class Transcripts:
         the texts of a case are.
         """
         instructions, events, patterns = Interner(), Interner(), Interner()
+
+        def arm_of(arm: str, replies: Sequence[Sample]) -> list[Any]:
+            pattern = tuple(
+                (s.turn, int(s.kind == "probe"), events.add(s.event) if s.event else -1)
+                for s in replies
+            )
+            status = "".join(_letter(s.status, s) for s in replies)
+            marks = "".join(str(_mark(s)) for s in replies)
+            return [self._arms.add(arm), patterns.add(pattern), status, marks]
+
         cases = []
         for number, chunk in enumerate(self._plan()):
             for place, case in enumerate(chunk):
                 first = case.first
                 given = first.instruction
-                arms = []
-                for arm, replies in case.samples.items():
-                    pattern = tuple(
-                        (s.turn, int(s.kind == "probe"), events.add(s.event) if s.event else -1)
-                        for s in replies
-                    )
-                    status = "".join(_letter(s.status, s) for s in replies)
-                    marks = "".join(str(_mark(s)) for s in replies)
-                    arms.append([self._arms.add(arm), patterns.add(pattern), status, marks])
+                index = None if given is None else instructions.add((given.text, given.wording))
+                arms = [arm_of(arm, replies) for arm, replies in case.samples.items()]
                 cases.append(
-                    {
-                        "id": case.anchor,
-                        "dialogue": first.dialogue,
-                        "history": case.history,
-                        "split": first.split,
-                        "family": first.family,
-                        "instruction": None
-                        if given is None
-                        else instructions.add((given.text, given.wording)),
-                        "chunk": number,
-                        "place": place,
-                        "arms": arms,
-                    }
-                )
+                    {"id": case.anchor, "dialogue": first.dialogue, "history": case.history,
+                     "split": first.split, "family": first.family, "instruction": index,
+                     "chunk": number, "place": place, "arms": arms}
+                )  # fmt: skip
         return {
             "arms": [[arm, arm_name(arm)] for arm in self._arms.values],
             "instructions": instructions.values,
@@ -166,23 +159,18 @@ class Transcripts:
     def _row(self, sample: Sample, texts: Interner) -> dict[str, Any]:
         """Return what the page shows of a reply, without what is as nearly always."""
         row: dict[str, Any] = {"u": texts.add(sample.user), "r": texts.add(sample.reply)}
-        if sample.reference is not None and sample.reference != sample.reply:
-            row["o"] = texts.add(sample.reference)
-        if sample.finish != "stop":
-            row["f"] = sample.finish
         if sample.verdicts:
             row["v"] = [[_letter(v.status, sample), *self._verdict(v)[1:]] for v in sample.verdicts]
-        if sample.loose not in (None, sample.status):
-            row["l"] = sample.loose
-        if sample.announcement is not None:
-            row["a"] = sample.announcement
-        if sample.expected != "kept":
-            row["x"] = sample.expected
-        if sample.completion is not None:
-            row["c"] = self._verdict(sample.completion)
-        if sample.judge is not None:
-            row["j"] = self._verdict(sample.judge)
-        return row
+        rest: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Any]]] = {
+            "o": (sample.reference, (None, sample.reply), texts.add),
+            "f": (sample.finish, ("stop",), str),
+            "l": (sample.loose, (None, sample.status), str),
+            "a": (sample.announcement, (None,), str),
+            "x": (sample.expected, ("kept",), str),
+            "c": (sample.completion, (None,), self._verdict),
+            "j": (sample.judge, (None,), self._verdict),
+        }
+        return row | {k: shown(v) for k, (v, usual, shown) in rest.items() if v not in usual}
 
     def _verdict(self, verdict: Verdict) -> list[Any]:
         rule = self._rules.add(_rule(verdict))

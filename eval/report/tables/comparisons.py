@@ -13,6 +13,16 @@ from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, rank, row
 
 MOST_DIFFERENCE_TURNS = 4
 """Turns that a pair of arms is compared at; all are in `results.json`."""
+JUDGE_COLUMNS: Mapping[str, str] = {
+    "arm": "arm", "metric": "metric", "judged by both": "num_both", "no verdict": "num_missing",
+    "agreement": "agreement", "kappa": "kappa", "both pass": "both_pass", "both fail": "both_fail",
+    "rules alone pass": "only_rules", "judge alone passes": "only_judge",
+}  # fmt: skip
+LIMIT_COLUMNS: Mapping[str, str] = {
+    "arm": "arm", "history": "history", "cases": "num_cases", "reached the limit": "num_cases_cut",
+    "first at turn": "first_turn", "replies missing": "num_replies_without",
+}  # fmt: skip
+COVERAGE_COLUMNS: Mapping[str, str] = {"judged by": "by", "constraints": "num", "share": "share"}
 SUMMARY_NAMES: Mapping[str, str] = {
     "half_life": "half-life",
     "area": "area under the curve",
@@ -158,49 +168,39 @@ def trust_tables(
     agreement: Sequence[Record], limits: Sequence[Record], coverage: Sequence[Record]
 ) -> list[Table]:
     """Return what limits the rates: judge and rules, the context limit, uncovered constraints."""
-    totals: dict[str, int] = dict.fromkeys(("rules", "judge", "not covered"), 0)
+    judged = [
+        {**r, "metric": metric_name(r["metric"]), "agreement": f"{percent(r['agreement'])} %"}
+        for r in agreement
+    ]
+    totals: dict[str, int] = {}
     for record in coverage:
         totals[record["by"]] = totals.get(record["by"], 0) + record["num"]
-    total = sum(totals.values())
+    shares = [
+        {"by": by, "num": num, "share": f"{percent(num / sum(totals.values()))} %"}
+        for by, num in totals.items()
+    ]
     found = [
-        Table(
-            "Judge model against rules",
-            ("arm", "metric", "judged by both", "no verdict", "agreement", "kappa", "both pass",
-             "both fail", "rules alone pass", "judge alone passes"),
-            tuple(
-                row(arm_cell(r["arm"]), metric_name(r["metric"]), r["num_both"], r["num_missing"],
-                    f"{percent(r['agreement'])} %", _kappa(r), r["both_pass"], r["both_fail"],
-                    r["only_rules"], r["only_judge"])
-                for r in agreement
-            ),
-            num_texts=2,
-        ),
-        Table(
-            "Context limit",
-            ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing"),
-            tuple(
-                row(arm_cell(r["arm"]), r["history"], r["num_cases"], r["num_cases_cut"],
-                    "" if r["first_turn"] is None else r["first_turn"], r["num_replies_without"])
-                for r in limits
-            ),
-            num_texts=2,
-        ),
-        Table(
-            "Who judges the imported constraints",
-            ("judged by", "constraints", "share"),
-            tuple(row(by, num, f"{percent(num / total)} %") for by, num in totals.items() if num),
-        ),
-        Table(
-            "Imported constraints, one by one",
-            ("constraint", "judged by", "number"),
-            tuple(
-                row(r["constraint"], r["by"], r["num"])
-                for r in sorted(coverage, key=lambda r: -r["num"])
-            ),
-            num_texts=2,
-        ),
-    ]  # fmt: skip
+        _record_table("Judge model against rules", JUDGE_COLUMNS, judged, 2),
+        _record_table("Context limit", LIMIT_COLUMNS, limits, 2),
+        _record_table("Who judges the imported constraints", COVERAGE_COLUMNS, shares, 1),
+    ]
     return [table for table in found if table.rows]
+
+
+def _record_table(
+    title: str, columns: Mapping[str, str], records: Sequence[Record], num_texts: int
+) -> Table:
+    """Return records as a table whose columns are head -> key."""
+    rows = tuple(row(*(_value(r, key) for key in columns.values())) for r in records)
+    return Table(title, tuple(columns), rows, num_texts=num_texts)
+
+
+def _value(record: Record, key: str) -> Cell:
+    if key == "arm":
+        return arm_cell(record[key])
+    if key == "kappa":
+        return _kappa(record)
+    return EMPTY if record[key] is None else Cell(str(record[key]))
 
 
 def _kappa(record: Record) -> Cell:

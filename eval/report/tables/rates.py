@@ -4,35 +4,39 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
-
-from rich.table import Table as TerminalTable
-from rich.text import Text
+from typing import Final
 
 from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.metrics.half_life import half_life
 from eval.metrics.per_reply.since_switch import SINCE_SWITCH
-from eval.report.data.headline import NO_BREAK, headline
 from eval.report.data.selection import (
     HISTORY_NAMES,
     SPLIT_NAMES,
     Curves,
-    few_turns,
     metric_name,
     split_arm,
     turn_name,
 )
-from eval.report.tables.table import Cell, Table, arm_cell, named, rank, rate_cell, row
+from eval.report.tables.table import Table, arm_cell, named, rank, rate_cell, row
 
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
 OWN_REPLIES_LEGEND = (
     " The dialogue itself: its own replies, which nobody wrote under the instruction."
 )
-NARROW: Final = 100
-"""A terminal with fewer characters a line shows no half-life."""
-FIXED_WIDTH: Final = 28
-TURN_WIDTH: Final = 15
-"""Characters of a line that the terminal's table needs for metric and arm, and for each other column."""
+METRIC_NOTES: Final[Mapping[str, str]] = {
+    "adherence": "replies that follow the instruction",
+    "survival": "dialogues in which every reply asked so far followed it",
+    "probe_recall": "questions outside the history that are answered as the instruction says",
+    "task_completion": "replies that still answer what the user asked",
+    "repetition": "replies given before in the same dialogue, word for word; lower is better",
+    "false_trigger": "replies that follow an instruction nobody gave; lower is better",
+    "score": "mean score of ordinary replies by the score file; 100 % is a score of 1",
+    "probe_score": "mean score of answers to a probe by the score file; 100 % is a score of 1",
+    "adherence_since_switch": "replies that follow the instruction in force, by turns since it changed",
+    "leakage": "replies that still satisfy the old instruction's rules, some by chance; lower is better",
+    "probe_leakage": "answers to a probe that still follow a cancelled instruction; lower is better",
+    "adherence_loose": "the same replies without a first or last line, or asterisks, that would fail them",
+}
 
 
 def rate_table(curves: Curves, metric: str, **wanted: object) -> Table | None:
@@ -61,7 +65,7 @@ def rate_table(curves: Curves, metric: str, **wanted: object) -> Table | None:
         where = [] if wanted else [where_text(curves, history, split, family)]
         rows.append(row(arm_cell(arm), *where, *cells, of_arm))
     heads = ["arm", *([] if wanted else ["instructions"]), *(turn_name(metric, t) for t in turns)]
-    note = caption(curves) if wanted else f"{len(rows)} curves"
+    note = caption(curves) if wanted else METRIC_NOTES.get(metric, "")
     table = Table(metric_name(metric), (*heads, "half-life"), tuple(rows), note, 1 + (not wanted))
     return table if arms else None
 
@@ -144,47 +148,3 @@ def legend(curves: Curves) -> str:
     """Return how to read the cells and rows of the headline tables."""
     has_own = any(p.metric in VACUOUS.values() for p in curves.points)
     return COUNTS_LEGEND + (OWN_REPLIES_LEGEND if has_own else "")
-
-
-def terminal_table(results: Mapping[str, Any], width: int = 80) -> TerminalTable:
-    """Return the headline rates as a rich table, the last thing `gatt run` prints.
-
-    Args:
-        results: as `results.json` holds them.
-        width: characters of a line; of turns that do not fit some are left out, never the first, the last
-            or that of the headline.
-
-    Raises:
-        DataError: see `Curves.of`.
-    """
-    curves = Curves.of(results)
-    answer = headline(curves)
-    metrics = [m for m in curves.metrics if m != "false_trigger" and m not in SINCE_SWITCH]
-    all_turns = sorted(
-        {p.turn for m in metrics for p in curves.find(**curves.main | {"metric": m})}
-    )
-    has_half_life = width >= NARROW
-    num_columns = (width - FIXED_WIDTH) // TURN_WIDTH
-    turns = few_turns(all_turns, max(2, num_columns - has_half_life), answer.turn)
-    left_out = f" {len(turns)} of {len(all_turns)} turns; the report has all."
-    view = TerminalTable(
-        title=Text(answer.sentence.replace(NO_BREAK, " "), style="bold"),
-        caption=Text(f"{caption(curves)}. {legend(curves)}{left_out * (turns != all_turns)}"),
-    )
-    heads = [*(f"turn {turn}" for turn in turns), *(["half-life"] if has_half_life else [])]
-    for head in ("metric", "arm", *heads):
-        is_rate = head in heads and head != "half-life"
-        view.add_column(
-            head,
-            justify="right" if head in heads else "left",
-            min_width=TURN_WIDTH - 3 if is_rate else None,
-            no_wrap=head == "half-life",
-        )
-    for table in headline_tables(curves):
-        for number, cells in enumerate(table.rows if "at it" not in table.heads else ()):
-            by_head = dict(zip(table.heads, cells, strict=True))
-            shown = (by_head.get(head, Cell("")).joined("\n") for head in heads)
-            title = table.title if number == 0 else ""
-            is_last = number == len(table.rows) - 1
-            view.add_row(*map(Text, (title, cells[0].text, *shown)), end_section=is_last)
-    return view

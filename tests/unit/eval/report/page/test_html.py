@@ -82,10 +82,10 @@ def test_the_page_holds_answer_curves_rates_and_run(page: Page) -> None:
     text = " ".join(page.text.replace("\N{NO-BREAK SPACE}", " ").split())
     assert re.search(r"At turn 20 GAtt .* in \d+ of 100 replies, the base model in \d+\.", text)
     for words in ("Survival", "False triggers", "Unseen value", "Half-life", "gatt run configs/demo.yaml",
-                  "eval.turns", "Greedy decoding; replies are at most 64 tokens."):  # fmt: skip
+                  "turns:", "Greedy decoding; replies are at most 64 tokens."):  # fmt: skip
         assert words in text
-    # Two of the first chart, and one each of two first panels and four of other measures.
-    assert sum(tag == "svg" for tag, _ in page.tags) >= 2 + 2 + 3
+    # Two of the first chart, then adherence to unseen values and probe recall.
+    assert sum(tag == "svg" for tag, _ in page.tags) == 2 + 2
     assert any(tag == "noscript" for tag, _ in page.tags)
     assert sum(a.get("class") == "example" for _, a in page.tags) == 3
 
@@ -95,14 +95,14 @@ def test_the_sections_stand_in_the_order_of_a_reader(page: Page) -> None:
         "transcripts", "kinds", "probes", "events", "compared", "trust", "curves", "rates", "run",
     ]  # fmt: skip
     for words in ("arXiv:2307.09288, Table 30", "Topic jump", "±34", "<0.001", "0.78", "all arms",
-                  "60 %", "Sound like a <b>pirate</b>.", "format.no-digits"):  # fmt: skip
+                  "60 %", "not covered", "format.no-digits"):  # fmt: skip
         assert words in " ".join(page.text.split()), words
 
 
 def test_a_section_without_data_is_left_out() -> None:
     made = [sample()]
     found = Page(report_html(fake_results(made) | {"differences": []}, []))
-    assert found.sections() == ["kinds", "curves", "rates", "run"]
+    assert found.sections() == ["kinds", "rates", "run"]
     assert "Table 30" not in found.text
 
 
@@ -253,4 +253,4 @@ def test_a_commands_words_and_a_plain_run_are_shown() -> None:
     }
     read = Page(report_html(results, []))
     assert "gatt eval 'a b'" in read.text
-    assert re.search(r"y\s*1", read.text)
+    assert re.search(r"y: 1", read.text)

@@ -122,7 +122,7 @@ def test_what_limits_the_rates_has_its_tables() -> None:
     missing = {**agreement("gatt"), "kappa": None, "kappa_low": None, "kappa_high": None}
     lists = fake_lists()
     tables = trust_tables([agreement("base"), missing], lists["limits"], lists["coverage"])
-    judge, limits, totals, constraints = tables
+    judge, limits, totals = tables
     assert column(judge, "kappa") == ["0.78 [0.60, 0.90]", "–"]
     assert column(limits, "first at turn") == ["", "18"]
     assert [tuple(cell.text for cell in cells) for cells in totals.rows] == [
@@ -130,5 +130,4 @@ def test_what_limits_the_rates_has_its_tables() -> None:
         ("judge", "6", "30 %"),
         ("not covered", "2", "10 %"),
     ]
-    assert column(constraints, "number") == ["12", "6", "2"]
     assert trust_tables([], [], []) == []

@@ -4,11 +4,13 @@ import io
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from eval.report.data.runs import Run, joined
 from eval.report.data.selection import Curves
-from eval.report.tables.rates import rate_table, terminal_table, turn_tables
+from eval.report.tables.rates import rate_table, turn_tables
+from eval.report.tables.terminal import terminal_table
 from tests.support.runs.fake_samples import fake_results, sample
 
 
@@ -29,14 +31,14 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     Console(file=stream, width=140).print(terminal_table(tiny(), 140))
     lines = stream.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()
     assert "At turn 2 GAtt" in " ".join(lines[:2])
-    base = next(line for line in lines if "Adherence " in line)
+    base = next(line for line in lines if "│ base model" in line)
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
-        "Adherence", "base model", "100 %", "0 %", "", "2",
+        "base model", "100 %", "0 %", "", "2",
     ]  # fmt: skip
     under = [lines[lines.index(base) + n] for n in (1, 2)]
     assert [[cell.strip() for cell in line.strip("│").split("│")] for line in under] == [
-        ["", "", "[21, 100]", "[0, 79]", "", ""],
-        ["", "", "(1/1)", "(0/1)", "", ""],
+        ["", "[21, 100]", "[0, 79]", "", ""],
+        ["", "(1/1)", "(0/1)", "", ""],
     ]
     assert "(0/0, 1?)" in stream.getvalue().replace("\N{NO-BREAK SPACE}", " ")
     assert "4 are undecided and in no rate" in " ".join(stream.getvalue().split())
@@ -50,15 +52,18 @@ def test_a_narrow_terminal_breaks_no_interval_and_no_count() -> None:
     assert "(0/0, 1?)" in shown
 
 
-def test_a_terminal_shows_as_many_turns_as_fit_the_first_and_last_among_them() -> None:
-    made = [sample(arm=arm, turn=turn) for arm in ("base", "gatt") for turn in range(1, 16)]
-    results = fake_results(made)
-    for width, turns in ((80, [1, 8, 15]), (120, [1, 5, 8, 11, 15]), (400, list(range(1, 16)))):
-        table = terminal_table(results, width)
-        headers = [c.header for c in table.columns][2:]
-        assert headers == [f"turn {t}" for t in turns] + ["half-life"] * (width >= 100)
-        is_cut = f"{len(turns)} of 15 turns; the report has all" in str(table.caption)
-        assert is_cut == (width < 400)
+@pytest.mark.parametrize(
+    ("width", "turns"),
+    [(80, [1, 15, 25]), (115, [1, 7, 15, 19, 25]), (600, list(range(1, 26)))],
+)
+def test_a_terminal_shows_as_many_turns_as_fit_first_last_and_headline_s_among_them(
+    width: int, turns: list[int]
+) -> None:
+    made = [sample(arm="gatt", turn=turn) for turn in range(1, 26)]
+    made += [sample(arm="base", turn=turn) for turn in range(1, 16)]
+    table = terminal_table(fake_results(made), width)
+    assert [c.header for c in table.columns] == ["arm", *(f"turn {t}" for t in turns), "half-life"]
+    assert (f"{len(turns)} of 25 turns" in str(table.caption)) == (width < 600)
 
 
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
