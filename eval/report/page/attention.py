@@ -79,10 +79,11 @@ def conclusion(data: Mapping[str, Any]) -> str:
         if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
             finding = "it needs to see it" if (fall["low"] or 0) > 0 else "no clear effect"
             interval = bounds_of(fall, 100, 0)
+            interval = interval and f"95 % interval of the fall {interval} points, "
             said.append(
                 f"With the instruction hidden {arm_name(ours)} keeps it in {percent(fall['unsighted'])} of "
                 f"100 last replies, with everything in sight in {percent(fall['intact'])}: {finding} "
-                f"({f'95 % interval of the fall {interval} points' if interval else 'no interval'})."
+                f"({interval}{fall['num_pairs']} pairs)."
             )
     shares = {(r["arm"], r["turn"]): r["value"] for r in data["curves"] if r["metric"] == "mass"}
     turns = [turn for arm, turn in shares if arm == ours and (base, turn) in shares]

@@ -104,7 +104,8 @@ def turn_tables(curves: Curves, turn: int) -> list[Table]:
             }
             for split, family in kinds
         }  # fmt: skip
-        tables.append(_at_turn(curves, "Adherence by kind of instruction", history, turn, columns))
+        kind = "Adherence by kind of instruction"
+        tables.append(_at_turn(curves, kind, history, turn, columns, is_folded=False))
         measures = {
             metric_name(metric): {
                 "metric": metric,
@@ -114,12 +115,18 @@ def turn_tables(curves: Curves, turn: int) -> list[Table]:
             for metric in curves.metrics
             if metric != "adherence" and metric not in SINCE_SWITCH
         }
-        tables.append(_at_turn(curves, "Other measures", history, turn, measures))
+        tables.append(_at_turn(curves, "Other measures", history, turn, measures, is_folded=True))
     return [table for table in tables if len(table.heads) > 1]
 
 
 def _at_turn(
-    curves: Curves, title: str, history: str, turn: int, columns: Mapping[str, Mapping[str, str]]
+    curves: Curves,
+    title: str,
+    history: str,
+    turn: int,
+    columns: Mapping[str, Mapping[str, str]],
+    *,
+    is_folded: bool,
 ) -> Table:
     """Return a table of one turn: a row an arm, a column a choice of fields, empty ones left out."""
     found = {
@@ -133,7 +140,7 @@ def _at_turn(
         if any(arm in points for points in shown.values())
     )
     note = f"turn {turn}, {named(HISTORY_NAMES, history)}"
-    return Table(title, ("arm", *shown), rows, note, is_folded=False)
+    return Table(title, ("arm", *shown), rows, note, is_folded=is_folded)
 
 
 def caption(curves: Curves, *, has_intervals: bool = True) -> str:

@@ -20,8 +20,8 @@ from eval.report.tables.table import Section
 
 KINDS_LEAD = (
     "Seen: instructions of the training data. Unseen value: another value of a family that was trained. "
-    "Unseen family: a kind of instruction that was never trained. False triggers are counted where no "
-    "instruction was given."
+    "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
+    "of 97 decided replies passed, 3 are undecided; “worst” is the rate if these had failed."
 )
 EVENTS_LEAD = (
     "Share of replies that do what they should at the turn of an event and after it: keep the instruction, "

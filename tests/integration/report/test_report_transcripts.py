@@ -63,7 +63,7 @@ def test_each_filter_shows_what_fits_it(
     page.evaluate("document.getElementById('more-filters').open = true")
     choose(page, name, value)
     assert page.locator("#count").inner_text() == f"{len(expected)} of 24 dialogues"
-    assert len(shown(page)) == len(expected)
+    assert len(shown(page)) == min(12, len(expected))
     page.locator(".transcript > summary").first.click()
     body = page.locator(".transcript[open] .body:not([aria-busy])")
     body.wait_for()
@@ -163,7 +163,7 @@ def test_an_anchor_outside_the_filters_is_found(open_page: Open) -> None:
     assert page.locator("#more").is_hidden()
     before = len(shown(page))
     page.click("#earlier")
-    assert before < len(shown(page)) == 24
+    assert before < len(shown(page))
     assert shown(page)[-1] == "t-plain-03-reference"
 
 
@@ -249,6 +249,9 @@ def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
     page.keyboard.press("Enter")
     opened_card(page, ids[0])
     assert focused(page) == ids[0]
+    for _ in range(len(ids)):
+        page.keyboard.press("j")
+    assert len(shown(page)) > len(ids)
 
 
 def test_the_focus_is_never_caught(open_page: Open) -> None:

@@ -1,6 +1,7 @@
 // The list of cases: a window on the matches, each a card that opens in place.
 
-const PAGE_SIZE = 40;
+// Few, so that what stands below the list is in reach.
+const PAGE_SIZE = 12;
 const list = document.getElementById("list");
 const more = document.getElementById("more");
 const earlier = document.getElementById("earlier");
