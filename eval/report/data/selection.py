@@ -19,6 +19,8 @@ SCHEMA = 3
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 
+BOUND_NOTE = "meant as an upper bound."
+"""How the note of an evaluation ends that explains the reminder's arm."""
 ARM_ORDER = ("base", "gatt", "base+reminder")
 ARM_NAMES: Mapping[str, str] = {
     "base": "base model",

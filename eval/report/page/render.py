@@ -18,7 +18,14 @@ from eval.config import REMINDER
 from eval.records.samples import Sample
 from eval.report.charts.drawing import NUM_STYLES, glyph_of
 from eval.report.data.headline import Headline, headline
-from eval.report.data.selection import HISTORY_NAMES, SPLIT_NAMES, Curves, arm_name, split_arm
+from eval.report.data.selection import (
+    BOUND_NOTE,
+    HISTORY_NAMES,
+    SPLIT_NAMES,
+    Curves,
+    arm_name,
+    split_arm,
+)
 from eval.report.page.attention import attention_section
 from eval.report.page.examples import RULE, examples
 from eval.report.page.sections import hero, hero_has_bands, panels
@@ -33,8 +40,6 @@ SCRIPTS = ("store.js", "filters.js", "turns.js", "cards.js", "moving.js")
 FACTS = ("name", "model", "adapter", "time")
 """Keys of `run` that the head of the page shows, if they are there and short."""
 MAX_FACT_LENGTH = 80
-BOUND_NOTE = "meant as an upper bound."
-"""How the note of an evaluation ends that explains the reminder's arm."""
 
 
 def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: Path) -> None:
