@@ -186,7 +186,7 @@ def trigger_pool(results: Mapping[str, Any], entries: Entries) -> list[Entry]:
     ]
 
 
-def judge_run(folder: Path, entries: Entries) -> str:
+def judge_run(folder: Path, entries: Entries, commit: Mapping[str, Any] | None) -> str:
     """Judge one run anew, write its files, and return a line that says what changed.
 
     Raises:
@@ -217,7 +217,7 @@ def judge_run(folder: Path, entries: Entries) -> str:
     run["rules"] = {"before": json.loads(before.read_text(encoding="utf-8"))["verifiers"]} | {
         "judged_again": {
             "command": "scripts/checks/judge_again.py",
-            "commit": provenance()["commit"],
+            "commit": commit,
         }
     }
     results |= {
@@ -301,9 +301,11 @@ def main() -> int:
             )
             return 0
         entries = {entry.id: entry for entry in load_catalog().entries}
+        # The first run's new files make the checkout another one.
+        commit = provenance()["commit"]
         with progress_bar("judge", len(args.runs), unit="runs") as bar:
             for run in args.runs:
-                print(judge_run(run, entries), flush=True)
+                print(judge_run(run, entries, commit), flush=True)
                 bar.advance(1)
     except GattError as error:
         print(f"error: {error}", file=sys.stderr)
