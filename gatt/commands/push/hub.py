@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.errors import ConfigError, HubError
-from gatt.generation.servers.api_keys import public
 from gatt.models.adapter import one_line
+from gatt.runs.secrets import public
 
 TOKEN: Final = "HF_TOKEN"
 ENDPOINT: Final = "HF_ENDPOINT"

@@ -11,7 +11,7 @@ from gatt.commands.export.redaction import Private, public_value
 from gatt.commands.push.features import sample_features
 from gatt.data.sample import read_samples
 from gatt.errors import DataError
-from gatt.generation.servers.api_keys import key_in
+from gatt.runs.secrets import key_in
 
 if TYPE_CHECKING:
     from datasets import Features
