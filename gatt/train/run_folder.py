@@ -21,7 +21,7 @@ from gatt.models.digest import adapter_digest, model_digest
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.input_file import read_text
 from gatt.runs.jsonl import open_text
-from gatt.runs.lock import free_lock, lock_path, take_lock
+from gatt.runs.lock import lock_path, take_lock
 from gatt.runs.nesting import parse_json
 from gatt.train.config import TrainConfig
 
@@ -160,7 +160,7 @@ class TrainStore:
         finally:
             if is_new:
                 self._remove_unused()
-            free_lock(lock)
+            lock.release()
 
     def write(self, status: str, **more: Any) -> None:
         """Record the run, whole or not at all.
