@@ -54,7 +54,7 @@ class Served:
     """What was merged into it."""
 
     def config(self, **changes: object) -> EngineConfig:
-        settings = {"urls": (self.url,), "max_concurrency": 4, "check_model": False, **changes}
+        settings = {"urls": (self.url,), "max_concurrency": 4, **changes}
         return EngineConfig(model=self.model, server=ServerConfig(**settings))
 
 
@@ -135,7 +135,7 @@ def test_greedy_replies_are_those_of_plain_generate(served: Served) -> None:
 def test_a_model_that_it_does_not_serve_is_refused(served: Served) -> None:
     request = GenerationRequest("k", (Message("user", "Hi"),))
     engine = make_engine(EngineConfig(model="another", server=served.config().server))
-    with pytest.raises(GenerationError, match="status 400: Server is pinned to"):
+    with pytest.raises(GenerationError, match=r"status 400.*pinned"):
         engine.generate([request], GREEDY)
 
 

@@ -70,9 +70,7 @@ def test_a_finished_run_is_recognised(make: Any) -> None:
 
 def test_the_output_of_another_configuration_is_refused(make: Any) -> None:
     train(make())
-    with pytest.raises(
-        StoreError, match=r"belongs to another configuration \(learning_rate 0\.0002, now 0\.1\)"
-    ):
+    with pytest.raises(StoreError, match=r"learning_rate 0\.0002\b.*\b0\.1\b"):
         train(make(learning_rate=0.1))
 
 
