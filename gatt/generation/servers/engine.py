@@ -101,6 +101,8 @@ class OpenAIEngine:
         self._adapters = dict(adapters or {})
         self._urls = [url.rstrip("/") for url in config.urls]
         self._num_in_flight: Counter[str] = Counter()
+        self._num_failed: Counter[str] = Counter()
+        """Faults in a row, by URL."""
         self._rests_until: dict[str, float] = {}
         """When a URL that failed is asked again though another one is free, by the monotonic clock."""
         self._is_reached = False
@@ -165,14 +167,14 @@ class OpenAIEngine:
                     return await self._ask(call, url, request)
                 except Fault as fault:
                     faults.append(fault)
-                    self._rests_until[url] = time.monotonic() + _pause(fault, len(faults))
                     raise
 
         def is_last(_: object) -> bool:
             # A server that has too much to do is waited for; other faults are counted.
             is_used_up = sum(f.kind != "rate_limit" for f in faults) > self._config.max_retries
-            # A server that never was there is no fault that heals.
-            return is_used_up or (not self._is_reached and len(faults) >= len(self._urls))
+            # A server that was never there is no fault that heals.
+            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not self._is_reached
+            return is_used_up or is_nobody_there
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Fault),
@@ -230,11 +232,13 @@ class OpenAIEngine:
         except Fault as fault:
             self.faults[fault.kind] += 1
             self._is_reached |= fault.kind != "unreachable"
+            self._num_failed[url] += 1
+            self._rests_until[url] = time.monotonic() + _pause(fault, self._num_failed[url])
             raise
         finally:
             self._num_in_flight[url] -= 1
         self._is_reached = True
-        self._rests_until.pop(url, None)
+        self._num_failed[url], self._rests_until[url] = 0, 0.0
         return reply
 
     async def _may_go(self, call: _Call, url: str, fault: Fault) -> bool:

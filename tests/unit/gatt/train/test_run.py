@@ -78,7 +78,7 @@ def test_other_samples_under_the_same_name_are_another_run(make: Any) -> None:
     config = make()
     train(config)
     write_samples(config.samples[0], [sample(9, 2)])
-    with pytest.raises(StoreError, match=r"belongs to another configuration \(samples \["):
+    with pytest.raises(StoreError, match=r"\(changed: samples \["):
         train(config)
 
 
@@ -88,7 +88,7 @@ def test_another_model_under_the_same_name_is_another_run(make: Any, tmp_path: P
     train(config)
     # The same shapes: the files have the same size.
     tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
-    with pytest.raises(StoreError, match=r"belongs to another configuration \(model_digest"):
+    with pytest.raises(StoreError, match=r"\(changed: model_digest"):
         train(config)
 
 

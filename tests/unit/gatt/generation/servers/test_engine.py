@@ -268,6 +268,14 @@ def test_a_dead_server_leaves_its_work_to_the_others(is_dead_from_the_start: boo
     assert one.faults["ok"] <= 5
 
 
+def test_a_slow_server_is_waited_for_while_others_are_dead() -> None:
+    """Before its first reply the dead ones have failed more often than there are servers."""
+    with FaultyServer(seconds=0.3) as server:
+        engine = OpenAIEngine(MODEL, settings(closed_url(), closed_url(), server.url))
+        asked = [request(str(n)) for n in range(6)]
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+
+
 def test_a_server_that_comes_back_is_used_again() -> None:
     asked = [request(str(n)) for n in range(20)]
     with FaultyServer(lambda a: "502" if len(server.asked) < 15 else "ok") as server:
