@@ -92,7 +92,7 @@ def save_random_adapter(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    for name in ("gguf", "fastapi", "uvicorn"):
+    for name in ("gguf", "fastapi", "uvicorn", "openai"):
         pytest.importorskip(name)
     folder, port = tmp_path_factory.mktemp("server"), free_port()
     adapter, model, log = folder / "adapter", str(folder / "served"), folder / "log.txt"
