@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import glob
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from filelock import lock_descriptor
 
 from gatt.errors import StoreError
 from gatt.runs.drafts import DRAFT, making_draft
@@ -48,7 +49,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
             # It keeps its lock until it has its place.
             stream = draft.open("wb")
             with contextlib.suppress(OSError):
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_descriptor(stream.fileno(), blocking=False)
         with stream:
             yield stream
             stream.flush()

@@ -22,8 +22,9 @@ from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.fingerprint import fingerprint
 from gatt.runs.input_file import read_text
 from gatt.runs.jsonl import open_text
-from gatt.runs.lock import free_lock, lock_path, take_lock
+from gatt.runs.lock import lock_path, take_lock
 from gatt.runs.nesting import parse_json
+from gatt.runs.store import differences
 from gatt.train.config import TrainConfig
 
 FILE: Final = "train.json"
@@ -133,7 +134,7 @@ class TrainStore:
         if found["fingerprint"] != self.fingerprint:
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
-                f"{_differences(found.get('identity', {}), self.identity)}: choose another "
+                f"{differences(found.get('identity', {}), self.identity)}: choose another "
                 "output_dir or delete it"
             )
         return found
@@ -161,7 +162,7 @@ class TrainStore:
         finally:
             if is_new:
                 self._remove_unused()
-            free_lock(lock)
+            lock.release()
 
     def write(self, status: str, **more: Any) -> None:
         """Record the run, whole or not at all.
@@ -213,19 +214,3 @@ def is_complete(checkpoint: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    old, new = _flat(found), _flat(expected)
-    keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
-    shown = ", ".join(f"{k} {old.get(k)!r}, now {new.get(k)!r}" for k in keys[:3])
-    return f" ({shown}{' and more' if len(keys) > 3 else ''})" if shown else ""
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        flat |= (
-            _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
-        )
-    return flat

@@ -10,7 +10,7 @@ from typing import Any, Final
 from gatt.commands.push.layout import Layout, read_json
 from gatt.data.sample import read_samples
 from gatt.errors import DataError
-from gatt.generation.servers.api_keys import key_in
+from gatt.runs.secrets import key_in
 from gatt.runs.store import meta_path
 
 ROWS_A_FILE: Final = 10_000

@@ -16,9 +16,9 @@ from gatt.commands.push.layout import Layout
 from gatt.commands.push.model import lay_out_model
 from gatt.commands.push.report import lay_out_report
 from gatt.errors import ConfigError, DataError, HubError
-from gatt.generation.servers.api_keys import public
 from gatt.models.adapter import one_line
 from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.secrets import public
 
 TOKEN: Final = "HF_TOKEN"
 # Files of an earlier, larger push would be read as part of this one.
