@@ -100,7 +100,12 @@ def load_model(
             is none that this machine has.
     """
     from transformers import AutoModelForCausalLM
-    from transformers.utils.logging import disable_progress_bar
+    from transformers.utils.logging import (
+        disable_progress_bar,
+        get_verbosity,
+        set_verbosity,
+        set_verbosity_error,
+    )
 
     # Its bars flash by in a second and hide the lines of the run.
     disable_progress_bar()
@@ -109,6 +114,9 @@ def load_model(
     tokenizer = load_tokenizer(name)
     source = resolve(name)
     refuse_adapter_beside(source, name=name)
+    verbosity = get_verbosity()
+    # Its table of weights that do not fit is said below, in one line.
+    set_verbosity_error()
     try:
         model, found = load_pretrained(
             AutoModelForCausalLM,
@@ -118,12 +126,22 @@ def load_model(
             dtype=chosen,
             attn_implementation=attn_implementation,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,
             weights_only=True,
         )
     except ModelError as error:
         if not Path(source).is_relative_to(cache_folder()):
             raise
         raise ModelError(f"{error}: delete {source} to make it again") from error
+    finally:
+        set_verbosity(verbosity)
+    if found["mismatched_keys"]:
+        weight, stored, expected = min(found["mismatched_keys"])
+        raise ModelError(
+            f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, such as "
+            f"{weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json these weights "
+            "were saved with"
+        )
     if found["missing_keys"]:
         # transformers would go on with random numbers in their place.
         raise ModelError(

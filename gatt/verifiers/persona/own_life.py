@@ -13,7 +13,9 @@ _THINGS = (
     r"|netflix|youtube|google[ds]?|zoom|video ?games?|minecraft|fortnite|xbox|playstation|streaming|podcasts?"
     r"|blogs?|selfies?|instagram|facebook|tiktok|twitter|whatsapp|printer|microwave|air ?con(?:ditioning)?"
     r"|dorm|high school|middle school|\d+th grade|student loans?|index funds?|the mall|uber|credit cards?"
-    r"|roommates?|parking lot|freeway|tesla|autopilot|air ?bnb|crossfit)"
+    r"|roommates?|parking lot|freeway|autopilot|air ?bnb|crossfit"
+    # The car, neither the man nor his coil.
+    r"|(?:(?<=\ba )|(?<=\bmy )|(?<=\bour ))teslas?(?! (?:coil|motor|turbine|tower)))"
 )
 _WORKS = (
     r"(?:software|web|data|app) (?:engineer|developer|designer|scientist|analyst)|programmer|coder"
