@@ -138,8 +138,8 @@ def load_model(
     if found["mismatched_keys"]:
         weight, stored, expected = min(found["mismatched_keys"])
         raise ModelError(
-            f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, such as "
-            f"{weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json these weights "
+            f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, "
+            f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json these weights "
             "were saved with"
         )
     if found["missing_keys"]:
