@@ -92,12 +92,12 @@ def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"leak": "maybe"}, "'leak' is 'maybe': expected null or one of pass, fail, undecided"),
+        ({"leak": "maybe"}, r"'leak' is 'maybe' \(str\): expected 'pass', 'fail' or 'undecided'"),
         ({"since_switch": 9}, "'since_switch' is 9: expected null or turns since one before"),
         ({"since_end": -1}, "'since_end' is -1: expected null or turns since one before"),
-        ({"ended": 3}, "'ended' is int: expected an object or null"),
+        ({"ended": 3}, r"'ended' is 3 \(int\): expected an object"),
         ({"ended": {}}, "'ended' has no 'id'"),
-        ({"announcement": 3}, "'announcement' is int: expected a string or null"),
+        ({"announcement": 3}, r"'announcement' is 3 \(int\): expected a valid string"),
     ],
 )
 def test_broken_samples_are_named(change, message) -> None:
