@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import Comb, pack
 from tests.support.models.random_combs import combs
 
