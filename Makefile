@@ -5,7 +5,7 @@ VENV ?= .venv
 DEMO_CONFIG ?= configs/demo.yaml
 # More words for pip where torch is installed, such as another index that holds the wanted build.
 TORCH_FLAGS ?=
-# More words for pytest, such as `-m "not integration"` or `-k comb`.
+# More words for pytest, such as `-k comb`.
 TEST_ARGS ?=
 # Processes that share the test files, with a thread each.
 TEST_WORKERS ?= 2
@@ -17,10 +17,10 @@ INSTALLED := $(VENV)/.installed
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint docs clean
+.PHONY: help install demo test test-all lint docs clean
 
 help: ## Print this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s%s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s%s\n", $$1, $$2}'
 
 install: $(INSTALLED) ## Build .venv with the pinned versions of constraints.txt
 
@@ -37,9 +37,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 10 minutes)
 	$(BIN)/gatt run $(DEMO_CONFIG)
 
-test: $(INSTALLED) ## Check the catalogue and run all tests
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_WORKERS) --dist loadfile
+
+test: $(INSTALLED) ## Run the tests that need no real model, server or second process (minutes)
+	$(PYTEST) -m "not integration and not processes" $(TEST_ARGS)
+
+test-all: $(INSTALLED) ## Check the catalogue and run all tests
 	$(BIN)/gatt catalog check
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_WORKERS) --dist loadfile $(TEST_ARGS)
+	$(PYTEST) $(TEST_ARGS)
 
 lint: $(INSTALLED) ## Check form, types, import directions and spelling
 	$(BIN)/ruff format --check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from data_synth.filters.config import QualityConfig
 from gatt.data.catalog.choice import InstructionConfig
@@ -14,6 +15,11 @@ from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
+
+_MOST_SAMPLES: Final = 10_000_000
+"""The whole plan is held in memory."""
+_MOST_ATTEMPTS: Final = 1_000
+"""Of one reply: a teacher that fails so often will not follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +55,11 @@ class TeacherConfig:
     """Which replies are no targets, whatever the verifiers say."""
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise ConfigError(f"attempts is {self.attempts}: expected at least 1")
-        for name in ("hint_attempts", "prefill_attempts"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        for name, least in (("attempts", 1), ("hint_attempts", 0), ("prefill_attempts", 0)):
+            if not least <= getattr(self, name) <= _MOST_ATTEMPTS:
+                raise ConfigError(
+                    f"{name} is {getattr(self, name)}: expected {least} to {_MOST_ATTEMPTS}"
+                )
         if self.context_turns is not None and self.context_turns < 0:
             raise ConfigError(f"context_turns is {self.context_turns}: expected 0 or more, or null")
 
@@ -93,8 +99,8 @@ class SynthConfig:
     workers."""
 
     def __post_init__(self) -> None:
-        if self.num_samples < 1:
-            raise ConfigError(f"num_samples is {self.num_samples}: expected at least 1")
+        if not 1 <= self.num_samples <= _MOST_SAMPLES:
+            raise ConfigError(f"num_samples is {self.num_samples}: expected 1 to {_MOST_SAMPLES}")
         if not 0 <= self.plain_fraction <= 1:
             raise ConfigError(
                 f"plain_fraction is {self.plain_fraction}: expected a share from 0 to 1"

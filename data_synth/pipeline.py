@@ -24,11 +24,12 @@ from data_synth.run_folder import (
     num_stored,
     refuse_foreign,
 )
-from gatt.config.load import config_dict, fingerprint, save_config
+from gatt.config.load import config_dict, save_config
 from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.generation.base import Engine, context_tokens
 from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import provenance, versions
 from gatt.runs.store import RecordStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Final, Literal
 
 from eval.records.samples import History
 from eval.records.suite import suite_values
@@ -19,6 +19,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
+from gatt.runs.yaml_file import Source
 from gatt.sources.config import SourceConfig
 
 BASE = "base"
@@ -27,6 +28,8 @@ TAKEN = ("all", "dialogue")
 """What no adapter may be called: all arms together, and the dialogue's own replies."""
 RUN_MARK = " · "
 """Stands between a run and its arm where several runs are shown."""
+_MOST_CASES: Final = 10_000_000
+"""All cases are held in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +39,6 @@ class EvalConfig:
     Raises:
         ConfigError: a value out of its range, or an arm that cannot be made.
     """
-
-    preset_key: ClassVar[str] = "suite"
 
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
@@ -122,13 +123,13 @@ class EvalConfig:
     time, and this process writes their rows. `--workers N` starts N on this machine."""
 
     @classmethod
-    def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of the suite that a configuration names, see `gatt.config.load.HasPreset`.
+    def preset(cls, values: Mapping[str, Any]) -> Source:
+        """Return the suite that some values name, see `gatt.config.load`.
 
         Raises:
             ConfigError: no such suite, or a key in it that is none of a suite.
         """
-        return suite_values(raw.get("suite"))
+        return suite_values(values.get("suite"))
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -178,8 +179,8 @@ class EvalConfig:
                 if arm not in self.arms:
                     raise ConfigError(f"judge.arms has {arm!r}: expected some of {list(self.arms)}")
         for name in ("num_dialogues", "num_plain"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
+            if not 0 <= getattr(self, name) <= _MOST_CASES:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 to {_MOST_CASES}")
         if not self.cases and self.num_dialogues * len(self.splits) + self.num_plain == 0:
             raise ConfigError("no case: raise num_dialogues or num_plain")
         if self.replies_from is not None and self.replies_from == self.output_dir:

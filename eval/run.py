@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from eval.cases.asked_turns import has_probe
@@ -13,18 +16,21 @@ from eval.cases.contamination import refuse_overlap
 from eval.cases.false_triggers import Triggers, find_triggers, own_replies
 from eval.cases.unmeasured import refuse_unmeasured
 from eval.config import EvalConfig, used_adapters
+from eval.records.case import Case
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.results.provenance import add_call
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, EarlierReplies, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
-from eval.rollout.workers import Piece, rows_made_here, rows_made_on_cluster
+from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
 from eval.scoring.scores import scores_for
-from gatt.config.load import config_dict, fingerprint, save_config
+from gatt.config.load import config_dict, save_config
 from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
+from gatt.data.instruction import Entry
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
 from gatt.runs.store import RecordStore
 from gatt.verifiers import verifier_versions
@@ -106,98 +112,155 @@ def evaluate(
             made.append(engine() if engine else make_engine(config.engine, used_adapters(config)))
         return made[0]
 
+    plan = _plan(config, get_engine, "" if engine else config.engine.weights_digest())
+    earlier = EarlierReplies.read(config, plan.inputs.cases, plan.described, plan.weights)
+    path = config.output_dir / ROLLOUTS_FILE
+    with RecordStore(
+        path, fingerprint=fingerprint(plan.settings), kind="rollout", describe=plan.described
+    ) as store:
+        refuse_other_weights(path, plan.weights)
+        save_config(config, config.output_dir / "eval.yaml")
+        done = store.keys("key")
+        pieces = _missing(config, plan.inputs.cases, done, path)
+        if pieces:
+            add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
+        if earlier:
+            steps = rows_judged_again(pieces, earlier, config, plan.pool, done)
+        elif config.ray:
+            steps = rows_made_on_cluster(pieces, engine, config, plan.pool, config.ray)
+        else:
+            steps = rows_made_here(pieces, get_engine, config, plan.pool)
+        num_new = _store_rows(store, steps, config, plan, done)
+    # The judge may need the memory.
+    made.clear()
+    return close(config, plan.inputs, plan.checked, num_new, judge_engine)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What an evaluation asks, judges and records, before its first reply."""
+
+    inputs: Inputs
+    checked: Checked
+    settings: dict[str, Any]
+    """What the replies depend on: a folder holds those of equal settings alone."""
+    weights: dict[str, str]
+    """Digest of each arm's adapter."""
+
+    @property
+    def pool(self) -> Sequence[Entry]:
+        """The entries that count for false triggers."""
+        return self.checked.triggers.entries if self.checked.triggers else ()
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The settings, with the words of the cases, which `replies_from` compares."""
+        words = [case.words() for case in self.inputs.cases]
+        return self.settings | {WORDS: fingerprint({WORDS: words})}
+
+
+def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) -> _Plan:
+    """Return the plan; only a source whose questions the model answers needs the engine."""
     catalog = config.instructions.load()
-    model_weights = "" if engine else config.engine.weights_digest()
-    inputs = load_inputs(config, catalog, get_engine, model_weights)
-    cases = inputs.cases
-    served = config.engine.server is not None
-    unknown = (
-        tuple(used_adapters(config))
-        if served
-        else refuse_overlap(used_adapters(config), inputs.parts)
-    )
+    adapters = used_adapters(config)
+    inputs = load_inputs(config, catalog, engine, model_weights)
+    is_served = config.engine.server is not None
+    unknown = tuple(adapters) if is_served else refuse_overlap(adapters, inputs.parts)
     triggers = _triggers(config, catalog, inputs)
-    checked = Checked(
-        triggers,
-        unknown,
-        refuse_unmeasured(config, cases, triggers),
-        scores_for(config.score_file, cases),
-    )
-    if line := checked.unmeasured.line:
+    unmeasured = refuse_unmeasured(config, inputs.cases, triggers)
+    checked = Checked(triggers, unknown, unmeasured, scores_for(config.score_file, inputs.cases))
+    if line := unmeasured.line:
         log.warning("%s", line)
+    weights = {
+        name: config.engine.adapter_digest(folder) or f"served as {folder}"
+        for name, folder in adapters.items()
+    }
     settings = fingerprinted(config) | {"model_weights": model_weights}
-    pool = triggers.entries if triggers else ()
+    return _Plan(inputs, checked, settings | _settings_of_cases(config, inputs, triggers), weights)
+
+
+def _settings_of_cases(
+    config: EvalConfig, inputs: Inputs, triggers: Triggers | None
+) -> dict[str, Any]:
+    """Return the part of the fingerprint that the cases and their rules decide."""
+    cases = inputs.cases
+    settings: dict[str, Any] = {"cases": fingerprint({"cases": [c.as_dict() for c in cases]})}
     if triggers:
-        rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in pool]
+        rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in triggers.entries]
         settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
     if any(case.switches for case in cases):
         settings["leaks"] = LEAKS_VERSION
-    if any(
-        has_probe(c, t, config) and c.told(t) == "released"
-        for c in cases
-        for t in config.probe_turns
-    ):
-        # Before, no probe was asked after an instruction was taken back.
+    probed = ((case, turn) for case in cases for turn in config.probe_turns)
+    if any(has_probe(c, turn, config) and c.told(turn) == "released" for c, turn in probed):
+        # Earlier versions asked no probe after an instruction was taken back.
         settings["ended_probes"] = 1
-    settings["cases"] = fingerprint({"cases": [c.as_dict() for c in cases]})
-    weights = {
-        n: config.engine.adapter_digest(at) or f"served as {at}"
-        for n, at in used_adapters(config).items()
-    }
-    work = [
-        (arm, history, cases[start : start + config.batch_cases])
+    return settings
+
+
+def _missing(
+    config: EvalConfig, cases: Sequence[Case], done: AbstractSet[str], path: Path
+) -> list[Piece]:
+    """Return the work that is left: one arm, one history and up to `batch_cases` cases each."""
+    said = said_so_far(path)
+    pieces = []
+    for history in config.histories:
+        for arm in config.arms:
+            for start in range(0, len(cases), config.batch_cases):
+                batch = cases[start : start + config.batch_cases]
+                left = tuple(c for c in batch if not done >= set(row_keys(arm, history, c, config)))
+                earlier = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in left}
+                if left:
+                    pieces.append(Piece(arm, history, left, earlier))
+    return pieces
+
+
+def _store_rows(
+    store: RecordStore, steps: Rows, config: EvalConfig, plan: _Plan, done: AbstractSet[str]
+) -> int:
+    """Append the rows as they are made, and return the number of new samples."""
+    num_turns = {
+        key: turns_of_row(history, case, config)
         for history in config.histories
         for arm in config.arms
-        for start in range(0, len(cases), config.batch_cases)
-    ]
-    described = settings | {WORDS: fingerprint({WORDS: [c.words() for c in cases]})}
-    earlier = EarlierReplies.read(config, cases, described, weights)
-    num_new = 0
-    path = config.output_dir / ROLLOUTS_FILE
-    with RecordStore(
-        path, fingerprint=fingerprint(settings), kind="rollout", describe=described
-    ) as store:
-        refuse_other_weights(path, weights)
-        save_config(config, config.output_dir / "eval.yaml")
-        done = store.keys("key")
-        said = said_so_far(path)
-        row_turns = {
-            key: turns_of_row(history, case, config)
-            for history in config.histories
-            for arm in config.arms
-            for case in cases
-            for key in row_keys(arm, history, case, config)
-        }
-        total, num_done = sum(row_turns.values()), sum(row_turns.get(key, 0) for key in done)
-        pieces = [
-            Piece(
-                arm,
-                history,
-                missing,
-                {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in missing},
-            )
-            for arm, history, batch in work
-            if (missing := tuple(c for c in batch if set(row_keys(arm, history, c, config)) - done))
-        ]
-        if pieces:
-            add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
-        steps = (
-            rows_judged_again(pieces, earlier, config, pool, done)
-            if earlier
-            else rows_made_on_cluster(pieces, engine, config, pool, config.ray)
-            if config.ray
-            else rows_made_here(pieces, get_engine, config, pool)
-        )
-        with progress_bar("eval", total, unit="turns", done=num_done) as bar, closing(steps):
-            for rows in steps:
-                for row in rows:
-                    arm = row["key"].partition("/")[0]
-                    store.append(row | ({"weights": weights[arm]} if arm in weights else {}))
-                    num_new += len(row["samples"])
-                bar.advance(sum(row_turns[row["key"]] for row in rows))
-    # The judge may need the memory.
-    made.clear()
-    return close(config, inputs, checked, num_new, judge_engine)
+        for case in plan.inputs.cases
+        for key in row_keys(arm, history, case, config)
+    }
+    num_done, num_new = sum(num_turns.get(key, 0) for key in done), 0
+    with (
+        progress_bar("eval", sum(num_turns.values()), unit="turns", done=num_done) as bar,
+        closing(steps),
+    ):
+        for rows in steps:
+            for row in rows:
+                arm = row["key"].partition("/")[0]
+                has_adapter = arm in plan.weights
+                store.append(row | ({"weights": plan.weights[arm]} if has_adapter else {}))
+                num_new += len(row["samples"])
+            bar.advance(sum(num_turns[row["key"]] for row in rows))
+    return num_new
+
+
+def check_cases(config: EvalConfig) -> None:
+    """Make the cases of an evaluation and check that something is measured, without any model.
+
+    Nothing is checked in a folder that has replies already, nor where the cases need what an earlier
+    stage leaves: `only_trained` an adapter, and the source `questions` a model's answers.
+
+    Raises:
+        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        CatalogError: no instruction can be drawn.
+        DataError: no dialogue, or a score file without what is asked.
+    """
+    needs_earlier = config.only_trained or (config.source.name == "questions" and not config.cases)
+    if needs_earlier or (config.output_dir / ROLLOUTS_FILE).exists():
+        return
+    catalog = config.instructions.load()
+    inputs = load_inputs(config, catalog, lambda: make_engine(config.engine), "")
+    if any(case.instruction is not None for case in inputs.cases):
+        # Only instructions count then, and finding the language of every reply takes a while.
+        config = replace(config, task_completion=False)
+    refuse_unmeasured(config, inputs.cases, _triggers(config, catalog, inputs))
+    scores_for(config.score_file, inputs.cases)
 
 
 def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:

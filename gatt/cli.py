@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import importlib
 import importlib.metadata
 import io
@@ -19,7 +18,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -33,8 +33,6 @@ EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
-_REFUSED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EROFS, errno.ELOOP)
-
 
 class CommandParser(argparse.ArgumentParser):
     """A parser whose mistakes are `ConfigError`, so that they print as one line."""
@@ -42,6 +40,14 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # An abbreviated option would shadow a dotted override that begins like it.
         super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+        self.make_epilog: Callable[[], str] | None = None
+        """Called for the end of the help, where that takes time to make."""
+
+    def format_help(self) -> str:
+        """Return the help."""
+        if self.make_epilog is not None:
+            self.epilog = self.make_epilog()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Raise the message.
@@ -50,6 +56,20 @@ class CommandParser(argparse.ArgumentParser):
             ConfigError: always, with the way to the help.
         """
         raise ConfigError(f"{message} (see `{self.prog} --help`)")
+
+
+def path_argument(text: str) -> Path:
+    """Return a path with `~` expanded, which a shell leaves as it is in `--key=~/x`.
+
+    Raises:
+        ArgumentTypeError: it is empty, holds a NUL, or names the home of nobody.
+    """
+    if not text.strip() or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no path: expected a file or a folder")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise argparse.ArgumentTypeError(f"{text}: nobody of that name has a home here") from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,12 +100,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close_stdout()
         return EXIT_BROKEN_PIPE
     except OSError as error:
-        if error.errno in _REFUSED and error.filename is not None:
+        if error.errno not in NO_SPACE:
+            if error.filename is None:
+                raise
             return _fail(
                 f"{error.filename}: {error.strerror}: mend the path or its rights", is_debug
             )
-        if error.errno not in NO_SPACE:
-            raise
         if error.filename is None and _is_stdout_full():
             return _fail(
                 "standard output: no space left on its device, so that not all of this command's text is "
@@ -207,7 +227,7 @@ def split_overrides(
     is taken out first, because argparse would hand its value to a positional.
 
     Returns:
-        The words that are left, and the overrides.
+        The words that are left, and the overrides as `--a.b=value`.
     """
     options = set(_options(parser))
     left: list[str] = []
@@ -219,9 +239,9 @@ def split_overrides(
         if not word.startswith("--") or word == "--" or key in options:
             left.append(word)
             continue
-        overrides.append(word)
         if not equals and index + 1 < len(words) and not words[index + 1].startswith("--"):
-            overrides.append(words[next(items)])
+            word = f"{word}={words[next(items)]}"
+        overrides.append(word)
     return left, overrides
 
 
@@ -243,7 +263,14 @@ def _unknown(parser: argparse.ArgumentParser, word: str, actions: Iterable[str] 
 def _fail(message: str, is_debug: bool) -> int:
     if is_debug:
         traceback.print_exc()
-    return _say(" ".join(message.split()), EXIT_USER_ERROR)
+    return _say(_visible(" ".join(message.split())), EXIT_USER_ERROR)
+
+
+def _visible(text: str) -> str:
+    """Return text whose control characters are escaped: what a file holds must not steer the terminal."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
 
 
 def _say(message: str, status: int) -> int:

@@ -46,7 +46,8 @@ from transformers.utils.logging import set_verbosity_error
 
 from gatt.errors import GattError
 from gatt.generation.local.engine import EngineCounters
-from gatt.models.load import EMBEDDED, LoadedModel, load_adapter, load_model, load_tokenizer
+from gatt.models.load import LoadedModel, load_adapter, load_model, load_tokenizer
+from gatt.models.packaged.table import EMBEDDED
 from gatt.runs.provenance import provenance
 
 PARTS = ("turns", "rollout")

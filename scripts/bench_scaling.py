@@ -19,7 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from gatt.models.load import EMBEDDED
+from gatt.models.packaged.table import EMBEDDED
 from gatt.runs.provenance import provenance
 
 CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}

@@ -36,7 +36,8 @@ from rich.table import Table
 from transformers.utils.logging import set_verbosity_error
 
 from gatt.errors import GattError
-from gatt.models.load import EMBEDDED, load_tokenizer
+from gatt.models.load import load_tokenizer
+from gatt.models.packaged.table import EMBEDDED
 from gatt.runs.provenance import provenance
 
 WITHIN = 1.15

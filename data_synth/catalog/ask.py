@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, Protocol
 
-from gatt.config.yaml_source import dump_yaml
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import Message
 from gatt.data.instruction import Entry
 from gatt.errors import CatalogError
 from gatt.generation import Generation, GenerationRequest, SamplingParams
+from gatt.runs.yaml_file import dump_yaml
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import TermMatcher
 from gatt.verifiers.text.words import words

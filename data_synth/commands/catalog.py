@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatt.config.path_argument import path_argument
+from gatt.cli import path_argument
 from gatt.data.catalog.read import Catalog, default_catalog_path, load_catalog
 from gatt.data.instruction import SPLITS
 from gatt.errors import CatalogError, StoreError

@@ -30,11 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workers_argument(parser)
 
 
+def check(config: EvalConfig) -> None:
+    """Refuse an evaluation whose cases cannot be made, or that would measure nothing.
+
+    Raises:
+        GattError: see `eval.run.check_cases`.
+    """
+    from eval.run import check_cases
+
+    check_cases(config)
+
+
 def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and return one line on what is there."""
     from rich.console import Console
 
-    from eval.report.tables.rates import terminal_table
+    from eval.report.tables.terminal import terminal_table
     from eval.run import evaluate
 
     result = evaluate(config)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatt.config.path_argument import path_argument
+from gatt.cli import path_argument
 from gatt.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gatt.config.path_argument import path_argument
+from gatt.cli import path_argument
 
 HELP = "render the report of a run anew, or put several runs side by side"
 

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from eval.cases.importers.table import IMPORTERS, Request, import_cases
 from eval.records.suite import read_suite, shipped_suites, suite_path
-from gatt.config.path_argument import path_argument
-from gatt.config.yaml_source import dump_yaml
+from gatt.cli import path_argument
 from gatt.errors import StoreError
+from gatt.runs.yaml_file import dump_yaml
 
 HELP = "list and show the suites of the evaluation, or make cases of what others made"
 
@@ -94,12 +94,12 @@ def _import(args: argparse.Namespace) -> int:
 def _list() -> int:
     table = Table("suite", "about")
     for name, path in shipped_suites().items():
-        table.add_row(escape(name), escape(str(read_suite(path).get("about", ""))))
+        table.add_row(escape(name), escape(str(read_suite(path).values.get("about", ""))))
     Console().print(table)
     return 0
 
 
 def _show(suite: str) -> int:
     # UTF-8, as files of configuration are: it is sent into one, whatever the terminal can show.
-    sys.stdout.buffer.write(dump_yaml(read_suite(suite_path(suite))).encode())
+    sys.stdout.buffer.write(dump_yaml(read_suite(suite_path(suite)).values).encode())
     return 0

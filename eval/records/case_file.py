@@ -20,41 +20,113 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from eval.records.case import BLANK, Case, Event
 from eval.records.events import parse_verifiers
-from eval.records.samples import CHOICES
+from eval.records.samples import Expected
 from gatt.data.dialogue import Dialogue, Message, parse_messages
-from gatt.data.instruction import SPLITS, Instruction, Probe, combine
-from gatt.data.switches import Switch
+from gatt.data.instruction import Instruction, Probe, Split, combine
+from gatt.data.switches import Switch, SwitchKind, SwitchPlace
 from gatt.errors import ConfigError, DataError
 from gatt.runs.store import parsed_records
-from gatt.runs.suggest import did_you_mean
+from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.graded.score import DECIDED_LATER
 
-DEFAULT_SPLIT: Final = "heldout_value"
+DEFAULT_SPLIT: Final[Split] = "heldout_value"
 RESERVED: Final = ("all", "plain", "combined")
 """Families that tables use for totals, for cases without instruction and for several at once."""
-COVERED_BY: Final = ("rules", "judge", "not covered")
+CoveredBy = Literal["rules", "judge", "not covered"]
 
-_CASE_KEYS = (
-    "id",
-    "messages",
-    "user_turns",
-    "instruction",
-    "probes",
-    "events",
-    "switches",
-    "constraints",
-)
-_INSTRUCTION_KEYS = ("text", "family", "value", "split", "verifiers")
-_EVENT_KEYS = ("kind", "text", "expect", "verifiers")
-_SWITCH_KEYS = ("turn", "kind", "place", "text", "instruction", "probes")
-_PROBE_KEYS = ("question", "verifiers")
-_CONSTRAINT_KEYS = ("id", "text", "by")
+
+@dataclass(frozen=True)
+class _WrittenInstruction:
+    text: str
+    family: str
+    value: str = ""
+    split: Split = DEFAULT_SPLIT
+    verifiers: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_blank(text=self.text, family=self.family)
+        if self.family in RESERVED:
+            raise ConfigError(f"family is {self.family!r}: expected another name")
+
+
+@dataclass(frozen=True)
+class _WrittenProbe:
+    question: str
+    verifiers: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_blank(question=self.question)
+
+
+@dataclass(frozen=True)
+class _WrittenEvent:
+    kind: str
+    text: str | None = None
+    expect: Expected | None = None
+    verifiers: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_blank(kind=self.kind, text=self.text)
+
+
+@dataclass(frozen=True)
+class _WrittenSwitch:
+    turn: int
+    kind: SwitchKind
+    text: str
+    place: SwitchPlace = "user"
+    instruction: _WrittenInstruction | None = None
+    probes: tuple[_WrittenProbe, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Constraint:
+    by: CoveredBy
+    id: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class _WrittenCase:
+    """A line of the file."""
+
+    id: str = ""
+    messages: tuple[dict[str, Any], ...] | None = None
+    user_turns: tuple[str, ...] | None = None
+    instruction: _WrittenInstruction | None = None
+    probes: tuple[_WrittenProbe, ...] = ()
+    events: dict[str, _WrittenEvent] = field(default_factory=dict)
+    switches: tuple[_WrittenSwitch, ...] = ()
+    constraints: tuple[_Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_blank(id=self.id)
+        # Row keys of the roll-outs hold the id between slashes.
+        if "/" in self.id:
+            raise ConfigError(f"id is {self.id!r}: expected a text without '/'")
+        if (self.messages is None) == (self.user_turns is None):
+            raise ConfigError("expected one of 'messages' and 'user_turns'")
+        if self.user_turns == ():
+            raise ConfigError("user_turns is empty: expected at least one text")
+        if len(self.probes) > 1:
+            raise ConfigError(
+                f"{len(self.probes)} probes: expected one a case, make a case of each"
+            )
+        if self.instruction is None:
+            has_rules = any(e.verifiers or e.expect for e in self.events.values())
+            for name, is_there in (
+                ("probes", self.probes),
+                ("switches", self.switches),
+                ("events with expect or verifiers", has_rules),
+            ):
+                if is_there:
+                    raise ConfigError(f"{name} without instruction: expected the instruction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,59 +189,46 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 
 def _parse(number: int, raw: object) -> tuple[Case, list[Mapping[str, str]]]:
-    found = _object("a case", raw, _CASE_KEYS)
-    name = found.get("id", str(number))
-    if not isinstance(name, str):
-        raise DataError(f"'id' is {name!r}: expected a text")
-    # Row keys of the roll-outs hold the id between slashes.
-    if not name.strip() or "/" in name:
-        raise DataError(f"'id' is {name!r}: expected some text without '/'")
+    if isinstance(raw, Mapping):
+        raw = {"id": str(number), **raw}
     try:
-        return _case(name, found), _constraints(found.get("constraints", []))
-    except ConfigError as error:
+        written = typed(_WrittenCase, raw)
+        return _case(written), [asdict(constraint) for constraint in written.constraints]
+    except (ConfigError, ShapeError) as error:
         raise DataError(str(error)) from None
 
 
-def _case(name: str, raw: Mapping[str, Any]) -> Case:
-    dialogue, has_replies = _dialogue(name, raw)
-    probes = _probes(raw.get("probes", []))
-    if len(probes) > 1:
-        raise DataError(f"{len(probes)} probes: expected one a case, make a case of each")
+def _case(written: _WrittenCase) -> Case:
+    name = written.id
+    dialogue = _dialogue(written)
+    has_replies = written.messages is not None and len(dialogue.replies) > 0
+    probes = _probes(written.probes)
     instruction = None
-    if raw.get("instruction") is not None:
-        instruction = _instruction(name, raw["instruction"], probes)
-    elif probes:
-        raise DataError("'probes' without 'instruction': expected what they ask for")
-    events = _events(raw.get("events", {}), dialogue.num_turns)
-    if instruction is None and any(e.verifiers or e.expect for e in events.values()):
-        raise DataError("'events' with 'expect' or 'verifiers' without 'instruction': expected one")
+    if written.instruction is not None:
+        instruction = _instruction(name, written.instruction, probes)
+    events = _events(written.events, dialogue.num_turns)
     if instruction is not None:
         _check_releases(instruction, events)
-    case = Case(name, dialogue, instruction, probes[0] if probes else None, events, has_replies)
-    return replace(case, switches=_switches(name, raw.get("switches", []), instruction))
+    case = Case(name, dialogue, instruction, next(iter(probes), None), events, has_replies)
+    return replace(case, switches=_switches(name, written.switches, instruction))
 
 
-def _switches(name: str, raw: object, first: Instruction | None) -> tuple[Switch, ...]:
-    if not isinstance(raw, list):
-        raise DataError(f"'switches' is {type(raw).__name__}: expected a list")
-    if raw and first is None:
-        raise DataError("'switches' without 'instruction': expected what they change")
+def _switches(
+    name: str, written: Sequence[_WrittenSwitch], first: Instruction | None
+) -> tuple[Switch, ...]:
     found: list[Switch] = []
     held = first
-    for number, item in enumerate(raw, start=1):
-        where = f"switch {number}"
-        given = _object(where, item, _SWITCH_KEYS)
-        kind, text, turn = (given.get(key) for key in ("kind", "text", "turn"))
+    for number, given in enumerate(written, start=1):
         new = None
-        if given.get("instruction") is not None:
-            if kind == "cancel":
-                raise DataError(f"{where}: 'cancel' with 'instruction': expected none")
-            probes = _probes(given.get("probes", []))
-            new = _instruction(f"{name}@{turn}", given["instruction"], probes[:1])
-            if kind == "add" and held is not None:
+        if given.instruction is not None:
+            if given.kind == "cancel":
+                raise DataError(f"switch {number}: 'cancel' with 'instruction': expected none")
+            probes = _probes(given.probes[:1])
+            new = _instruction(f"{name}@{given.turn}", given.instruction, probes)
+            if given.kind == "add" and held is not None:
                 both = combine(held, new)
                 new = replace(both, probes=new.probes or both.probes)
-        found.append(Switch(turn, kind, given.get("place", "user"), text, new))  # type: ignore[arg-type]
+        found.append(Switch(given.turn, given.kind, given.place, given.text, new))
         held = new
     return tuple(found)
 
@@ -195,106 +254,51 @@ def _check_releases(instruction: Instruction, events: Mapping[int, Event]) -> No
             )
 
 
-def _dialogue(name: str, raw: Mapping[str, Any]) -> tuple[Dialogue, bool]:
-    if ("messages" in raw) == ("user_turns" in raw):
-        raise DataError("expected one of 'messages' and 'user_turns'")
-    if "messages" in raw:
-        dialogue = Dialogue(name, parse_messages(raw["messages"]))
+def _dialogue(written: _WrittenCase) -> Dialogue:
+    if written.messages is not None:
+        dialogue = Dialogue(written.id, parse_messages(list(written.messages)))
         if dialogue.has_system:
             raise DataError("'messages' begin with a system message: expected it as 'instruction'")
-        return dialogue, len(dialogue.replies) > 0
-    turns = raw["user_turns"]
-    if not isinstance(turns, list) or not turns or not all(isinstance(t, str) for t in turns):
-        raise DataError(f"'user_turns' is {turns!r}: expected a list of texts")
+        return dialogue
+    turns = written.user_turns or ()
     messages = [m for turn in turns for m in (Message("user", turn), Message("assistant", BLANK))]
-    return Dialogue(name, tuple(messages[:-1])), False
+    return Dialogue(written.id, tuple(messages[:-1]))
 
 
-def _instruction(name: str, raw: object, probes: Sequence[Probe]) -> Instruction:
-    found = _object("'instruction'", raw, _INSTRUCTION_KEYS)
-    for key in ("text", "family"):
-        if not isinstance(found.get(key), str) or not found[key].strip():
-            raise DataError(f"'instruction.{key}' is {found.get(key)!r}: expected some text")
-    if found["family"] in RESERVED:
-        raise DataError(f"'instruction.family' is {found['family']!r}: expected another name")
-    value = found.get("value", "")
-    if not isinstance(value, str):
-        raise DataError(f"'instruction.value' is {value!r}: expected a text")
-    split = found.get("split", DEFAULT_SPLIT)
-    if split not in SPLITS:
-        raise DataError(f"'instruction.split' is {split!r}: expected one of {', '.join(SPLITS)}")
+def _instruction(name: str, written: _WrittenInstruction, probes: Sequence[Probe]) -> Instruction:
     return Instruction(
-        id=f"{found['family']}.{value or name}",
-        text=found["text"],
+        id=f"{written.family}.{written.value or name}",
+        text=written.text,
         wording="verbose",
-        entries=(value or name,),
-        families=(found["family"],),
-        split=split,
-        verifiers=parse_verifiers("'instruction'", found.get("verifiers", [])),
+        entries=(written.value or name,),
+        families=(written.family,),
+        split=written.split,
+        verifiers=parse_verifiers("'instruction'", written.verifiers),
         probes=tuple(probes),
     )
 
 
-def _probes(raw: object) -> list[Probe]:
-    if not isinstance(raw, list):
-        raise DataError(f"'probes' is {type(raw).__name__}: expected a list")
-    probes = []
-    for number, item in enumerate(raw, start=1):
-        found = _object(f"probe {number}", item, _PROBE_KEYS)
-        if not isinstance(found.get("question"), str) or not found["question"].strip():
-            raise DataError(
-                f"probe {number}: 'question' is {found.get('question')!r}: expected some text"
-            )
-        verifiers = parse_verifiers(f"probe {number}", found.get("verifiers", []))
-        probes.append(Probe(found["question"], verifiers))
-    return probes
+def _probes(written: Sequence[_WrittenProbe]) -> list[Probe]:
+    return [
+        Probe(probe.question, parse_verifiers(f"probe {number}", probe.verifiers))
+        for number, probe in enumerate(written, start=1)
+    ]
 
 
-def _events(raw: object, num_turns: int) -> dict[int, Event]:
-    events = {}
-    for turn, item in _object("'events'", raw, None).items():
-        if not str(turn).isdecimal() or not 1 <= int(turn) <= num_turns:
+def _events(written: Mapping[str, _WrittenEvent], num_turns: int) -> dict[int, Event]:
+    events: dict[int, Event] = {}
+    for turn, event in written.items():
+        if not turn.isdecimal() or not 1 <= int(turn) <= num_turns:
             raise DataError(f"event at turn {turn!r}: expected a turn from 1 to {num_turns}")
         where = f"event at turn {turn}"
-        found = _object(where, item, _EVENT_KEYS)
-        kind, text, expect = found.get("kind"), found.get("text"), found.get("expect")
-        if not isinstance(kind, str) or not kind.strip():
-            raise DataError(f"{where}: 'kind' is {kind!r}: expected a name such as topic_jump")
-        if text is not None and (not isinstance(text, str) or not text.strip()):
-            raise DataError(f"{where}: 'text' is {text!r}: expected what the user says, or null")
-        if expect is not None and expect not in CHOICES["expected"]:
-            raise DataError(
-                f"{where}: 'expect' is {expect!r}: expected null or one of {', '.join(CHOICES['expected'])}"
-            )
         if int(turn) in events:
             raise DataError(f"{where}: stands there twice: expected each turn once")
-        events[int(turn)] = Event(
-            kind, text, expect, parse_verifiers(where, found.get("verifiers", []))
-        )
+        verifiers = parse_verifiers(where, event.verifiers)
+        events[int(turn)] = Event(event.kind, event.text, event.expect, verifiers)
     return events
 
 
-def _constraints(raw: object) -> list[Mapping[str, str]]:
-    if not isinstance(raw, list):
-        raise DataError(f"'constraints' is {type(raw).__name__}: expected a list")
-    found: list[Mapping[str, str]] = []
-    for number, item in enumerate(raw, start=1):
-        constraint = _object(f"constraint {number}", item, _CONSTRAINT_KEYS)
-        if constraint.get("by") not in COVERED_BY:
-            raise DataError(
-                f"constraint {number}: 'by' is {constraint.get('by')!r}: expected one of "
-                f"{', '.join(COVERED_BY)}"
-            )
-        found.append({key: str(constraint.get(key, "")) for key in _CONSTRAINT_KEYS})
-    return found
-
-
-def _object(where: str, raw: object, known: Sequence[str] | None) -> Mapping[str, Any]:
-    if not isinstance(raw, Mapping):
-        raise DataError(f"{where}: found {type(raw).__name__}: expected an object")
-    for key in raw:
-        if known is not None and key not in known:
-            raise DataError(
-                f"{where}: unknown key {key!r}{did_you_mean(key, known)} (known: {', '.join(known)})"
-            )
-    return raw
+def _refuse_blank(**values: str | None) -> None:
+    for name, value in values.items():
+        if value is not None and not value.strip():
+            raise ConfigError(f"{name} is {value!r}: expected some text")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.records.case import Case, Event
-from eval.records.samples import CHOICES, Expected
-from gatt.config.yaml_source import read_mapping
+from eval.records.samples import Expected
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, ConfigError, VerifierError
-from gatt.runs.suggest import did_you_mean
+from gatt.runs.typed import ShapeError, typed
+from gatt.runs.yaml_file import read_mapping
 from gatt.verifiers import build
 from gatt.verifiers.spec import VerifierSpec
 
@@ -23,8 +23,34 @@ EVENT_FILE: Final = Path(__file__).parent / "events.yaml"
 TOPIC_JUMP: Final = "topic_jump"
 """Also the kind of a turn at which one dialogue ends and the next begins."""
 
-_KIND_KEYS = ("about", "expect", "families", "texts")
-_TEXT_KEYS = ("text", "language", "verifiers")
+
+@dataclass(frozen=True)
+class _WrittenText:
+    text: str
+    language: str | None = None
+    verifiers: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ConfigError(f"text is {self.text!r}: expected what the user says")
+
+
+@dataclass(frozen=True)
+class _WrittenKind:
+    """A kind as the file has it."""
+
+    expect: Expected
+    texts: tuple[_WrittenText, ...]
+    families: tuple[str, ...] = ()
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise ConfigError("texts is empty: expected at least one")
+        if self.expect == "released" and any(text.verifiers for text in self.texts):
+            raise ConfigError(
+                "texts with verifiers in a kind that releases: expected none, nothing holds there"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +80,10 @@ def read_event_kinds(path: Path = EVENT_FILE) -> dict[str, EventKind]:
     Raises:
         ConfigError: the file cannot be read, or with its place what is wrong in it.
     """
-    raw, problems = read_mapping(path)
-    if problems:
-        raise ConfigError("; ".join(problems))
-    return {name: _parse_kind(f"{path}: {name}", name, kind) for name, kind in raw.items()}
+    kinds, places = read_mapping(path)
+    return {
+        name: _parse_kind(f"{places[name]}: {name}", name, kind) for name, kind in kinds.items()
+    }
 
 
 def with_events(
@@ -124,44 +150,25 @@ def _draw(kind: EventKind, instruction: Instruction, rng: random.Random) -> Even
 
 
 def _parse_kind(where: str, name: str, raw: object) -> EventKind:
-    found = _mapping(where, raw, _KIND_KEYS)
-    expect = found.get("expect")
-    if expect not in CHOICES["expected"]:
-        raise ConfigError(
-            f"{where}: 'expect' is {expect!r}: expected one of {', '.join(CHOICES['expected'])}"
+    try:
+        written = typed(_WrittenKind, raw)
+    except ShapeError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    texts = tuple(
+        EventText(
+            text.text, text.language, parse_verifiers(f"{where}: text {number}", text.verifiers)
         )
-    families = found.get("families", [])
-    if not isinstance(families, list) or not all(isinstance(f, str) for f in families):
-        raise ConfigError(f"{where}: 'families' is {families!r}: expected a list of names")
-    texts = found.get("texts")
-    if not isinstance(texts, list) or not texts:
-        raise ConfigError(f"{where}: 'texts' is {texts!r}: expected a list with at least one text")
-    parsed = tuple(_parse_text(f"{where}: text {n}", t) for n, t in enumerate(texts, start=1))
-    if expect == "released" and any(t.verifiers for t in parsed):
-        raise ConfigError(
-            f"{where}: texts with verifiers in a kind that releases: expected none, nothing holds there"
-        )
-    return EventKind(name, expect, parsed, tuple(families))
+        for number, text in enumerate(written.texts, start=1)
+    )
+    return EventKind(name, written.expect, texts, written.families)
 
 
-def _parse_text(where: str, raw: object) -> EventText:
-    found = _mapping(where, raw, _TEXT_KEYS)
-    text, language = found.get("text"), found.get("language")
-    if not isinstance(text, str) or not text.strip():
-        raise ConfigError(f"{where}: 'text' is {text!r}: expected what the user says")
-    if language is not None and not isinstance(language, str):
-        raise ConfigError(f"{where}: 'language' is {language!r}: expected a code such as fr")
-    return EventText(text, language, parse_verifiers(where, found.get("verifiers", [])))
-
-
-def parse_verifiers(where: str, raw: object) -> tuple[VerifierSpec, ...]:
+def parse_verifiers(where: str, raw: Sequence[Mapping[str, Any]]) -> tuple[VerifierSpec, ...]:
     """Return verifiers from the flat form that people write, each built once to see that it can be.
 
     Raises:
-        ConfigError: with its place: no list, an unknown kind, or parameters that it refuses.
+        ConfigError: with its place: an unknown kind, or parameters that it refuses.
     """
-    if not isinstance(raw, list):
-        raise ConfigError(f"{where}: 'verifiers' is {type(raw).__name__}: expected a list")
     specs = []
     for number, item in enumerate(raw, start=1):
         try:
@@ -171,14 +178,3 @@ def parse_verifiers(where: str, raw: object) -> tuple[VerifierSpec, ...]:
             raise ConfigError(f"{where}: verifier {number}: {error}") from None
         specs.append(spec)
     return tuple(specs)
-
-
-def _mapping(where: str, raw: object, known: Sequence[str]) -> Mapping[str, Any]:
-    if not isinstance(raw, Mapping):
-        raise ConfigError(f"{where}: found {type(raw).__name__}: expected {', '.join(known)}")
-    for key in raw:
-        if key not in known:
-            raise ConfigError(
-                f"{where}: unknown key {key!r}{did_you_mean(key, known)} (known: {', '.join(known)})"
-            )
-    return raw

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, field, fields, make_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_type_hints
 
-from gatt.data.instruction import SPLITS, Instruction
+from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, DataError
 from gatt.generation.base import FinishReason
 from gatt.runs.store import parsed_records
-from gatt.runs.suggest import did_you_mean
+from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.spec import VerifierSpec
 
@@ -20,25 +21,15 @@ Kind = Literal["turn", "probe"]
 SampleSplit = Literal["train", "heldout_value", "heldout_family", "none"]
 Expected = Literal["kept", "released"]
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "history": get_args(History),
-    "kind": get_args(Kind),
-    "split": (*SPLITS, "none"),
-    "expected": get_args(Expected),
-    "finish": get_args(FinishReason),
-    "status": get_args(Status),
-}
-TEXTS = ("arm", "dialogue", "family", "user")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """One reply of one arm, with its verdicts.
 
     Raises:
-        DataError: a value outside its range, a probe without an instruction, or
-            a split that does not fit the instruction (`none` is for plain
-            dialogues and for them only).
+        DataError: a value outside its range, a probe without an instruction, or a split that does
+            not fit the instruction (`none` is for plain dialogues and for them only). Types are
+            checked where a file is read.
     """
 
     arm: str
@@ -94,36 +85,16 @@ class Sample:
     """What functions of the user's own give the reply, from 0 to 1; None where none was asked, or failed."""
 
     def __post_init__(self) -> None:
-        for key in TEXTS:
-            if not isinstance(getattr(self, key), str) or not getattr(self, key).strip():
+        for key in ("arm", "dialogue", "family", "user"):
+            if not getattr(self, key).strip():
                 raise DataError(f"{key!r} is {getattr(self, key)!r}: expected some text")
-        if not isinstance(self.turn, int) or isinstance(self.turn, bool) or self.turn < 1:
+        if self.turn < 1:
             raise DataError(f"'turn' is {self.turn!r}: expected a whole number from 1")
-        for key, known in CHOICES.items():
-            if getattr(self, key) not in known:
-                found = getattr(self, key)
-                raise DataError(f"{key!r} is {found!r}: expected one of {', '.join(known)}")
-        if self.loose is not None and self.loose not in CHOICES["status"]:
-            raise DataError(
-                f"'loose' is {self.loose!r}: expected null or one of {', '.join(CHOICES['status'])}"
-            )
-        if self.leak is not None and self.leak not in CHOICES["status"]:
-            raise DataError(
-                f"'leak' is {self.leak!r}: expected null or one of {', '.join(CHOICES['status'])}"
-            )
         for key in ("since_switch", "since_end"):
             since = getattr(self, key)
-            if since is not None and (not isinstance(since, int) or not 0 <= since < self.turn):
+            if since is not None and not 0 <= since < self.turn:
                 raise DataError(f"{key!r} is {since!r}: expected null or turns since one before")
-        for key in ("reply", "reference", "event", "announcement"):
-            value, expected = getattr(self, key), "a string" + " or null" * (key != "reply")
-            if not isinstance(value, str) and (key == "reply" or value is not None):
-                raise DataError(f"{key!r} is {type(value).__name__}: expected {expected}")
-        if self.is_repeated is not None and not isinstance(self.is_repeated, bool):
-            raise DataError(f"'is_repeated' is {self.is_repeated!r}: expected true, false or null")
-        if self.score is not None and not (
-            isinstance(self.score, int | float) and 0 <= self.score <= 1
-        ):
+        if self.score is not None and not 0 <= self.score <= 1:
             raise DataError(f"'score' is {self.score!r}: expected null or a number from 0 to 1")
         if (self.instruction is None) != (self.split == "none"):
             given = "no instruction" if self.instruction is None else "an instruction"
@@ -180,29 +151,48 @@ class Sample:
         """
         if not isinstance(raw, Mapping):
             raise DataError(f"found {type(raw).__name__}: expected an object")
-        known = [f.name for f in fields(cls)]
-        for key in raw:
-            if key not in known:
-                hint = did_you_mean(key, known, f" (known: {', '.join(known)})")
-                raise DataError(f"unknown key {key!r}{hint}")
-        required = [f.name for f in fields(cls) if f.default is MISSING]
-        missing = [key for key in required if key not in raw]
-        if missing:
-            raise DataError(f"no {missing[0]!r}: expected all of {', '.join(required)}")
-        where = f"arm {raw['arm']!r}, dialogue {raw['dialogue']!r}, turn {raw['turn']!r}"
+        where = ", ".join(
+            f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw
+        )
         try:
-            return cls(
-                **{
-                    **raw,
-                    "instruction": _parse_instruction(raw["instruction"], "'instruction'"),
-                    "ended": _parse_instruction(raw.get("ended"), "'ended'"),
-                    "verdicts": _parse_verdicts(raw["verdicts"]),
-                    "completion": _parse_optional(raw.get("completion"), "'completion'"),
-                    "judge": _parse_optional(raw.get("judge"), "'judge'"),
-                }
-            )
-        except DataError as error:
-            raise DataError(f"{where}: {error}") from None
+            written = vars(typed(_written_form(), raw))
+            verdicts = tuple(_verdict(item) for item in written["verdicts"])
+            held: dict[str, object] = {
+                key: _verdict(written[key]) for key in ("completion", "judge") if written[key]
+            }
+            for key in ("instruction", "ended"):
+                if written[key] is not None:
+                    held[key] = _instruction(written[key], key)
+            return cls(**{**written, **held, "verdicts": verdicts})
+        except (DataError, ShapeError) as error:
+            raise DataError(f"{where}: {error}" if where else str(error)) from None
+
+
+@dataclass(frozen=True)
+class _WrittenVerdict:
+    status: Status
+    evidence: str
+    verifier: str
+    version: int
+    span: tuple[int, ...]
+
+
+@cache
+def _written_form() -> type:
+    """Return the class of a line: a `Sample` whose instructions and verdicts are as JSON has them."""
+    written = {
+        "instruction": dict[str, Any] | None,
+        "ended": dict[str, Any] | None,
+        "verdicts": tuple[_WrittenVerdict, ...],
+        "completion": _WrittenVerdict | None,
+        "judge": _WrittenVerdict | None,
+    }
+    hints = get_type_hints(Sample) | written
+    return make_dataclass(
+        "Line",
+        [(f.name, hints[f.name], field(default=f.default)) for f in fields(Sample)],
+        kw_only=True,
+    )
 
 
 def read_samples(path: Path) -> Iterator[Sample]:
@@ -226,45 +216,18 @@ def read_samples(path: Path) -> Iterator[Sample]:
         yield sample
 
 
-def _parse_instruction(raw: object, name: str) -> Instruction | None:
-    if raw is None:
-        return None
-    if not isinstance(raw, Mapping):
-        raise DataError(f"{name} is {type(raw).__name__}: expected an object or null")
+def _instruction(raw: Mapping[str, Any], name: str) -> Instruction:
     try:
         return Instruction.from_dict(raw)
     except KeyError as error:
-        raise DataError(f"{name} has no {error}") from None
+        raise DataError(f"{name!r} has no {error}") from None
     except (CatalogError, TypeError) as error:
-        raise DataError(f"{name} is broken: {error}") from None
+        raise DataError(f"{name!r} is broken: {error}") from None
 
 
-def _parse_verdicts(raw: object) -> tuple[Verdict, ...]:
-    if not isinstance(raw, list | tuple):
-        raise DataError(f"'verdicts' is {type(raw).__name__}: expected a list")
-    return tuple(_parse_verdict(item, f"verdict {n}") for n, item in enumerate(raw, start=1))
-
-
-def _parse_optional(raw: object, name: str) -> Verdict | None:
-    return None if raw is None else _parse_verdict(raw, name)
-
-
-def _parse_verdict(raw: Any, name: str) -> Verdict:
-    try:
-        span = raw["span"]
-        verdict = Verdict(
-            status=raw["status"],
-            evidence=raw["evidence"],
-            verifier=raw["verifier"],
-            version=raw["version"],
-            span=(int(span[0]), int(span[1])) if span else None,
-        )
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise DataError(f"{name} is broken: {problem}") from None
-    if verdict.status not in CHOICES["status"]:
-        raise DataError(
-            f"{name}: 'status' is {verdict.status!r}: expected one of "
-            f"{', '.join(CHOICES['status'])}"
-        )
-    return verdict
+def _verdict(written: _WrittenVerdict) -> Verdict:
+    start_end = written.span
+    if len(start_end) not in (0, 2):
+        raise DataError(f"'span' is {list(start_end)}: expected start and end, or nothing")
+    span = (start_end[0], start_end[1]) if start_end else None
+    return Verdict(written.status, written.evidence, written.verifier, written.version, span)

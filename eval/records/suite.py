@@ -6,13 +6,12 @@ paths of `PATHS` are meant from its own folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from gatt.config.yaml_source import read_mapping
 from gatt.errors import ConfigError
 from gatt.runs.suggest import did_you_mean
+from gatt.runs.yaml_file import Source, read_mapping
 
 SUITES: Final = Path(__file__).parents[1] / "suites"
 """Folder of the suites that are shipped as package data."""
@@ -50,41 +49,42 @@ def suite_path(suite: str) -> Path:
     return path
 
 
-def read_suite(path: Path) -> dict[str, Any]:
+def read_suite(path: Path) -> Source:
     """Return what a suite's file holds, `about` included.
 
     Raises:
         ConfigError: it cannot be read, or holds a key that is not a suite's.
     """
-    raw, problems = read_mapping(path)
-    problems += [
-        f"{path}: key {key!r} in a suite: give it in your own configuration, a suite says what is "
-        "measured and not for whom"
+    source = read_mapping(path)
+    problems = [
+        f"{source.places[key]}: key {key!r} in a suite: give it in your own configuration, a suite says "
+        "what is measured and not for whom"
         for key in FOR_THE_USER
-        if key in raw
+        if key in source.values
     ]
     if problems:
         raise ConfigError("; ".join(problems))
-    return raw
+    return source
 
 
-def suite_values(suite: object) -> Mapping[str, Any]:
+def suite_values(suite: object) -> Source:
     """Return the values of a suite, for the keys of `gatt eval`; none for no suite.
 
     Raises:
         ConfigError: see `suite_path` and `read_suite`.
     """
     if not isinstance(suite, str):
-        return {}
+        return Source({}, {})
     path = suite_path(suite)
-    values = {key: value for key, value in read_suite(path).items() if key != "about"}
+    values, places = read_suite(path)
+    values.pop("about", None)
     for key, inner in PATHS:
         holder = values.get(key) if inner else values
         name = inner or key
         if isinstance(holder, dict) and name in holder:
             is_id = holder.get("name") == "hub"
             holder[name] = _beside(path.parent, holder[name], is_id=is_id)
-    return values
+    return Source(values, places)
 
 
 def _beside(folder: Path, value: object, *, is_id: bool) -> object:

@@ -33,7 +33,7 @@ from eval.results.notes import (
     notes_of_repetition,
 )
 from eval.results.provenance import note_of_calls, run_head
-from eval.rollout.rows import row_keys, samples_of_rows, total_tokens
+from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion_again
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.judge.status import attach
@@ -41,7 +41,6 @@ from eval.scoring.scores import Functions, with_scores
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
-from gatt.runs.store import read_records
 from gatt.verifiers import verifier_versions
 
 
@@ -99,7 +98,7 @@ def close(
             for key in row_keys(arm, history, case, config)
         )
     }
-    found = read_records(config.output_dir / ROLLOUTS_FILE)
+    found = read_rows(config.output_dir / ROLLOUTS_FILE)
     # An arm or a history of an earlier call stays on disk and is not told of.
     rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
     samples = with_scores(samples_of_rows(rows), checked.functions)

@@ -13,12 +13,12 @@ from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.records.reply import Reply
-from eval.rollout.rows import refuse_other_weights, row_keys, rows_of_step
+from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import Piece, Row, Rows
 from gatt.data.instruction import Entry
 from gatt.errors import StoreError
 from gatt.generation.base import Generation
-from gatt.runs.store import differences, read_meta, read_records
+from gatt.runs.store import differences, read_meta
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class EarlierReplies:
                 "alone may differ"
             )
         refuse_other_weights(path, weights)
-        found = cls(path, {row["key"]: row for row in read_records(path)})
+        found = cls(path, {row["key"]: row for row in read_rows(path)})
         for arm in config.arms:
             for history in config.histories:
                 for case in cases:

@@ -21,9 +21,9 @@ from eval.records.reply import Reply
 from eval.records.samples import History, Sample
 from eval.scoring.verdict import judge
 from gatt.data.instruction import Entry
-from gatt.errors import StoreError
+from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine, Generation
-from gatt.runs.store import read_records
+from gatt.runs.store import parsed_records
 
 
 def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:
@@ -96,6 +96,32 @@ def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
     return samples
 
 
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `rollouts.jsonl`; a torn last line is passed over.
+
+    Raises:
+        DataError: with the line, for broken JSON or what is no row of an evaluation.
+    """
+    return (row for _, row in parsed_records(path, _checked, is_whole=False))
+
+
+def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
+    key, samples, said = row.get("key"), row.get("samples"), row.get("said")
+    is_row = isinstance(key, str) and key.count("/") > 1 and isinstance(samples, list)
+    if said is not None and is_row:
+        expected = {"text": str, "finish": str, "num_tokens": int}
+        is_row = (
+            str(key).rpartition("/")[2].isdecimal()
+            and isinstance(said, dict)
+            and {name: type(value) for name, value in said.items()} == expected
+        )
+    if not is_row:
+        raise DataError("no row of `gatt eval`: delete the line, and it is sampled again")
+    for sample in samples or ():
+        Sample.from_dict(sample)
+    return row
+
+
 def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
     """Refuse to go on behind rows of another adapter of the same name.
 
@@ -105,8 +131,9 @@ def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
 
     Raises:
         StoreError: a row of other weights; names the arm.
+        DataError: see `read_rows`.
     """
-    for row in read_records(path):
+    for row in read_rows(path):
         arm = row["key"].partition("/")[0]
         if arm in weights and row.get("weights") != weights[arm]:
             raise StoreError(
@@ -118,7 +145,7 @@ def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
 def said_so_far(path: Path) -> dict[str, list[Generation]]:
     """Return the replies of own histories on disk: `arm/own/case` to those of its first turns."""
     by_turn: dict[str, dict[int, Generation]] = {}
-    for row in read_records(path):
+    for row in read_rows(path):
         if "said" in row:
             name, _, turn = row["key"].rpartition("/")
             by_turn.setdefault(name, {})[int(turn)] = Generation(**row["said"])

@@ -9,7 +9,7 @@ from eval.records.samples import Expected, History, Sample
 from eval.scoring.judge.status import expected_status
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
-from gatt.verifiers import Status, Verdict, check_all, overall
+from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
 from gatt.verifiers.lenient import check_loose
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import degenerate
@@ -134,7 +134,8 @@ def _false_trigger(text: str, pool: Sequence[Entry]) -> tuple[Status, tuple[Verd
         return "undecided", (Verdict("undecided", why, RUNNER, 1),)
     open_entries = []
     for entry in pool:
-        status, verdicts = _checked(entry.verifiers, text)
+        verdicts = check_all(entry.verifiers, text)
+        status = overall_unasked(verdicts)
         if status == "pass":
             first = verdicts[0]
             evidence = f"follows {entry.id} unasked: {first.evidence}"

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gatt.config.shipped_files import shipped_config, shipped_configs
+from gatt.config.shipped_files import config_file, shipped_configs
 
 HELP = "list the configurations that come with the package, or print one to start from"
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         ]
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return 0
-    path = shipped_config(args.name)
+    path = config_file(Path(args.name))
     if args.path:
         sys.stdout.write(f"{path}\n")
     else:

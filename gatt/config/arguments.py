@@ -6,17 +6,17 @@ A command module that uses it sets `TAKES_OVERRIDES = True`.
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import textwrap
-from collections.abc import Sequence
 from typing import TypeVar
 
-from gatt.config.load import Field, describe, load_config
-from gatt.config.path_argument import path_argument
+from gatt.cli import CommandParser, path_argument
+from gatt.config.keys import keys_of
+from gatt.config.load import load_config
 from gatt.config.shipped_files import config_file
 
 T = TypeVar("T")
-
-_WIDTH = 100
 
 
 def add_config_arguments(parser: argparse.ArgumentParser, cls: type) -> None:
@@ -28,7 +28,8 @@ def add_config_arguments(parser: argparse.ArgumentParser, cls: type) -> None:
         help="YAML file, or the name of one of `gatt configs`; any key can be set after it with --key=value",
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = key_table(describe(cls))
+    if isinstance(parser, CommandParser):
+        parser.make_epilog = lambda: key_table(cls)
 
 
 def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
@@ -41,12 +42,14 @@ def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
     return load_config(cls, path, args.overrides)
 
 
-def key_table(fields: Sequence[Field]) -> str:
+def key_table(cls: type) -> str:
     """Return the keys as text: name, type and default on a line, documentation below."""
     lines = ["configuration keys (in the file, or on the command line as --key=value):"]
-    for field in fields:
-        default = "required" if field.default is None else f"default: {field.default}"
-        lines.append(f"  {field.name}: {field.type}  [{default}]")
-        indent = " " * 6
-        lines += textwrap.wrap(field.doc, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+    for name, key in keys_of(cls).items():
+        if key.holds is not None and key.default is not None:
+            continue
+        shown = json.dumps(key.default, default=str, ensure_ascii=False)
+        default = "required" if key.default is dataclasses.MISSING else f"default: {shown}"
+        lines.append(f"  {name}: {key.expected}  [{default}]")
+        lines += [f"      {line}" for line in textwrap.wrap(key.doc, 94)]
     return "\n".join(lines)

@@ -9,68 +9,31 @@ field is documented by the string under it, which `--help` shows::
         learning_rate: float = 1e-4
         \"\"\"Peak learning rate, above 0.\"\"\"
 
-A class with a `preset` (see `HasPreset`) takes values from a file that its
-configuration names; whatever the configuration itself says stands above them.
+A class may have a class method `preset(values) -> Source`: what it returns lies below the values
+that the configuration itself gives. `gatt eval` takes its suites so.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
-from enum import Enum
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, TypeVar, get_args, runtime_checkable
+from typing import Any, Final, TypeVar
 
-from gatt.config.schema import (
-    Field,
-    annotation_at,
-    describe,
-    key_names,
-    members,
-    nested_class,
-    nested_classes,
-    type_text,
-)
-from gatt.config.yaml_source import apply_overrides, dump_yaml, read_mapping
+import yaml
+
+from gatt.config.keys import annotation_at, keys_of, mentions
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
+from gatt.runs.fingerprint import jsonable
 from gatt.runs.suggest import nearest
-
-__all__ = [
-    "Field",
-    "HasPreset",
-    "config_dict",
-    "describe",
-    "fingerprint",
-    "load_config",
-    "save_config",
-    "to_yaml",
-]
+from gatt.runs.typed import Problem, ShapeError, typed
+from gatt.runs.yaml_file import Source, broken, dump_yaml, parse_yaml, read_mapping
 
 T = TypeVar("T")
-
 COMMAND_LINE: Final = "command line"
-_TYPE_ERRORS = ("_type", "_parsing", "literal_error", "int_from_float")
-
-
-@runtime_checkable
-class HasPreset(Protocol):
-    """A configuration class that may name a file of values for its keys."""
-
-    preset_key: ClassVar[str]
-    """The key that names it: said where a value of it is wrong."""
-
-    @classmethod
-    def preset(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values that `raw` asks for by name; none if it names nothing.
-
-        Raises:
-            ConfigError: what is named cannot be had.
-        """
-        ...
+_OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)=(.*)", re.DOTALL)
 
 
 def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
@@ -82,121 +45,162 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     Args:
         cls: the dataclass to build.
         path: a YAML mapping; None starts from the defaults.
-        overrides: `a.b=value`, `--a.b=value` or the two items `--a.b`, `value`.
-            A value is read as YAML; for a text field it is taken as it stands.
+        overrides: `a.b=value` or `--a.b=value`, read as YAML or, where only that fits, as text.
 
     Raises:
-        ConfigError: one message with every problem, each with its file and
-            dotted key, joined by "; ".
+        ConfigError: one message with every problem, each with its file and line (or
+            "command line") and dotted key, joined by "; ".
     """
-    raw, problems = read_mapping(path) if path is not None else ({}, [])
-    changed = apply_overrides(cls, raw, overrides, problems)
-    origins = dict.fromkeys(changed, COMMAND_LINE)
-    raw = _with_defaults(cls, _with_presets(cls, raw, "", origins, problems))
-    raw = {key: _with_home(annotation_at(cls, [key]), value) for key, value in raw.items()}
-    config = _validate(cls, raw, str(path) if path is not None else None, origins, problems)
+    values, places = Source({}, {}) if path is None else read_mapping(path)
+    given = [path, COMMAND_LINE if overrides else None]
+    places[""] = " with ".join(str(place) for place in given if place) or "configuration"
+    problems: list[str] = []
+    for override in overrides:
+        try:
+            name = _override(cls, values, override)
+        except (ConfigError, yaml.YAMLError) as error:
+            problem = broken(error) if isinstance(error, yaml.YAMLError) else error
+            problems.append(f"{COMMAND_LINE}: {override!r}: {problem}")
+            continue
+        for stale in [key for key in places if f"{key}.".startswith(f"{name}.")]:
+            del places[stale]
+        while name not in places:
+            places[name] = COMMAND_LINE
+            name = name.rpartition(".")[0]
+    values = _completed(cls, values, "", places, problems)
+    try:
+        config = typed(cls, values)
+    except ShapeError as error:
+        told = [new for problem in error.problems for new in _split(cls, problem)]
+        problems += [f"{_place(places, name)}: {text}" for name, text in told]
     if problems:
         raise ConfigError("; ".join(problems))
-    if not isinstance(config, cls):
-        raise TypeError(f"{cls.__name__} did not validate to itself")
     return config
 
 
-def _with_presets(
-    cls: type, raw: dict[str, Any], prefix: str, origins: dict[str, str], problems: list[str]
-) -> dict[str, Any]:
-    """Return the mapping laid over the presets that it names, at any depth.
+def _override(cls: type, values: dict[str, Any], override: str) -> str:
+    """Set one override in `values` and return its dotted key."""
+    match = _OVERRIDE.fullmatch(override)
+    if match is None:
+        raise ConfigError("expected key=value or --key value")
+    name, text = match.groups()
+    *parents, last = name.split(".")
+    for parent in parents:
+        if values.get(parent) is None:
+            values[parent] = {}
+        if not isinstance(values[parent], dict):
+            raise ConfigError(f"{parent!r} is {values[parent]!r}: expected a mapping")
+        values = values[parent]
+    values[last] = _override_value(annotation_at(cls, name), text)
+    return name
 
-    Args:
-        cls: what is built of it.
-        raw: what the user gave.
-        prefix: dotted place of `raw`, empty or with a dot behind it.
-        origins: dotted keys to where they come from; those of the presets are added.
-        problems: what is wrong is added.
+
+def _override_value(annotation: Any, text: str) -> Any:
+    """Return a text read as YAML, or the text itself where that fits and what YAML makes of it does not."""
+    try:
+        value = parse_yaml(text)
+    except yaml.YAMLError:
+        if not _fits(annotation, text):
+            raise
+        return text
+    # YAML would drop what looks like a comment.
+    is_bare = isinstance(value, str) and not text.startswith(("'", '"'))
+    return text if is_bare or (_fits(annotation, text) and not _fits(annotation, value)) else value
+
+
+def _fits(annotation: Any, value: Any) -> bool:
+    try:
+        typed(annotation, value)
+    except ShapeError:
+        return False
+    return True
+
+
+def _completed(
+    cls: type, values: dict[str, Any], prefix: str, places: dict[str, str], problems: list[str]
+) -> dict[str, Any]:
+    """Return the values over the preset and the defaults of their class, with `~` expanded in paths.
+
+    A nested part may have other defaults here than its own class has: one key of it that
+    is set leaves the others as they are.
     """
-    found = dict(raw)
-    for name, inner in nested_classes(cls).items():
-        if isinstance(found.get(name), dict):
-            found[name] = _with_presets(inner, found[name], f"{prefix}{name}.", origins, problems)
-    if isinstance(cls, HasPreset):
+    if hasattr(cls, "preset"):
         try:
-            below = cls.preset(found)
+            preset: Source = cls.preset(values)
         except ConfigError as error:
             problems.append(str(error))
-            return found
-        origin = f"{cls.preset_key} {found.get(cls.preset_key)}"
-        origins |= dict.fromkeys(_places_below(below, found, prefix), origin)
-        return _laid_over(below, found)
-    return found
-
-
-def _with_defaults(cls: type, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mapping with what `cls` has for the keys that a nested part of it leaves out.
-
-    A part may have other defaults here than its own class has: one key of it that is
-    set leaves the others as they are.
-    """
-    found = dict(raw)
-    own = {field.name: field for field in dataclasses.fields(cls)}
-    for name, inner in nested_classes(cls).items():
-        if not isinstance(found.get(name), dict):
-            continue
-        field = own[name]
-        factory, default = field.default_factory, field.default
-        if factory is not dataclasses.MISSING:
-            default = factory()
-        if isinstance(default, inner):
-            found[name] = _laid_over(config_dict(default), found[name])
-        found[name] = _with_defaults(inner, found[name])
-    return found
-
-
-def _with_home(annotation: Any, value: Any) -> Any:
-    """Return a value with `~` expanded where it stands for a path; an empty path becomes null.
-
-    A shell expands no `--key=~/x`, and an empty variable would mean the current folder.
-    """
-    inner = nested_class(annotation)
-    if inner is not None and isinstance(value, dict):
-        return {k: _with_home(annotation_at(inner, [k]), v) for k, v in value.items()}
-    for kind in members(annotation):
-        if kind is Path and isinstance(value, str):
-            return os.path.expanduser(value) or None
-        arguments = get_args(kind)
-        if isinstance(value, list) and arguments and arguments[0] is Path:
-            return [_with_home(Path, item) for item in value]
-        if isinstance(value, dict) and len(arguments) == 2 and arguments[1] is Path:
-            return {key: _with_home(Path, item) for key, item in value.items()}
-    return value
-
-
-def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, value in above.items():
-        under = below.get(key)
-        if isinstance(under, Mapping) and isinstance(value, Mapping):
-            merged[key] = _laid_over(under, value)
         else:
-            merged[key] = value
+            values = _merged(preset.values, values)
+            for name, place in preset.places.items():
+                above = places.setdefault(f"{prefix}{name}", place)
+                if above != place and any(n.startswith(f"{name}.") for n in preset.places):
+                    places[f"{prefix}{name}"] = f"{above} with {place}"
+    found = dict(values)
+    for name, key in keys_of(cls).items():
+        value = found.get(name)
+        if key.holds and isinstance(value, dict):
+            if isinstance(key.default, key.holds):
+                value = _merged(config_dict(key.default), value)
+            value = _completed(key.holds, value, f"{prefix}{name}.", places, problems)
+        elif mentions(key.annotation, Path):
+            value = _with_home(value)
+        if name in found:
+            found[name] = value
+    return found
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**below, **above}
+    for name in below.keys() & above.keys():
+        if isinstance(below[name], Mapping) and isinstance(above[name], Mapping):
+            merged[name] = _merged(below[name], above[name])
     return merged
 
 
-def _places_below(below: Mapping[str, Any], above: Mapping[str, Any], prefix: str) -> Iterator[str]:
-    """Yield the dotted keys of `below` that `above` leaves as they are."""
-    for key, value in below.items():
-        over = above.get(key)
-        if key not in above:
-            yield f"{prefix}{key}"
-        elif isinstance(value, Mapping) and isinstance(over, Mapping):
-            yield from _places_below(value, over, f"{prefix}{key}.")
+def _with_home(value: Any) -> Any:
+    """Return paths with `~` expanded, which a shell leaves in `--key=~/x`; an empty one becomes null."""
+    if isinstance(value, str):
+        return os.path.expanduser(value) or None
+    if isinstance(value, list):
+        return [_with_home(item) for item in value]
+    return {k: _with_home(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _place(places: Mapping[str, str], name: str) -> str:
+    """Return where a value comes from; for one that nobody gave, where the mapping around it does."""
+    while name not in places:
+        name = name.rpartition(".")[0]
+    return places[name]
+
+
+def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
+    """Yield key and text; a `__post_init__` may join several by "; ", of which each begins with its key."""
+    name, kind, text, _ = problem
+    if kind != "check":
+        yield name, f"{text}{_nearest(cls, problem)}" if kind == "unknown" else text
+        return
+    prefix = f"{name}." if name else ""
+    own = [re.escape(key.removeprefix(prefix)) for key in keys_of(cls) if key.startswith(prefix)]
+    for part in re.split(rf"; (?=(?:{'|'.join(own)}) )", text):
+        key = prefix + part.partition(" ")[0]
+        yield key if key in keys_of(cls) else name, f"{name}: {part}" if name else part
+
+
+def _nearest(cls: type, unknown: Problem) -> str:
+    """Return the hint for an unknown key: a key beside it first, then any key of the tree."""
+    parent, dot, last = unknown.name.rpartition(".")
+    beside = nearest(last.replace("-", "_"), unknown.known)
+    if beside is not None:
+        return f", did you mean {f'{parent}{dot}{beside}'!r}?"
+    elsewhere = [name for name in keys_of(cls) if name.rpartition(".")[2] == last]
+    alike = next(iter(elsewhere), None) or nearest(unknown.name, keys_of(cls), cutoff=0.75)
+    return f", did you mean {alike!r}?" if alike else f" (known: {', '.join(unknown.known)})"
 
 
 def config_dict(config: object) -> dict[str, Any]:
     """Return the dataclass as JSON takes it, fields in order; a `Path` becomes a string."""
-    value = _jsonable(config)
-    if not isinstance(value, dict):
-        raise TypeError(f"expected a dataclass or a mapping, found {type(config).__name__}")
-    return value
+    found: dict[str, Any] = jsonable(config)
+    return found
 
 
 def to_yaml(config: object) -> str:
@@ -211,124 +215,3 @@ def save_config(config: object, path: Path) -> None:
         StoreError: the file cannot be written.
     """
     atomic_write_text(path, to_yaml(config))
-
-
-def fingerprint(value: object) -> str:
-    """Return 16 hex digits that equal values share: SHA-256 of their canonical JSON.
-
-    Takes dataclasses, mappings, sequences, sets, paths, enums and JSON scalars;
-    the order of mappings and sets does not count.
-    """
-    text = json.dumps(_jsonable(value), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _jsonable(value: object) -> Any:
-    if isinstance(value, Enum):
-        return _jsonable(value.value)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _jsonable(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, Set):
-        return sorted((_jsonable(item) for item in value), key=json.dumps)
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_jsonable(item) for item in value]
-    raise TypeError(f"no JSON form of {type(value).__name__}: {value!r}")
-
-
-def _validate(
-    cls: type[T],
-    raw: dict[str, Any],
-    source: str | None,
-    origins: Mapping[str, str],
-    problems: list[str],
-) -> object:
-    """Return the configuration, or None with the problems added to `problems`."""
-    # Imported here: `gatt --help` imports every configuration class and must stay fast.
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-    # pydantic takes no config beside a dataclass, but a stdlib dataclass inherits that of what
-    # holds it. JSON mode, because strict Python mode refuses lists for tuples and str for Path.
-    strict = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-    adapter = TypeAdapter(tuple[cls], config=strict)  # type: ignore[valid-type]
-    try:
-        return adapter.validate_json(json.dumps([raw], default=str))[0]
-    except ValidationError as error:
-        found: dict[str, str] = {}
-        for item in error.errors():
-            keys = _place(raw, item["loc"][1:], item["type"])
-            label = _label(".".join(keys), source, origins)
-            # A union reports each of its branches at one place: one line is enough.
-            found.setdefault(".".join(keys), f"{label}: {_problem(cls, item, keys)}")
-        problems += found.values()
-        return None
-
-
-def _place(raw: object, loc: Sequence[int | str], kind: str) -> list[str]:
-    """Return the keys of an error, without pydantic's names for branches of unions."""
-    keys: list[str] = []
-    here: Any = raw
-    for index, part in enumerate(loc):
-        if isinstance(here, dict) and str(part) in here:
-            here = here[str(part)]
-        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
-            here = here[part]
-        elif kind != "missing" or index != len(loc) - 1:
-            continue
-        keys.append(str(part))
-    return keys
-
-
-def _label(place: str, source: str | None, origins: Mapping[str, str]) -> str:
-    """Return where a value came from: the file, a preset, the command line, or several of them."""
-    at = [key for key in origins if f"{place}.".startswith(f"{key}.")]
-    below = [o for key, o in origins.items() if not place or key.startswith(f"{place}.")]
-    above = origins[max(at, key=len)] if at else source
-    found = dict.fromkeys([*([above] if above else []), *below])
-    return " with ".join(found) or "configuration"
-
-
-def _problem(cls: type, item: Mapping[str, Any], keys: list[str]) -> str:
-    """Return what is wrong at a place, without the file."""
-    place = ".".join(keys)
-    if item["type"] == "value_error":
-        text = str(item["ctx"]["error"])
-        return f"{place}: {text}" if place else text
-    annotation = annotation_at(cls, keys)
-    if item["type"] == "missing":
-        return f"missing key {place!r}: expected {type_text(annotation)}"
-    if item["type"] == "unexpected_keyword_argument":
-        return f"unknown key {place!r}{_nearest(cls, keys)}"
-    if annotation is not None and item["type"].endswith(_TYPE_ERRORS):
-        expected = type_text(annotation)
-    else:
-        expected = str(item["msg"]).removeprefix("Input should be ")
-    value = item["input"]
-    if value is None:
-        return f"{place!r} is null: expected {expected}"
-    if isinstance(value, dict):
-        return f"{place!r} is a mapping: expected {expected}"
-    return f"{place!r} is {value!r} ({type(value).__name__}): expected {expected}"
-
-
-def _nearest(cls: type, keys: list[str]) -> str:
-    """Return the hint for an unknown key: a sibling first, then any key of the tree."""
-    *parents, last = keys
-    place = ".".join(keys)
-    names = key_names(cls)
-    prefix = "".join(f"{p}." for p in parents)
-    siblings = [n.removeprefix(prefix) for n in names if n.startswith(prefix)]
-    siblings = [n for n in siblings if "." not in n]
-    close = nearest(last.replace("-", "_"), siblings)
-    if close is not None:
-        return f", did you mean {prefix + close!r}?"
-    elsewhere = [n for n in names if n.rpartition(".")[2] == last]
-    alike = elsewhere[0] if elsewhere else nearest(place, names, cutoff=0.75)
-    if alike is not None:
-        return f", did you mean {alike!r}?"
-    return f" (known: {', '.join(siblings)})"

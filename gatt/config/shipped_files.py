@@ -21,7 +21,7 @@ def shipped_configs() -> dict[str, Path]:
 
 
 def config_file(given: Path) -> Path:
-    """Return a file that is there, or the shipped one of that name.
+    """Return a file that is there, or the shipped one of that name, see `shipped_configs`.
 
     A path that ends in `.yaml` or the like is a file's alone.
 
@@ -30,21 +30,8 @@ def config_file(given: Path) -> Path:
     """
     if given.is_file() or given.suffix:
         return given
-    return shipped_config(given.as_posix(), otherwise=", and no such file")
-
-
-def shipped_config(name: str, *, otherwise: str = "") -> Path:
-    """Return the shipped file of a name.
-
-    Args:
-        name: see `shipped_configs`.
-        otherwise: ends the message where there is none.
-
-    Raises:
-        ConfigError: none of that name.
-    """
-    known = shipped_configs()
-    if name in known:
-        return known[name]
-    hint = did_you_mean(name, known, f" (shipped: {', '.join(known)})")
-    raise ConfigError(f"no configuration {name!r} is shipped{hint}{otherwise}")
+    name, known = given.as_posix(), shipped_configs()
+    if name not in known:
+        hint = did_you_mean(name, known, f" (shipped: {', '.join(known)})")
+        raise ConfigError(f"no file {name!r}, and no shipped configuration of that name{hint}")
+    return known[name]

@@ -6,12 +6,16 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 
 FinishReason = Literal["stop", "length", "context_limit", "content_filter", "unanswered"]
+
+
+_MOST_NEW_TOKENS: Final = 1_000_000
+"""The random numbers of a reply are drawn before its first token."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +34,10 @@ class SamplingConfig:
     """Share of probability mass that is drawn from, in (0, 1]."""
 
     def __post_init__(self) -> None:
-        if self.max_new_tokens < 1:
-            raise ConfigError(f"max_new_tokens is {self.max_new_tokens}: expected at least 1")
+        if not 1 <= self.max_new_tokens <= _MOST_NEW_TOKENS:
+            raise ConfigError(
+                f"max_new_tokens is {self.max_new_tokens}: expected 1 to {_MOST_NEW_TOKENS}"
+            )
         if not 0 <= self.temperature < math.inf:
             raise ConfigError(f"temperature is {self.temperature}: expected 0 (greedy) or more")
         if not 0 < self.top_p <= 1:

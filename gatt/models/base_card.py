@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from gatt.models.load import EMBEDDED
+from gatt.models.packaged.table import PACKAGED
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCard
-
-EMBEDDED_HUB_ID: Final = "HuggingFaceTB/SmolLM2-135M-Instruct"
-EMBEDDED_LICENSE: Final = "apache-2.0"
-EMBEDDED_NOTE: Final = (
-    f"`{EMBEDDED}` is `{EMBEDDED_HUB_ID}` from a file of 4-bit weights (Q4_1), unpacked to float32: its "
-    "replies differ a little from those of the weights on the hub."
-)
-"""What a card says where the embedded model is the base."""
 
 _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -30,8 +22,8 @@ def hub_id(model: str) -> str | None:
     Args:
         model: as the adapter or the user names it.
     """
-    if model == EMBEDDED:
-        return EMBEDDED_HUB_ID
+    if model in PACKAGED:
+        return PACKAGED[model].hub_id
     is_id = _HUB_ID.fullmatch(model) and not model.startswith(".") and not Path(model).exists()
     return model if is_id else None
 
@@ -41,14 +33,19 @@ def public_name(model: str) -> str:
     return model if hub_id(model) else Path(model).name
 
 
+def note_of(model: str) -> str | None:
+    """Return what a card says of a packaged base model, None for others."""
+    return PACKAGED[model].note if model in PACKAGED else None
+
+
 def license_of(model: str) -> str | None:
     """Return the licence of a base model where it is known without a network.
 
     Args:
         model: as the adapter or the user names it; the card in a folder is read.
     """
-    if model == EMBEDDED:
-        return EMBEDDED_LICENSE
+    if model in PACKAGED:
+        return PACKAGED[model].license
     card = Path(model).expanduser() / "README.md"
     if not card.is_file():
         return None

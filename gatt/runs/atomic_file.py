@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import glob
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from filelock import lock_descriptor
 
 from gatt.errors import StoreError
 from gatt.runs.drafts import DRAFT, making_draft
@@ -24,8 +25,8 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write that takes its place at the end: no reader ever sees half of it.
 
     If the block raises, the old file stays. A link stays one, and what it leads to is
-    written; a device or a pipe is written as it goes. What a killed process left behind of
-    the same file goes.
+    written; a device or a pipe is written as it goes, and a pipe that nobody reads is
+    refused. What a killed process left behind of the same file goes.
 
     Raises:
         StoreError: the file cannot be written.
@@ -36,7 +37,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         raise StoreError(f"{path}: is a folder: expected a file")
     if path.exists() and not path.is_file():
         try:
-            with path.open("wb") as stream:
+            with open(path, "wb", opener=_opened) as stream:
                 yield stream
         except OSError as error:
             raise refused_write(path, error) from error
@@ -48,7 +49,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
             # It keeps its lock until it has its place.
             stream = draft.open("wb")
             with contextlib.suppress(OSError):
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_descriptor(stream.fileno(), blocking=False)
         with stream:
             yield stream
             stream.flush()
@@ -61,6 +62,13 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise refused_write(path, error) from error
         raise
+
+
+def _opened(path: str, flags: int) -> int:
+    # Waiting, `open` would not come back before somebody else reads a pipe.
+    fd = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(fd, True)
+    return fd
 
 
 def _drafts(path: Path) -> Iterator[Path]:

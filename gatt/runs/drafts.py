@@ -8,14 +8,16 @@ of a draft and its lock it would look left behind.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from filelock import lock_descriptor
+
 DRAFT: Final = ".tmp"
 """Ending of the name of every draft."""
+_POLL_SECONDS: Final = 0.01
 
 
 @contextlib.contextmanager
@@ -53,12 +55,11 @@ def locked(path: Path, *, waits: bool = False) -> int | None:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-    except OSError:
-        os.close(fd)
-        return None
-    return fd
+    with contextlib.suppress(OSError):
+        if lock_descriptor(fd, blocking=waits, poll_interval=_POLL_SECONDS):
+            return fd
+    os.close(fd)
+    return None
 
 
 def free(lock: int | None) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,11 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
+from filelock import BaseFileLock
+
 from gatt.errors import DataError, StoreError
 from gatt.runs.atomic_file import atomic_write_json, refused_write, sync_folder
 from gatt.runs.input_file import read_text
 from gatt.runs.jsonl import scan_lines
-from gatt.runs.lock import take_lock, write_note
+from gatt.runs.lock import take_lock
 from gatt.runs.nesting import parse_json
 
 T = TypeVar("T")
@@ -47,7 +48,6 @@ class RecordStore:
         kind: str,
         fsync_seconds: float = 5.0,
         describe: Mapping[str, Any] | None = None,
-        waits: bool = False,
     ) -> None:
         """Name the store; nothing is touched before it is opened.
 
@@ -59,8 +59,6 @@ class RecordStore:
                 by a power cut (a killed process loses none).
             describe: what was fingerprinted, as JSON takes it; lets an error
                 name the keys that differ.
-            waits: whether opening waits for another process that has the store
-                open, instead of refusing.
         """
         self.path = path
         self.repaired = False
@@ -73,10 +71,9 @@ class RecordStore:
         }
         """What the meta file holds."""
         self._fsync_seconds = fsync_seconds
-        self._waits = waits
         self._mutex = threading.Lock()
         self._fd: int | None = None
-        self._lock_fd: int | None = None
+        self._lock: BaseFileLock | None = None
         self._end = 0
         self._num_records = 0
         self._synced_at = 0.0
@@ -110,7 +107,7 @@ class RecordStore:
             raise StoreError(f"{self.path}: already open in this process: open a store once")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock_fd = take_lock(self.path, waits=self._waits)
+            self._lock = take_lock(self.path)
             self._claim()
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             sync_folder(self.path.parent)
@@ -123,9 +120,6 @@ class RecordStore:
             if self.repaired:
                 os.ftruncate(self._fd, self._end)
                 os.fsync(self._fd)
-            # With the time of the lock's file this gives the rate to whoever looks.
-            note = {"host": platform.node(), "num_records": self._num_records}
-            write_note(self._lock_fd, f"{json.dumps(note)}\n")
             self._synced_at = time.monotonic()
         except OSError as error:
             self._release()
@@ -211,10 +205,11 @@ class RecordStore:
                 )
 
     def _release(self) -> None:
-        for fd in (self._fd, self._lock_fd):
-            if fd is not None:
-                os.close(fd)
-        self._fd = self._lock_fd = None
+        if self._fd is not None:
+            os.close(self._fd)
+        if self._lock is not None:
+            self._lock.release()
+        self._fd = self._lock = None
 
 
 def meta_path(path: Path) -> Path:

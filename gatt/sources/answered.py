@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gatt.config.load import fingerprint
 from gatt.data.dialogue import Dialogue, parse_dialogue
 from gatt.data.hash_split import Part
 from gatt.generation.base import Engine, SamplingParams, forget
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.store import RecordStore
 from gatt.sources.answering import answer_scripts
 from gatt.sources.base import SourceReport, SourceRequest, select

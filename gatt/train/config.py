@@ -100,6 +100,9 @@ class TrainConfig:
     max_tokens_per_row: int = 8192
     """Most tokens of a dialogue in a packed row. A longer one is cut into several rows, each with the
     trunk and some of the turns: less memory, and the trunk encoded again."""
+    max_lost_targets: float = 0.5
+    """Largest share of the targets that a run may lose because they cannot be learned as they stand; a
+    run that would lose more stops before it loads the model. 1 trains on whatever is left."""
     pack_rows: bool = False
     """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length). The
     batch size stays 1: a micro-batch is one row."""
@@ -173,6 +176,10 @@ class TrainConfig:
         for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):
             if not getattr(self, name) >= 0:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
+        if not 0 <= self.max_lost_targets <= 1:
+            problems.append(
+                f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1"
+            )
         if self.seed > _MOST_SEED:
             problems.append(f"seed is {self.seed}: expected at most {_MOST_SEED}")
         num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps

@@ -145,8 +145,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         DataError: broken samples, with file and line; broken marks of the first adapter;
             dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: no sample is left with a token that carries loss, or more than half of the
-            targets would be lost.
+        TrainingError: no sample is left with a token that carries loss, or a larger share of the
+            targets would be lost than `max_lost_targets`.
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.config.load import config_dict, fingerprint
+from gatt.config.load import config_dict
 from gatt.errors import StoreError
 from gatt.models.digest import adapter_digest, model_digest
 from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.input_file import read_text
 from gatt.runs.jsonl import open_text
-from gatt.runs.lock import free_lock, lock_path, take_lock
+from gatt.runs.lock import lock_path, take_lock
 from gatt.runs.nesting import parse_json
+from gatt.runs.store import differences
 from gatt.train.config import TrainConfig
 
 FILE: Final = "train.json"
@@ -32,7 +34,7 @@ SCHEMA: Final = 1
 
 WITHOUT_EFFECT: Final = (
     "output_dir", "resume", "logging_steps", "save_steps", "save_total_limit", "report_to",
-    "disable_tqdm", "track",
+    "disable_tqdm", "track", "max_lost_targets",
 )  # fmt: skip
 """Settings that leave the adapter as it is; a run may be gone on with under other ones."""
 
@@ -132,7 +134,7 @@ class TrainStore:
         if found["fingerprint"] != self.fingerprint:
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
-                f"{_differences(found.get('identity', {}), self.identity)}: choose another "
+                f"{differences(found.get('identity', {}), self.identity)}: choose another "
                 "output_dir or delete it"
             )
         return found
@@ -160,7 +162,7 @@ class TrainStore:
         finally:
             if is_new:
                 self._remove_unused()
-            free_lock(lock)
+            lock.release()
 
     def write(self, status: str, **more: Any) -> None:
         """Record the run, whole or not at all.
@@ -212,19 +214,3 @@ def is_complete(checkpoint: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    old, new = _flat(found), _flat(expected)
-    keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
-    shown = ", ".join(f"{k} {old.get(k)!r}, now {new.get(k)!r}" for k in keys[:3])
-    return f" ({shown}{' and more' if len(keys) > 3 else ''})" if shown else ""
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        flat |= (
-            _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
-        )
-    return flat

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from gatt.verifiers.base import Examples, Status, Verdict, Verifier
-from gatt.verifiers.table import VERIFIERS, build, check_all, overall, verifier_versions
+from gatt.verifiers.table import (
+    VERIFIERS,
+    build,
+    check_all,
+    overall,
+    overall_unasked,
+    verifier_versions,
+)
 
 __all__ = [
     "VERIFIERS",
@@ -14,5 +21,6 @@ __all__ = [
     "build",
     "check_all",
     "overall",
+    "overall_unasked",
     "verifier_versions",
 ]

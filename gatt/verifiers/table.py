@@ -119,3 +119,17 @@ def verifier_versions() -> dict[str, int]:
         "visible": VISIBLE_VERSION,
         **{kind: verifier_class(kind).version for kind in sorted(VERIFIERS)},
     }
+
+
+def overall_unasked(verdicts: Sequence[Verdict]) -> Status:
+    """Return the status of a reply whose writer was not given the entry.
+
+    Like `overall`, but a life of one's own without a word of the role is no sign of it: where the role
+    was asked for, `in_character` cannot tell.
+    """
+    if any(
+        v.verifier == "in_character" and v.status == "undecided" and v.span is None
+        for v in verdicts
+    ):
+        return "fail"
+    return overall(verdicts)

@@ -169,7 +169,24 @@ class _Named:
     id: str
 
 
-def judge_run(folder: Path, entries: Entries) -> str:
+def trigger_pool(results: Mapping[str, Any], entries: Entries) -> list[Entry]:
+    """Return the entries that counted for false triggers: those of the run's choice that were not left out."""
+    triggers = results.get("false_triggers")
+    if not triggers:
+        return []
+    choice = results["run"]["config"]["instructions"]
+    families, values = choice["families"], set(choice.get("values", ()))
+    excluded = {*choice.get("exclude", ()), *triggers["left_out"]}
+    return [
+        entry
+        for entry in entries.values()
+        if (not families or entry.family in families)
+        and (not values or {entry.id, entry.value} & values)
+        and excluded.isdisjoint({entry.id, entry.value})
+    ]
+
+
+def judge_run(folder: Path, entries: Entries, commit: Mapping[str, Any] | None) -> str:
     """Judge one run anew, write its files, and return a line that says what changed.
 
     Raises:
@@ -180,10 +197,9 @@ def judge_run(folder: Path, entries: Entries) -> str:
         raise DataError(f"{folder}: no {RESULTS_FILE}: expected the folder of an evaluation")
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     kept = samples_of_run(folder)
-    triggers = results.get("false_triggers") or {}
-    pool = [entries[name] for name in triggers.get("entries", ()) if name in entries]
-    found = judged(read_samples(kept), pool, entries)
     run = results["run"]
+    pool = trigger_pool(results, entries)
+    found = judged(read_samples(kept), pool, entries)
     before = folder / BEFORE
     if not before.exists():
         kept_before = {"verifiers": run.get("verifiers"), "curves": results["curves"]}
@@ -201,7 +217,7 @@ def judge_run(folder: Path, entries: Entries) -> str:
     run["rules"] = {"before": json.loads(before.read_text(encoding="utf-8"))["verifiers"]} | {
         "judged_again": {
             "command": "scripts/checks/judge_again.py",
-            "commit": provenance()["commit"],
+            "commit": commit,
         }
     }
     results |= {
@@ -285,9 +301,11 @@ def main() -> int:
             )
             return 0
         entries = {entry.id: entry for entry in load_catalog().entries}
+        # The first run's new files make the checkout another one.
+        commit = provenance()["commit"]
         with progress_bar("judge", len(args.runs), unit="runs") as bar:
             for run in args.runs:
-                print(judge_run(run, entries), flush=True)
+                print(judge_run(run, entries, commit), flush=True)
                 bar.advance(1)
     except GattError as error:
         print(f"error: {error}", file=sys.stderr)

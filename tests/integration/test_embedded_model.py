@@ -17,7 +17,8 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
 from gatt.generation.local.engine import TransformersEngine
-from gatt.models.load import EMBEDDED, LoadedModel, load_model
+from gatt.models.load import LoadedModel, load_model
+from gatt.models.packaged.table import EMBEDDED
 from gatt.models.template_facts import inspect_template
 from gatt.train.data.labels import build_combs
 from tests.support.models.greedy import agreement, random_requests

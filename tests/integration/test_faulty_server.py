@@ -6,6 +6,7 @@ import pytest
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest, SamplingParams
+from gatt.generation.servers import engine as engine_module
 from gatt.generation.servers.config import ServerConfig
 from gatt.generation.servers.engine import OpenAIEngine
 from tests.support.servers.faulty_server import MODEL, FaultyServer, right_reply, seeded_script
@@ -37,6 +38,7 @@ def test_five_thousand_requests_with_thirty_per_cent_faults(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(engine_module, "PAUSE_SECONDS", 0.01)
     asked = [request(n) for n in range(NUM_REQUESTS)]
     with FaultyServer(seeded_script(1, 0.3, WEIGHTS), retry_after=0.02) as server:
         config = ServerConfig(
@@ -44,9 +46,6 @@ def test_five_thousand_requests_with_thirty_per_cent_faults(
             max_concurrency=48,
             timeout_seconds=2.0,
             max_retries=20,
-            backoff_seconds=0.01,
-            max_wait_seconds=0.5,
-            patience_seconds=20.0,
         )
         engine = OpenAIEngine(MODEL, config)
         targets: dict[int, str] = {}
@@ -64,7 +63,6 @@ def test_five_thousand_requests_with_thirty_per_cent_faults(
                     again.append(n)
             num_ended += len(again)
             left = again
-        engine.close()
     expected = [right_reply([m.as_dict() for m in r.messages]) for r in asked]
     assert [targets[n] for n in range(NUM_REQUESTS)] == expected
     # Nothing was asked for again but after a fault, and every kind of fault was there.

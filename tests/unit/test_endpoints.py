@@ -19,7 +19,7 @@ from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import write_dialogues
 from tests.support.runs.synth_runs import synth_config
 from tests.support.servers.faulty_server import MODEL, Asked, FaultyServer
-from tests.support.servers.served import settings
+from tests.support.servers.served import settings, shorten_pauses
 
 
 class BreaksLater:
@@ -34,14 +34,13 @@ class BreaksLater:
 
 
 def engine(*servers: FaultyServer) -> EngineConfig:
-    server = settings(*(s.url for s in servers), patience_seconds=20.0, max_retries=3)
+    server = settings(*(s.url for s in servers), max_retries=3)
     return EngineConfig(model=MODEL, server=server)
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_pauses(monkeypatch)
     monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
 
 

@@ -39,8 +39,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
-from eval.metrics.statistics.student_t import t_quantile
 from eval.metrics.statistics.wilson import wilson_from_rate
 
 MIN_INSTRUCTIONS = 10
@@ -159,7 +159,8 @@ def effective_size(measured: Measured, ways: Ways) -> float:
         + max(0.0, by_instruction - by_case) ** 2 / (num_instructions - 1)
     )
     degrees = max(min(num_dialogues, num_instructions) - 1, int(total**2 / spread))
-    price = t_quantile(0.95, num - 1) / t_quantile(0.95, min(degrees, num - 1))
+    # Quantiles of Student's t that leave 2.5 % above them.
+    price = float(stdtrit(num - 1, 0.975) / stdtrit(min(degrees, num - 1), 0.975))
     return max(1.0, num / total * price**2)
 
 

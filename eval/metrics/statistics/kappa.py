@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from eval.metrics.statistics.clustered import clustered_interval
-from eval.metrics.statistics.student_t import t_quantile
 
 LEAST_DEFINED = 0.95
 """Share of resamples in which kappa must exist for their quantiles to be bounds."""
@@ -106,7 +106,7 @@ def kappa_interval(
 
 def expanded_tail(num_clusters: int) -> float:
     """Return the quantile that leaves 2.5 % outside after what few clusters cost, at most 0.025."""
-    widened = math.sqrt(num_clusters / (num_clusters - 1)) * t_quantile(0.95, num_clusters - 1)
+    widened = math.sqrt(num_clusters / (num_clusters - 1)) * float(stdtrit(num_clusters - 1, 0.975))
     return math.erfc(widened / math.sqrt(2)) / 2
 
 

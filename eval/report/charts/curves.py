@@ -24,7 +24,6 @@ from eval.report.charts.drawing import (
     picture,
     write_picture,
 )
-from eval.report.data.headline import rate_with_interval
 from eval.report.data.selection import arm_name
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
@@ -38,8 +37,6 @@ PANEL = Shape(4.9, 3.2, 12, has_labels=False)
 PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
 MANY_POINTS = 12
 """From here on a curve has small markers, or they would hide it."""
-
-
 LETTER: Final = 0.64
 """Width of a letter of a label, in font sizes."""
 MOST_ROOM: Final = 0.35
@@ -47,116 +44,89 @@ MOST_ROOM: Final = 0.35
 
 
 @dataclass(frozen=True)
-class Axis:
-    """What the horizontal axis counts."""
+class Axes:
+    """What the axes count."""
 
     title: str = "turn, log scale"
     shift: int = 0
-    """Added before the logarithm; 1 where the axis begins at 0."""
-    tip: str = "turn {}"
+    """Added before the logarithm; 1 where the turns begin at 0."""
+    top: float = 1.0
+    """The highest rate that is drawn."""
 
     def position(self, turn: int) -> float:
         """Return where a turn stands: equal steps for doublings, as most is lost early on."""
         return math.log2(turn + self.shift)
 
 
-TURNS = Axis()
-SINCE_EVENT = Axis("turns since then, log scale", 1, "{} turns later")
-SINCE_CHANGE = Axis("turns since the change, log scale", 1, "{} turns later")
+TURNS = Axes()
+SINCE_CHANGE = Axes("turns since the change, log scale", 1)
+
+ByArm = Mapping[str, Sequence[CurvePoint]]
+"""Arm -> its points at rising turns; undecided ones leave a gap."""
 
 
 def chart(
-    by_arm: Mapping[str, Sequence[CurvePoint]],
-    arms: Sequence[str],
-    shape: Shape,
-    name: str,
-    title: str,
-    *,
-    axis: Axis = TURNS,
-    published: Mapping[str, Mapping[int, float]] | None = None,
+    by_arm: ByArm, arms: Sequence[str], shape: Shape, name: str, title: str, axis: Axes = TURNS
 ) -> str:
     """Return the curves of some arms as one SVG element.
 
     Args:
-        by_arm: arm -> its points at rising turns; undecided ones leave a gap.
+        by_arm: what is drawn.
         arms: all arms of the run in order, so that an arm looks the same everywhere.
         shape: size and furniture.
         name: unique on the page; prefixes every id in the SVG.
         title: what a screen reader says.
-        axis: what `turn` of the points counts.
-        published: rates of others by turn, drawn as dotted lines in grey.
+        axis: what the axes count.
     """
     with page_settings(shape, name):
-        figure, tips = _figure(by_arm, arms, shape, axis, published or {}, STAND_INS)
-        return inline(figure, name, title, tips)
+        return inline(_figure(by_arm, arms, shape, axis, STAND_INS), name, title)
 
 
 def save_chart(
-    path: Path,
-    by_arm: Mapping[str, Sequence[CurvePoint]],
-    arms: Sequence[str],
-    title: str,
-    *,
-    axis: Axis = TURNS,
+    path: Path, by_arm: ByArm, arms: Sequence[str], title: str, axis: Axes = TURNS
 ) -> None:
     """Write curves as a picture that stands alone, for a README or a model card.
 
     Args:
         path: ends in .png, .svg or .pdf.
-        by_arm: arm -> its points at rising turns, at least one.
+        by_arm: what is drawn, at least one point.
         arms: all arms of the run in order.
         title: above the curves.
-        axis: what `turn` of the points counts.
+        axis: what the axes count.
 
     Raises:
         ConfigError: another ending.
         StoreError: the file cannot be written.
     """
     with picture(path, PICTURE):
-        figure, _ = _figure(by_arm, arms, PICTURE, axis, {}, LIGHT)
+        figure = _figure(by_arm, arms, PICTURE, axis, LIGHT)
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
         write_picture(path, figure)
 
 
-def _figure(
-    by_arm: Mapping[str, Sequence[CurvePoint]],
-    arms: Sequence[str],
-    shape: Shape,
-    axis: Axis,
-    published: Mapping[str, Mapping[int, float]],
-    paint: Palette,
-) -> tuple[Figure, dict[str, list[str]]]:
-    """Return the drawing, and the tips of the markers by the id of their group."""
+def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette) -> Figure:
     figure = Figure(figsize=(shape.width, shape.height))
     axes = figure.add_axes((0, 0, 1, 1))
     turns = {p.turn for points in by_arm.values() for p in points}
-    turns.update(turn for row in published.values() for turn in row)
     _furnish(axes, sorted(turns), shape, axis, [_short(arm_name(a), shape) for a in by_arm], paint)
-    for row in published.values():
-        _draw_published(axes, row, axis, paint)
-    tips: dict[str, list[str]] = {}
     ends: list[tuple[float, str]] = []
     for arm, points in by_arm.items():
         measured = [p for p in points if p.rate is not None]
-        if not measured:
-            continue
-        style = list(arms).index(arm)
-        group = f"tips-{len(tips)}"
-        _draw(axes, measured, style, axis, group, paint, has_band=has_bands(len(by_arm)))
-        tips[group] = [_tip(p, axis) for p in measured]
-        ends.append((measured[-1].rate or 0.0, arm))
+        if measured:
+            _draw(axes, measured, list(arms).index(arm), axis, paint, has_bands(len(by_arm)))
+            ends.append(((measured[-1].rate or 0.0) / axis.top, arm))
     if shape.has_labels:
-        _label(axes, ends, arms, axis.position(max(turns)), shape, paint)
-    return figure, tips
+        _label(axes, ends, arms, axis, axis.position(max(turns)), shape, paint)
+    return figure
 
 
 def _furnish(
     axes: Any,
     turns: Sequence[int],
     shape: Shape,
-    axis: Axis,
+    axis: Axes,
     labels: Sequence[str],
     paint: Palette,
 ) -> None:
@@ -167,11 +137,14 @@ def _furnish(
     longest = max(map(len, labels), default=0)
     room = (LETTER * longest + 1.8) * points if shape.has_labels else 0.9 * points
     axes.set_position((left, bottom, 1 - left - room / shape.width, top - bottom))
-    axes.set_ylim(-0.03, 1.03)
+    axes.set_ylim(-0.03 * axis.top, 1.03 * axis.top)
     first, last = axis.position(turns[0]), axis.position(turns[-1])
     margin = 0.03 * (last - first) if last > first else 0.5
     axes.set_xlim(first - margin, last + margin)
-    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
+    if axis.top == 1:
+        axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
+    else:
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
     labelled = readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
     axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
     axes.set_xlabel(axis.title, color=paint.muted, labelpad=2)
@@ -182,7 +155,7 @@ def _furnish(
     axes.set_axisbelow(True)
 
 
-def readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
+def readable(turns: Sequence[int], gap: float, axis: Axes) -> list[int]:
     """Return the turns whose tick labels do not collide; the last one always stays."""
     kept = [turns[-1]]
     for turn in reversed(turns[:-1]):
@@ -192,16 +165,9 @@ def readable(turns: Sequence[int], gap: float, axis: Axis) -> list[int]:
 
 
 def _draw(
-    axes: Any,
-    points: Sequence[CurvePoint],
-    style: int,
-    axis: Axis,
-    group: str,
-    paint: Palette,
-    *,
-    has_band: bool,
+    axes: Any, points: Sequence[CurvePoint], style: int, axis: Axes, paint: Palette, has_band: bool
 ) -> None:
-    """Draw one curve: band, line, and its markers as one group of that id."""
+    """Draw one curve: band, line and markers."""
     is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
     colour = paint.arms[style]
     xs = [axis.position(p.turn) for p in points]
@@ -213,52 +179,19 @@ def _draw(
         axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
     axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
     few = len(points) <= MANY_POINTS
-    (markers,) = axes.plot(
-        xs,
-        rates,
-        color=colour,
-        linestyle="none",
-        marker=MARKERS[style],
-        markersize=8.5 if few else 5,
+    axes.plot(
+        xs, rates, color=colour, linestyle="none", marker=MARKERS[style], markersize=8.5 if few else 5,
         markerfacecolor=paint.page if is_hollow else colour,
         markeredgecolor=paint.page if few and not is_hollow else colour,
-        markeredgewidth=1.5 if few or is_hollow else 0,
-        zorder=4,
-        clip_on=False,
-    )
-    markers.set_gid(group)
-
-
-def _draw_published(axes: Any, row: Mapping[int, float], axis: Axis, paint: Palette) -> None:
-    turns = sorted(row)
-    axes.plot(
-        [axis.position(t) for t in turns],
-        [row[t] for t in turns],
-        color=paint.muted,
-        linewidth=1.3,
-        linestyle=(0, (1, 2)),
-        marker="o",
-        markersize=5.5,
-        markerfacecolor=paint.page,
-        markeredgecolor=paint.muted,
-        zorder=2.5,
-        clip_on=False,
-    )
-
-
-def _tip(point: CurvePoint, axis: Axis) -> str:
-    plural = "" if point.num_dialogues == 1 else "s"
-    undecided = f", {point.num_undecided} undecided" if point.num_undecided else ""
-    return (
-        f"{arm_name(point.arm)}, {axis.tip.format(point.turn)}: {rate_with_interval(point)}, "
-        f"{point.num_dialogues} dialogue{plural}{undecided}"
-    )
+        markeredgewidth=1.5 if few or is_hollow else 0, zorder=4, clip_on=False,
+    )  # fmt: skip
 
 
 def _label(
     axes: Any,
     ends: list[tuple[float, str]],
     arms: Sequence[str],
+    axis: Axes,
     end: float,
     shape: Shape,
     paint: Palette,
@@ -273,7 +206,7 @@ def _label(
         glyph = "" if has_bands(len(ends)) else f"{glyph_of(index)} "
         axes.annotate(
             glyph + _short(arm_name(arm), shape),
-            (end, y),
+            (end, y * axis.top),
             xytext=(14, 0),
             textcoords="offset points",
             va="center",

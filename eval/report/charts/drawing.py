@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,14 +111,9 @@ def write_picture(path: Path, figure: Figure) -> None:
     """
     stream = io.BytesIO()
     figure.savefig(
-        stream,
-        format=path.suffix[1:],
-        dpi=144,
-        facecolor=LIGHT.page,
-        metadata=PICTURES[path.suffix],
-        bbox_inches="tight",
-        pad_inches=0.15,
-    )
+        stream, format=path.suffix[1:], dpi=144, facecolor=LIGHT.page, metadata=PICTURES[path.suffix],
+        bbox_inches="tight", pad_inches=0.15,
+    )  # fmt: skip
     with atomic_stream(path) as file:
         file.write(stream.getvalue())
 
@@ -134,16 +129,13 @@ def settings_of(shape: Shape, paint: Palette) -> dict[str, Any]:
     }
 
 
-def inline(
-    figure: Figure, name: str, title: str, tips: Mapping[str, Sequence[str]] | None = None
-) -> str:
+def inline(figure: Figure, name: str, title: str) -> str:
     """Return a figure drawn under `page_settings` as an SVG element of the page.
 
     Args:
         figure: in the colours of `STAND_INS`.
         name: unique on the page; prefixes every id in the SVG.
         title: what a screen reader says.
-        tips: those of the markers by the id of their group.
     """
     FigureCanvasSVG(figure)
     stream = io.StringIO()
@@ -158,17 +150,5 @@ def inline(
     for stand_in, css in CSS_COLOURS.items():
         svg = svg.replace(stand_in, css)
     svg = re.sub(r"#0000([0-9a-f]{2})\b", lambda m: f"var(--arm-{int(m[1], 16) - 16})", svg)
-    for group, texts in (tips or {}).items():
-        svg = _with_tips(svg, f'<g id="{name}-{group}">', texts)
     label = html.escape(title, quote=True)
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-
-
-def _with_tips(svg: str, group: str, tips: Sequence[str]) -> str:
-    """Return the SVG with a tip in each marker of a group; there are as many as tips."""
-    start = svg.index(group)
-    pieces = re.split(r"(<use [^>]*)/>", svg[start:], maxsplit=len(tips))
-    parts = [svg[:start], pieces[0]]
-    for tip, use, rest in zip(tips, pieces[1::2], pieces[2::2], strict=True):
-        parts.append(f"{use}><title>{html.escape(tip)}</title></use>{rest}")
-    return "".join(parts)

@@ -1,17 +1,16 @@
-"""The verdict of a run in one sentence, computed from its curves."""
+"""The answer of a run in one sentence, computed from its curves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from eval.metrics.curves import ALL, CurvePoint
+from eval.metrics.curves import CurvePoint
 from eval.report.data.selection import HEADLINE_TURN_LIMIT, Curves, arm_name, split_arm
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST_RUNS = 3
-"""Runs that the sentence names; the page shows the others too."""
+"""Runs that the sentence names; charts and tables show the others too."""
 NOTHING = "No adherence was measured in this run."
 
 ByTurn = Mapping[int, CurvePoint]
@@ -30,54 +29,57 @@ def percent(value: float | None) -> str:
 
 
 def bounds(low: float | None, high: float | None) -> str:
-    """Return an interval in whole per cent, "[60, 83]", nothing where there is none."""
+    """Return an interval in whole per cent, "[60, 83]", empty where there is none."""
     if low is None or high is None:
         return ""
     return f"[{round(100 * low)}, {round(100 * high)}]"
 
 
-def interval(point: CurvePoint) -> str:
-    """Return the 95 % interval of a point, "[60, 83]"."""
-    return bounds(point.low, point.high)
-
-
-def rate_with_interval(point: CurvePoint) -> str:
-    """Return "73 % [60, 83]", unbreakable, or a dash where nothing was decided."""
-    if point.rate is None:
-        return percent(None)
-    return f"{percent(point.rate)} % {interval(point)}".replace(" ", NO_BREAK)
-
-
-def counts(point: CurvePoint) -> str:
-    """Return "10/12, 4?": passed of decided replies, and undecided ones if there are any."""
-    undecided = f", {point.num_undecided}?" if point.num_undecided else ""
-    return f"{point.num_passed}/{point.num_decided}{undecided}".replace(" ", NO_BREAK)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A piece of the sentence: plain words, or a rate or interval of an arm."""
-
-    text: str
-    kind: Literal["words", "rate", "interval"] = "words"
-    arm: str = ""
-
-
 @dataclass(frozen=True)
 class Headline:
-    """The sentence in its parts, and the turn it speaks of."""
+    """What the answer names: arms at one turn, the trained ones first."""
 
-    parts: tuple[Part, ...]
+    points: tuple[CurvePoint, ...] = ()
     turn: int | None = None
 
     @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The sentence in pieces: its text, and the arm whose rate the piece is, or nothing."""
+        if not self.points:
+            return [(NOTHING, "")]
+        still = "still " if self.turn != 1 else ""
+        pieces = [(f"At turn{NO_BREAK}{self.turn} ", "")]
+        for number, point in enumerate(self.points):
+            name = "the base model" if point.arm == "base" else arm_name(point.arm)
+            verb = f" {still}follows its instruction in " if not number else " in "
+            pieces.append((f"{', ' * bool(number)}{name}{verb}", ""))
+            pieces.append((_of_hundred(point), point.arm))
+            if not number:
+                pieces.append((f" of 100{NO_BREAK}replies", ""))
+        return [*pieces, (".", "")]
+
+    @property
     def sentence(self) -> str:
-        """The whole sentence as text."""
-        return "".join(part.text for part in self.parts)
+        """The answer as text."""
+        return "".join(text for text, _ in self.parts)
+
+    @property
+    def detail(self) -> str:
+        """What stands behind the sentence: counts and intervals of its arms."""
+        return "; ".join(
+            f"{arm_name(p.arm)}: {p.num_passed} of {p.num_decided} replies, 95 % interval "
+            f"{bounds(p.low, p.high)}" + f", {p.num_undecided} undecided" * bool(p.num_undecided)
+            for p in self.points
+        )
+
+
+def _of_hundred(point: CurvePoint) -> str:
+    text = percent(point.rate)
+    return text.replace("<", f"fewer than{NO_BREAK}").replace(">", f"more than{NO_BREAK}")
 
 
 def headline(curves: Curves) -> Headline:
-    """Return the verdict: the trained arm against the base model at one turn.
+    """Return the answer: the trained arm and the base model at one turn.
 
     The turn is the last one up to `HEADLINE_TURN_LIMIT` at which both were
     measured, or the first one after it. Seen instructions and the reference
@@ -86,85 +88,38 @@ def headline(curves: Curves) -> Headline:
     have; without such a turn the first run speaks for itself.
     """
     measured = _measured(curves)
-    pairs = [
-        pair
-        for run in curves.runs or ("",)
-        if (pair := _pair({a: p for a, p in measured.items() if split_arm(a)[0] == run}))
-    ][:MOST_RUNS]
+    pairs = [pair for run in curves.runs or ("",) if (pair := _pair(run, measured))][:MOST_RUNS]
     if not pairs:
-        return Headline((Part(NOTHING),))
-    turn = _common_turn(measured, [arm for pair in pairs for arm in pair if arm])
-    if turn is None:
-        pairs = pairs[:1]
-        turn = _common_turn(measured, [arm for arm in pairs[0] if arm])
-    if turn is None:
-        pairs = [(pairs[0][0], None)]
-        turn = _common_turn(measured, [pairs[0][0]])
-    assert turn is not None  # one arm alone has a measured turn, or it were no pair
-    return Headline(tuple(_sentence(pairs, measured, turn)), turn)
+        return Headline()
+    arms = [ours for ours, *_ in pairs] + [base for _, *rest in pairs for base in rest]
+    for named in (arms, list(pairs[0]), [pairs[0][0]]):
+        turn = _common_turn(measured, named)
+        if turn is not None:
+            return Headline(tuple(measured[arm][turn] for arm in named), turn)
+    raise AssertionError("one arm alone has a measured turn")
 
 
 def _measured(curves: Curves) -> dict[str, ByTurn]:
     """Return the measured points of the headline's curve, by arm and turn."""
     found: dict[str, ByTurn] = {}
     for arm in curves.arms:
-        points = curves.find(
-            arm=arm,
-            metric="adherence",
-            history=curves.main_history,
-            split=curves.main_split,
-            family=ALL,
-        )
+        points = curves.find(arm=arm, **curves.main)
         if by_turn := {p.turn: p for p in points if p.rate is not None}:
             found[arm] = by_turn
     return found
 
 
-def _pair(measured: Mapping[str, ByTurn]) -> tuple[str, str | None] | None:
-    """Return the trained arm of a run and its base arm, if it was measured."""
-    names = {split_arm(arm)[1]: arm for arm in measured}
+def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:
+    """Return the trained arm of a run and its base arm, as far as they were measured."""
+    names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
     if not names:
-        return None
-    trained = [n for n in names if n not in ("base", "base+reminder")]
+        return ()
+    trained = [name for name in names if name not in ("base", "base+reminder")]
     ours = "gatt" if "gatt" in names else next(iter(trained or names))
-    return names[ours], names.get("base") if ours != "base" else None
+    return (names[ours], names["base"]) if "base" in names and ours != "base" else (names[ours],)
 
 
 def _common_turn(measured: Mapping[str, ByTurn], arms: Sequence[str]) -> int | None:
-    turns = set.intersection(*(set(measured[a]) for a in arms))
-    early = [t for t in turns if t <= HEADLINE_TURN_LIMIT]
+    turns = set.intersection(*(set(measured[arm]) for arm in arms))
+    early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
     return max(early) if early else min(turns, default=None)
-
-
-def _sentence(
-    pairs: Sequence[tuple[str, str | None]], measured: Mapping[str, ByTurn], turn: int
-) -> Iterator[Part]:
-    has_runs = len(pairs) > 1
-    names = {split_arm(ours)[1] for ours, _ in pairs}
-    subject = "The trained arm"
-    if names == {"base"}:
-        subject = "The base model"
-    elif len(names) == 1:
-        subject = arm_name(names.pop() if has_runs else pairs[0][0])
-    yield Part(f"{subject} keeps ")
-    for number, (ours, _) in enumerate(pairs):
-        if number:
-            yield Part(" and " if number == len(pairs) - 1 else ", ")
-        yield from _rate(measured[ours][turn])
-        if has_runs:
-            yield Part(f" in {split_arm(ours)[0]}")
-    yield Part(f" at turn{NO_BREAK}{turn}")
-    others = [theirs for _, theirs in pairs if theirs]
-    if others:
-        yield Part(", the base model ")
-        for number, theirs in enumerate(others):
-            if number:
-                yield Part(" and " if number == len(others) - 1 else ", ")
-            yield from _rate(measured[theirs][turn])
-    yield Part(".")
-
-
-def _rate(point: CurvePoint) -> Iterator[Part]:
-    yield Part(f"{percent(point.rate)}{NO_BREAK}%", "rate", point.arm)
-    yield Part(NO_BREAK)
-    yield Part(interval(point).replace(" ", NO_BREAK), "interval", point.arm)

@@ -19,7 +19,8 @@ SCHEMA = 3
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 
-"""Stands between run and arm where several runs share a report."""
+BOUND_NOTE = "meant as an upper bound."
+"""How the note of an evaluation ends that explains the reminder's arm."""
 ARM_ORDER = ("base", "gatt", "base+reminder")
 ARM_NAMES: Mapping[str, str] = {
     "base": "base model",
@@ -168,15 +169,36 @@ class Curves:
         """The history of the headline."""
         return self.histories[0] if self.histories else "reference"
 
+    @property
+    def main(self) -> dict[str, object]:
+        """The fields of the headline's curve, for `find`."""
+        return {
+            "metric": "adherence",
+            "history": self.main_history,
+            "split": self.main_split,
+            "family": ALL,
+        }
+
 
 def _ordered(values: Iterable[str], first: tuple[str, ...]) -> tuple[str, ...]:
     found = list(dict.fromkeys(values))
     return (*(v for v in first if v in found), *(v for v in found if v not in first))
 
 
-def few_turns(turns: Sequence[int], most: int) -> list[int]:
-    """Return at most so many of rising turns, evenly spread; the first and the last stay."""
+def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[int]:
+    """Return at most `most` of the rising turns, evenly spread, with the first and the last.
+
+    Args:
+        turns: in rising order.
+        most: from 2 on.
+        keep: a turn that is returned too where it is among `turns`: that of the headline.
+    """
     if len(turns) <= most:
         return list(turns)
     step = (len(turns) - 1) / (most - 1)
-    return [turns[round(number * step)] for number in range(most)]
+    shown = [turns[round(number * step)] for number in range(most)]
+    if keep is None or keep not in turns or keep in shown:
+        return shown
+    # The nearest one gives way, but for the first and the last.
+    nearest = min(shown[1:-1] or shown[:1], key=lambda turn: abs(turn - keep))
+    return sorted({*shown, keep} - {nearest})

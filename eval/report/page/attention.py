@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.report.charts.attention import attention_svgs, is_chosen, is_judged
-from eval.report.data.selection import few_turns
+from eval.report.data.headline import percent
+from eval.report.data.selection import HEADLINE_TURN_LIMIT, arm_name, few_turns
+from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, row
 from gatt.errors import DataError
 from gatt.runs.input_file import read_text
 from gatt.runs.nesting import parse_json
@@ -19,6 +21,8 @@ KEYS: Final = (
     "arms", "history", "num_dialogues", "num_layers", "num_heads", "curves", "maps", "unsighted",
     "dropped", "notes",
 )  # fmt: skip
+HIDDEN: Final = "instruction"
+"""What is hidden in the rows that the conclusion speaks of."""
 MOST_COLUMNS: Final = 6
 """Turns of the table; the curve and the file have them all."""
 
@@ -55,44 +59,79 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
         arms: all arms of the page, in order.
     """
     known = [*arms, *(arm for arm in data["arms"] if arm not in arms)]
+    falls = data["unsighted"]["falls"]
     return {
         "data": data,
+        "conclusion": conclusion(data),
         "svgs": attention_svgs(data, known),
         "shown": data["maps"][0],
         "is_chosen": is_chosen(data),
         "is_judged": is_judged(data["maps"][0]),
-        "turns": turn_table(data, MOST_COLUMNS),
-        "falls": [
-            {
-                **record,
-                "text": signed(record["fall"], 100, 0),
-                "interval": bounds_of(record, 100, 0),
-            }
-            for record in data["unsighted"]["falls"]
-        ],
+        "tables": [turn_table(data, MOST_COLUMNS), *([_fall_table(falls)] if falls else [])],
     }
 
 
-def turn_table(data: Mapping[str, Any], most: int) -> dict[str, Any]:
+def conclusion(data: Mapping[str, Any]) -> str:
+    """Return what the study found in plain sentences: what hiding the instruction does, and the shares."""
+    said = []
+    ours, base = data["arms"][-1], data["arms"][0]
+    for fall in data["unsighted"]["falls"]:
+        if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
+            finding = "it needs to see it" if (fall["low"] or 0) > 0 else "no clear effect"
+            interval = bounds_of(fall, 100, 0)
+            interval = interval and f"95 % interval of the fall {interval} points, "
+            said.append(
+                f"With the instruction hidden {arm_name(ours)} keeps it in {percent(fall['unsighted'])} of "
+                f"100 last replies, with everything in sight in {percent(fall['intact'])}: {finding} "
+                f"({interval}{fall['num_pairs']} pairs)."
+            )
+    shares = {(r["arm"], r["turn"]): r["value"] for r in data["curves"] if r["metric"] == "mass"}
+    turns = [turn for arm, turn in shares if arm == ours and (base, turn) in shares]
+    early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
+    turn = max(early) if early else min(turns, default=None)
+    if turn is not None and ours != base:
+        values = [_number(100 * shares[arm, turn], ".1f") for arm in (ours, base)]
+        said.append(
+            f"At turn {turn}, {values[0]} % of the attention of {arm_name(ours)} goes to the instruction, "
+            f"{values[1]} % of that of the {arm_name(base)}."
+        )
+    return " ".join(said)
+
+
+def turn_table(data: Mapping[str, Any], most: int) -> Table:
     """Return the share on the instruction at so many turns, per arm, and the difference."""
     curves = data["curves"]
-    turns = few_turns(sorted({r["turn"] for r in curves}), most)
-    rows = [(arm, "mass") for arm in data["arms"]] + [(data["arms"][-1], "mass_difference")]
-    return {
-        "turns": turns,
-        "rows": [(arm, metric, [_cell(curves, arm, metric, t) for t in turns]) for arm, metric in rows],
-    }  # fmt: skip
+    turns = few_turns(sorted({r["turn"] for r in curves}), most, HEADLINE_TURN_LIMIT)
+    rows = [
+        row(arm_cell(arm), *(_cell(curves, arm, "mass", t) for t in turns)) for arm in data["arms"]
+    ]
+    ours = data["arms"][-1]
+    rows.append(row("difference", *(_cell(curves, ours, "mass_difference", t) for t in turns)))
+    even = {r["turn"]: Cell(_number(100 * r["even"], ".2f")) for r in curves if "even" in r}
+    rows.append(row("if all tokens in sight got the same", *(even.get(t, EMPTY) for t in turns)))
+    heads = ("arm", *(f"turn {turn}" for turn in turns))
+    return Table("Attention on the instruction", heads, tuple(rows), "per cent", is_folded=False)
 
 
-def _cell(
-    curves: Sequence[Mapping[str, Any]], arm: str, metric: str, turn: int
-) -> tuple[str, str] | None:
+def _cell(curves: Sequence[Mapping[str, Any]], arm: str, metric: str, turn: int) -> Cell:
     wanted = (arm, metric, turn)
     found = next((r for r in curves if (r["arm"], r["metric"], r["turn"]) == wanted), None)
     if found is None:
-        return None
+        return EMPTY
     sign = "+" if metric == "mass_difference" else ""
-    return _number(100 * found["value"], f"{sign}.2f"), bounds_of(found, 100, 2)
+    return Cell(_number(100 * found["value"], f"{sign}.2f"), bounds_of(found, 100, 2))
+
+
+def _fall_table(falls: Sequence[Mapping[str, Any]]) -> Table:
+    heads = ("arm", "hidden", "kept, nothing hidden", "kept, hidden", "fall, points", "pairs",
+             "other reply", "undecided")  # fmt: skip
+    rows = tuple(
+        row(arm_cell(f["arm"]), f["hidden"], f"{percent(f['intact'])} %",
+            f"{percent(f['unsighted'])} %", Cell(signed(f["fall"], 100, 0), bounds_of(f, 100, 0)),
+            f["num_pairs"], f"{f['num_changed']} of {f['num_replies']}", f["num_undecided"])
+        for f in falls
+    )  # fmt: skip
+    return Table("With the instruction hidden", heads, rows, num_texts=2, is_folded=False)
 
 
 def signed(value: float | None, factor: float, digits: int) -> str:

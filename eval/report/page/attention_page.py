@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from eval.report.page.attention import attention_section
-from eval.report.page.render import STYLES, page_environment, page_text, run_groups
+from eval.report.page.render import page_environment, run_facts
 from gatt.runs.atomic_file import atomic_write_text
 
 
@@ -25,8 +23,7 @@ def render_attention(data: Mapping[str, Any], path: Path) -> None:
     """
     context = {
         "attention": attention_section(data, data["arms"]),
-        "runs": run_groups(data["run"]),
-        "css": Markup("\n".join(map(page_text, STYLES))),
+        "runs": run_facts(data["run"]),
     }
     template = page_environment(data["arms"]).get_template("attention_page.html.j2")
     # A lone surrogate in a reply has no UTF-8 form.

@@ -7,31 +7,15 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from eval.report.data.selection import arm_name
-from eval.report.page.attention import bounds_of, signed, turn_table
+from eval.report.page.attention import conclusion, turn_table
+from eval.report.tables.terminal import rich_table
 
 MOST_COLUMNS: Final = 3
 """With their intervals as many turns as a terminal is wide."""
-HIDDEN: Final = "instruction"
 
 
 def attention_table(data: Mapping[str, Any]) -> Table:
-    """Return the share of attention on the instruction at a few turns, and what hiding it costs."""
-    turns = turn_table(data, MOST_COLUMNS)
-    table = Table(
-        "", *(f"turn {t}" for t in turns["turns"]), title="attention on the instruction, %"
-    )
-    for arm, metric, cells in turns["rows"]:
-        name = arm_name(arm) if metric == "mass" else "difference"
-        table.add_row(name, *(" ".join(cell).strip() if cell else "" for cell in cells))
-    falls = [
-        f"{arm_name(f['arm'])} {signed(f['fall'], 100, 0)} points {bounds_of(f, 100, 0)}, "
-        f"{f['num_changed']} of {f['num_replies']} replies change"
-        for f in data["unsighted"]["falls"]
-        if f["hidden"] == HIDDEN and f["fall"] is not None
-    ]
-    if falls:
-        table.caption = (
-            "fall of adherence at the last turn with the instruction hidden:\n" + "\n".join(falls)
-        )
-    return table
+    """Return the share of attention on the instruction at a few turns, and the conclusion."""
+    table = turn_table(data, MOST_COLUMNS)
+    columns = list(range(len(table.heads)))
+    return rich_table(table, columns, "attention on the instruction, %", conclusion(data))

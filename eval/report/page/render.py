@@ -4,56 +4,38 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from eval.metrics.curves import ALL
+from eval.config import REMINDER
 from eval.records.samples import Sample
 from eval.report.charts.drawing import NUM_STYLES, glyph_of
-from eval.report.data.headline import bounds, counts, headline, interval, percent
-from eval.report.data.lists import records
+from eval.report.data.headline import Headline, headline
 from eval.report.data.selection import (
+    BOUND_NOTE,
     HISTORY_NAMES,
     SPLIT_NAMES,
     Curves,
     arm_name,
-    metric_name,
-    turn_name,
+    split_arm,
 )
 from eval.report.page.attention import attention_section
-from eval.report.page.compressed import packed
-from eval.report.page.sections import (
-    HEAT_INK_FROM,
-    event_panels,
-    heat_maps,
-    hero,
-    hero_has_bands,
-    measure_panels,
-    probe_sections,
-    split_panels,
-    tiles,
-)
-from eval.report.page.transcripts import Transcripts
-from eval.report.tables.comparisons import (
-    SUMMARY_NAMES,
-    agreement_rows,
-    coverage_totals,
-    difference_tables,
-    summary_rows,
-)
-from eval.report.tables.probes import SOURCE
+from eval.report.page.examples import RULE, examples
+from eval.report.page.sections import hero, hero_has_bands, panels
+from eval.report.page.transcripts import Transcripts, packed
 from eval.report.tables.rates import rate_table
+from eval.report.tables.sections import table_sections
 from gatt.runs.atomic_file import atomic_stream
 
 STYLES = ("base.css", "results.css", "transcripts.css", "print.css")
-SCRIPTS = ("store.js", "filters.js", "cards.js", "turns.js", "moving.js")
+SCRIPTS = ("store.js", "filters.js", "turns.js", "cards.js", "moving.js")
 """One script, in this order: what is used stands before what uses it."""
 FACTS = ("name", "model", "adapter", "time")
 """Keys of `run` that the head of the page shows, if they are there and short."""
@@ -62,9 +44,6 @@ MAX_FACT_LENGTH = 80
 
 def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: Path) -> None:
     """Write the report as one self-contained HTML file, replacing an older one whole.
-
-    Samples are taken one by one and the page is written piece by piece: memory
-    does not grow with the length of the replies.
 
     Args:
         results: the value of `results.json`.
@@ -82,19 +61,11 @@ def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: P
             stream.write(piece.encode("utf-8", "backslashreplace"))
 
 
-def report_html(results: Mapping[str, Any], samples: Iterable[Sample]) -> str:
-    """Return the page as text; see `render_report`."""
-    return "".join(report_pieces(results, samples))
-
-
 def report_pieces(results: Mapping[str, Any], samples: Iterable[Sample]) -> Iterator[str]:
     """Yield the page from its beginning to its end; see `render_report`."""
     curves = Curves.of(results)
-    with Transcripts(curves.arms) as transcripts:
-        for sample in samples:
-            transcripts.add(sample)
-        context = _context(results, curves) | _transcript_context(transcripts)
-        yield from page_environment(curves.arms).get_template("page.html.j2").generate(context)
+    context = _context(results, curves, Transcripts(curves.arms, samples))
+    yield from page_environment(curves.arms).get_template("page.html.j2").generate(context)
 
 
 def page_environment(arms: Sequence[str]) -> Environment:
@@ -110,7 +81,6 @@ def page_environment(arms: Sequence[str]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, interval=interval, counts=counts)
     styles = {arm: index % NUM_STYLES for index, arm in enumerate(arms)}
     glyphs = {arm: glyph_of(index) for index, arm in enumerate(arms)}
     environment.globals.update(
@@ -118,14 +88,9 @@ def page_environment(arms: Sequence[str]) -> Environment:
         is_arm=lambda arm: arm in styles,
         arm_style=lambda arm: styles.get(arm, 0),
         arm_glyph=lambda arm: glyphs.get(arm, glyph_of(0)),
-        bounds=bounds,
-        metric_name=metric_name,
-        turn_name=turn_name,
         history_names=HISTORY_NAMES,
         split_names=SPLIT_NAMES,
-        summary_names=SUMMARY_NAMES,
-        heat_ink_from=HEAT_INK_FROM,
-        ALL=ALL,
+        css=Markup("\n".join(map(page_text, STYLES))),
     )
     return environment
 
@@ -136,54 +101,54 @@ def page_text(name: str) -> str:
     return (files("eval.report.page") / folder / name).read_text(encoding="utf-8")
 
 
-def _context(results: Mapping[str, Any], curves: Curves) -> dict[str, Any]:
-    """Return what the templates show of the results."""
-    verdict = headline(curves)
+def _context(
+    results: Mapping[str, Any], curves: Curves, transcripts: Transcripts
+) -> dict[str, Any]:
+    """Return what the templates show."""
+    answer = headline(curves)
     run = results.get("run") or {}
     script = "\n".join(map(page_text, SCRIPTS))
     attention = results.get("attention")
+    sizes = {
+        "dialogues": transcripts.num_dialogues,
+        "replies": transcripts.num_replies,
+        "probes": transcripts.num_probes,
+        "undecided": transcripts.num_undecided,
+    }
+    shown = examples(transcripts.cases, curves, answer)
+    has_base = bool(shown) and len(shown[0].replies) > 1
     return {
-        "verdict": verdict,
+        "answer": answer,
         "facts": _facts(run, curves),
+        "sizes": [(number, word) for word, number in sizes.items() if number],
         "curves": curves,
         "hero": hero(curves),
         "hero_has_bands": hero_has_bands(curves),
-        "tiles": tiles(curves, verdict),
-        "notes": results.get("notes") or [],
-        "heat_maps": heat_maps(curves),
-        "splits": split_panels(curves),
-        "measures": measure_panels(curves),
-        "probes": probe_sections(curves),
-        "probe_source": SOURCE,
-        "events": event_panels(curves, records(results, "events")),
-        "differences": difference_tables(curves, records(results, "differences")),
-        "summaries": summary_rows(curves, records(results, "summaries")),
-        "agreement": agreement_rows(records(results, "agreement")),
-        "limits": records(results, "limits"),
-        "coverage": records(results, "coverage"),
-        "coverage_totals": coverage_totals(records(results, "coverage")),
+        "notes": shown_notes(results.get("notes") or [], curves, answer),
+        "examples": shown,
+        "example_rule": RULE.format(
+            ours=arm_name(answer.points[0].arm) if shown else "",
+            theirs=" and the base model breaks" * has_base,
+        ),
+        "panels": panels(curves),
+        "sections": table_sections(curves, results, answer),
         "triggers": results.get("false_triggers"),
-        "tables": [rate_table(curves, metric) for metric in curves.metrics],
-        "runs": run_groups(run, curves.runs),
+        "rates": [table for m in curves.metrics if (table := rate_table(curves, m))],
+        "runs": run_facts(run, curves.runs),
         "attention": attention and attention_section(attention, curves.arms),
-        "css": Markup("\n".join(map(page_text, STYLES))),
+        "index": Markup(packed(transcripts.index())) if transcripts.cases else None,
+        "chunks": (Markup(packed(chunk)) for chunk in transcripts.chunks()),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
 
 
-def _transcript_context(transcripts: Transcripts) -> dict[str, Any]:
-    sizes = [
-        (transcripts.num_dialogues, "dialogues"),
-        (transcripts.num_replies, "replies"),
-        (transcripts.num_probes, "probes"),
-        (transcripts.num_undecided, "undecided"),
-    ]
-    return {
-        "sizes": [(number, word) for number, word in sizes if number],
-        "index": Markup(packed(transcripts.index())) if len(transcripts) else None,
-        "chunks": (Markup(packed(chunk)) for chunk in transcripts.chunks()),
-    }
+def shown_notes(notes: Sequence[str], curves: Curves, answer: Headline) -> list[str]:
+    """Return the notes without the one that calls the reminder an upper bound where it is at 0 %."""
+    points = curves.find(turn=answer.turn, **curves.main)
+    rates = [p.rate for p in points if split_arm(p.arm)[1] == REMINDER and p.rate is not None]
+    is_bound = not rates or max(rates) >= 0.005
+    return [note for note in notes if is_bound or not note.endswith(BOUND_NOTE)]
 
 
 def _facts(run: Mapping[str, Any], curves: Curves) -> list[str]:
@@ -195,34 +160,18 @@ def _facts(run: Mapping[str, Any], curves: Curves) -> list[str]:
     return [text for text in texts if 0 < len(text) < MAX_FACT_LENGTH]
 
 
-def run_groups(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return where each run comes from: its command, and its facts in groups of dotted keys.
+def run_facts(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Return where each run comes from: its name, its command, and all else as YAML.
 
     Args:
         run: of `results.json`; with `names` those of several runs.
         names: of the runs, where there are several.
     """
-    named = {name: run[name] for name in names if name in run} or {"": run}
     found = []
-    for name, values in named.items():
+    for name, values in ({n: run[n] for n in names if n in run} or {"": run}).items():
         words = values.get("command") or ""
         command = words if isinstance(words, str) else shlex.join(map(str, words))
-        plain = {k: v for k, v in values.items() if not isinstance(v, Mapping) and k != "command"}
-        groups = [("this run", _flat(plain))]
-        groups += [(k, _flat(v)) for k, v in values.items() if isinstance(v, Mapping) and v]
-        found.append({"name": name, "command": command, "groups": groups})
+        rest = {key: value for key, value in values.items() if key != "command"}
+        facts = yaml.safe_dump(rest, sort_keys=False, allow_unicode=True) if rest else ""
+        found.append({"name": name, "command": command, "facts": facts})
     return found
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return a nested mapping as dotted keys and printable values."""
-    rows: list[tuple[str, str]] = []
-    for key, item in value.items():
-        if isinstance(item, Mapping) and item:
-            rows += _flat(item, f"{prefix}{key}.")
-        else:
-            text = (
-                item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
-            )
-            rows.append((f"{prefix}{key}", text))
-    return rows

@@ -1,18 +1,28 @@
-"""Tables of the page beside the rates: arms against each other, and how far to trust it all."""
+"""Tables beside the rates: arms against each other, and how far to trust it all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from eval.metrics.curves import ALL
 from eval.report.data.headline import bounds, percent
 from eval.report.data.lists import Record
-from eval.report.data.selection import SPLIT_NAMES, Curves, few_turns, turn_name
+from eval.report.data.selection import Curves, few_turns, metric_name, turn_name
+from eval.report.tables.rates import where_text
+from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, rank, row
 
-MOST_DIFFERENCE_TURNS = 6
+MOST_DIFFERENCE_TURNS = 4
 """Turns that a pair of arms is compared at; all are in `results.json`."""
+JUDGE_COLUMNS: Mapping[str, str] = {
+    "arm": "arm", "metric": "metric", "judged by both": "num_both", "no verdict": "num_missing",
+    "agreement": "agreement", "kappa": "kappa", "both pass": "both_pass", "both fail": "both_fail",
+    "rules alone pass": "only_rules", "judge alone passes": "only_judge",
+}  # fmt: skip
+LIMIT_COLUMNS: Mapping[str, str] = {
+    "arm": "arm", "history": "history", "cases": "num_cases", "reached the limit": "num_cases_cut",
+    "first at turn": "first_turn", "replies missing": "num_replies_without",
+}  # fmt: skip
+COVERAGE_COLUMNS: Mapping[str, str] = {"judged by": "by", "constraints": "num", "share": "share"}
 SUMMARY_NAMES: Mapping[str, str] = {
     "half_life": "half-life",
     "area": "area under the curve",
@@ -20,104 +30,54 @@ SUMMARY_NAMES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class DifferenceRow:
-    """One paired difference, in percentage points."""
-
-    arm: str
-    baseline: str
-    where: str
-    turn: str
-    """`all` for all of them together."""
-    text: str
-    interval: str
-    p_value: str
-    p_adjusted: str
-    detectable: str
-    num_dialogues: int
-    whisker: tuple[float, float, float]
-    """Low bound, difference and high bound as per cent of the width from -100 to 100 points."""
-    is_clear: bool
-    """Whether the interval leaves out zero."""
-
-
 def difference_tables(
-    curves: Curves, differences: Sequence[Record]
-) -> list[tuple[str, list[DifferenceRow]]]:
-    """Return the paired differences of each metric: of all turns together, and at a few of them."""
+    curves: Curves, differences: Sequence[Record], turn: int | None
+) -> list[Table]:
+    """Return the paired differences of each metric: over all turns, and at a few of them.
+
+    Args:
+        curves: of the run.
+        differences: of its results, in shares of 1.
+        turn: of the headline, which is among the few.
+    """
     tables = []
-    differences = _told_once(differences)
-    for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in differences))):
-        found = [d for d in differences if d["metric"] == metric]
+    records = _without_twins(differences)
+    for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in records))):
+        found = [d for d in records if d["metric"] == metric]
         known = sorted({d["turn"] for d in found if d["turn"] is not None})
-        turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS)}
-        splits = [curves.main_split, *(s for s in (ALL, *curves.splits) if s != curves.main_split)]
-        rows = sorted(
-            (d for d in found if d["turn"] in turns),
-            key=lambda d: (
-                _rank(d["history"], curves.histories),
-                _rank(d["split"], splits),
-                _rank(d["arm"], curves.arms),
-                _rank(d["baseline"], curves.arms),
-                -1 if d["turn"] is None else d["turn"],
-            ),
-        )
-        if rows:
-            tables.append((metric, [_difference(d, curves) for d in rows]))
+        turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS, turn)}
+        shown = [d for d in found if d["turn"] in turns]
+        shown.sort(key=lambda d: (_curve_order(d, curves), -1 if d["turn"] is None else d["turn"]))
+        heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "p, adjusted",
+                 "could see", "dialogues")  # fmt: skip
+        if shown:
+            rows = tuple(_difference(d, curves) for d in shown)
+            title = f"Paired differences of {metric_name(metric).lower()}"
+            tables.append(Table(title, heads, rows, num_texts=3))
     return tables
 
 
-def _told_once(records: Sequence[Record]) -> list[Record]:
-    """Return the records without the totals of curves that have one split alone, which say it twice."""
-    splits: dict[tuple[str, ...], set[str]] = {}
-    for record in records:
-        splits.setdefault(_curve(record), set()).add(record["split"])
-    return [r for r in records if r["split"] != ALL or len(splits[_curve(r)]) != 2]
+def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
+    low, middle, high = (_points(record[key]) for key in ("low", "difference", "high"))
+    at = "all"
+    if record["turn"] is not None:
+        at = turn_name(record["metric"], record["turn"]).removeprefix("turn ")
+    detectable = ""
+    if "detectable" in record:
+        share = record["detectable"]
+        detectable = percent(None) if share is None else f"±{100 * share:.0f}"
+    where = where_text(curves, record["history"], record["split"])
+    tests = (p_text(record.get("p_value")), p_text(record.get("p_adjusted")), detectable)
+    return row(
+        arm_cell(record["arm"]), arm_cell(record["baseline"]), where, at, middle, f"[{low}, {high}]",
+        *tests, record["num_dialogues"],
+    )  # fmt: skip
 
 
-def _curve(record: Record) -> tuple[str, ...]:
-    return tuple(record.get(key, "") for key in ("metric", "history", "arm", "baseline"))
-
-
-def _rank(value: str, order: Sequence[str]) -> int:
-    return order.index(value) if value in order else len(order)
-
-
-def _difference(record: Record, curves: Curves) -> DifferenceRow:
-    low, middle, high = (100 * record[k] for k in ("low", "difference", "high"))
-    where = SPLIT_NAMES.get(record["split"], record["split"])
-    if len(curves.histories) > 1:
-        where += f", {record['history']} history"
-    return DifferenceRow(
-        arm=record["arm"],
-        baseline=record["baseline"],
-        where=where,
-        turn=_turn(record),
-        text=_signed(middle),
-        interval=f"[{_signed(low)}, {_signed(high)}]",
-        p_value=p_text(record.get("p_value")),
-        p_adjusted=p_text(record.get("p_adjusted")),
-        detectable=_points(record["detectable"]) if "detectable" in record else "",
-        num_dialogues=record["num_dialogues"],
-        whisker=((low + 100) / 2, (middle + 100) / 2, (high + 100) / 2),
-        is_clear=low > 0 or high < 0,
-    )
-
-
-def _turn(record: Record) -> str:
-    if record["turn"] is None:
-        return "all"
-    return turn_name(record["metric"], record["turn"]).removeprefix("turn ")
-
-
-def _signed(points: float) -> str:
-    """Return percentage points with their sign; a minus of typography, and no "-0"."""
-    rounded = round(points)
+def _points(share: float) -> str:
+    """Return a share as percentage points with their sign; a minus of typography, and no "-0"."""
+    rounded = round(100 * share)
     return f"+{rounded}" if rounded > 0 else f"−{-rounded}" if rounded < 0 else "0"
-
-
-def _points(share: float | None) -> str:
-    return percent(None) if share is None else f"±{100 * share:.0f}"
 
 
 def p_text(p_value: float | None) -> str:
@@ -129,82 +89,121 @@ def p_text(p_value: float | None) -> str:
     return f"{p_value:.2f}" if p_value >= 0.1 else f"{p_value:.3f}"
 
 
-@dataclass(frozen=True)
-class SummaryRow:
-    """What one curve comes down to: name of a summary -> its value and interval."""
-
-    arm: str
-    metric: str
-    where: str
-    num_dialogues: int
-    cells: Mapping[str, tuple[str, str]]
+def _without_twins(records: Sequence[Record]) -> list[Record]:
+    """Return the records without the totals of curves with a single split, which repeat that split."""
+    splits: dict[tuple[str, ...], set[str]] = {}
+    for record in records:
+        splits.setdefault(_curve(record), set()).add(record["split"])
+    return [r for r in records if r["split"] != ALL or len(splits[_curve(r)]) != 2]
 
 
-def summary_rows(curves: Curves, summaries: Sequence[Record]) -> list[SummaryRow]:
-    """Return the summaries of every arm over all families: one row a curve."""
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for record in _told_once(summaries):
-        if record["family"] == ALL:
-            key = tuple(record[k] for k in ("metric", "history", "split", "arm"))
-            groups.setdefault(key, []).append(record)
+def _curve(record: Record) -> tuple[str, ...]:
+    return tuple(record.get(key, "") for key in ("metric", "history", "arm", "baseline"))
+
+
+def _curve_order(record: Record, curves: Curves) -> list[int]:
     splits = [curves.main_split, *(s for s in (ALL, *curves.splits) if s != curves.main_split)]
-    orders = (curves.metrics, curves.histories, splits, curves.arms)
+    orders = {
+        "metric": curves.metrics, "history": curves.histories, "split": splits, "arm": curves.arms,
+        "baseline": curves.arms,
+    }  # fmt: skip
+    return [rank(record.get(key, ""), order) for key, order in orders.items()]
+
+
+def summary_table(curves: Curves, summaries: Sequence[Record]) -> Table | None:
+    """Return each curve over all families in one number, a row a curve; None without summaries."""
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    totals = [r for r in _without_twins(summaries) if r["family"] == ALL]
+    for record in sorted(totals, key=lambda r: _curve_order(r, curves)):
+        groups.setdefault((*_curve(record), record["split"]), []).append(record)
     rows = []
-    for key in sorted(groups, key=lambda k: [_rank(v, o) for v, o in zip(k, orders, strict=True)]):
-        metric, history, split, arm = key
-        where = SPLIT_NAMES.get(split, split)
-        if len(curves.histories) > 1:
-            where += f", {history} history"
-        cells = {r["name"]: _summary(r, curves) for r in groups[key]}
-        num = max(r["num_dialogues"] for r in groups[key])
-        rows.append(SummaryRow(arm, metric, where, num, cells))
-    return rows
+    for records in groups.values():
+        first = records[0]
+        where = where_text(curves, first["history"], first["split"])
+        cells = {r["name"]: _summary(r, curves) for r in records}
+        numbers = (cells.get(name, EMPTY) for name in SUMMARY_NAMES)
+        rows.append(row(metric_name(first["metric"]), where, arm_cell(first["arm"]), *numbers))
+    heads = ("metric", "instructions", "arm", *SUMMARY_NAMES.values())
+    title = "Curves in one number, with 95 % interval"
+    return Table(title, heads, tuple(rows), num_texts=3) if rows else None
 
 
-def _summary(record: Record, curves: Curves) -> tuple[str, str]:
+def _summary(record: Record, curves: Curves) -> Cell:
     value, low, high = record["value"], record["low"], record["high"]
     if record["name"] != "half_life":
-        return (percent(value) + " %" if value is not None else percent(None)), bounds(low, high)
-    points = curves.find(
-        arm=record["arm"],
-        metric=record["metric"],
-        history=record["history"],
-        split=record["split"],
-        family=record["family"],
-    )
-    last = max((p.turn for p in points if p.rate is not None), default=None)
+        text = percent(value) + ("" if value is None else " %")
+        return Cell(text, bounds(low, high))
+    fields = {key: record[key] for key in ("arm", "metric", "history", "split", "family")}
+    last = max((p.turn for p in curves.find(**fields) if p.rate is not None), default=None)
     never = f">{last}" if last else "never"
-    if value is None:
-        return (never if last or low is not None else percent(None)), _turns(low, high, never)
-    return f"turn {value:g}", _turns(low, high, never)
+    interval = ""
+    if low is not None or high is not None:
+        interval = "[" + ", ".join(never if b is None else f"{b:g}" for b in (low, high)) + "]"
+    if value is not None:
+        return Cell(f"turn {value:g}", interval)
+    return Cell(never if last or low is not None else percent(None), interval)
 
 
-def _turns(low: float | None, high: float | None, never: str) -> str:
-    if low is None and high is None:
-        return ""
-    return f"[{never if low is None else f'{low:g}'}, {never if high is None else f'{high:g}'}]"
-
-
-def agreement_rows(agreement: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return what the judge and the rules agree on, with kappa as text."""
+def event_table(curves: Curves, events: Sequence[Record]) -> Table | None:
+    """Return the rates at the turn of an event and after it, None without events."""
+    wanted = (curves.main_history, ALL, ALL)
+    found = [e for e in events if (e["history"], e["split"], e["family"]) == wanted]
+    since = sorted({e["turns_since"] for e in found})
     rows = []
-    for record in agreement:
-        kappa = record["kappa"]
-        low, high = record["kappa_low"], record["kappa_high"]
-        has_bounds = low is not None and high is not None
-        rows.append(
-            {
-                **record,
-                "kappa_text": "–" if kappa is None else f"{kappa:.2f}",
-                "kappa_interval": f"[{low:.2f}, {high:.2f}]" if has_bounds else "",
-            }
-        )
-    return rows
+    for event, arm in dict.fromkeys((e["event"], e["arm"]) for e in found):
+        mine = {e["turns_since"]: e for e in found if (e["event"], e["arm"]) == (event, arm)}
+        cells = (_event_rate(mine.get(number)) for number in since)
+        rows.append(row(event.replace("_", " ").capitalize(), arm_cell(arm), *cells))
+    heads = ("event", "arm", *("at it" if number == 0 else f"{number} later" for number in since))
+    return Table("Adherence after an event", heads, tuple(rows), "per cent", 2) if rows else None
 
 
-def coverage_totals(coverage: Sequence[Record]) -> list[tuple[str, int, float]]:
-    """Return who judges how many of an importer's constraints: name, number, share."""
-    total = sum(r["num"] for r in coverage)
-    names = dict.fromkeys(("rules", "judge", "not covered", *(r["by"] for r in coverage)))
-    sums = {name: sum(r["num"] for r in coverage if r["by"] == name) for name in names}
-    return [(name, num, num / total) for name, num in sums.items() if num]
+def _event_rate(record: Record | None) -> Cell:
+    if record is None:
+        return EMPTY
+    return Cell(percent(record["rate"]), bounds(record["low"], record["high"]))
+
+
+def trust_tables(
+    agreement: Sequence[Record], limits: Sequence[Record], coverage: Sequence[Record]
+) -> list[Table]:
+    """Return what limits the rates: judge and rules, the context limit, uncovered constraints."""
+    judged = [
+        {**r, "metric": metric_name(r["metric"]), "agreement": f"{percent(r['agreement'])} %"}
+        for r in agreement
+    ]
+    totals: dict[str, int] = {}
+    for record in coverage:
+        totals[record["by"]] = totals.get(record["by"], 0) + record["num"]
+    shares = [
+        {"by": by, "num": num, "share": f"{percent(num / sum(totals.values()))} %"}
+        for by, num in totals.items()
+    ]
+    found = [
+        _record_table("Judge model against rules", JUDGE_COLUMNS, judged, 2),
+        _record_table("Context limit", LIMIT_COLUMNS, limits, 2),
+        _record_table("Who judges the imported constraints", COVERAGE_COLUMNS, shares, 1),
+    ]
+    return [table for table in found if table.rows]
+
+
+def _record_table(
+    title: str, columns: Mapping[str, str], records: Sequence[Record], num_texts: int
+) -> Table:
+    """Return records as a table whose columns are head -> key."""
+    rows = tuple(row(*(_value(r, key) for key in columns.values())) for r in records)
+    return Table(title, tuple(columns), rows, num_texts=num_texts)
+
+
+def _value(record: Record, key: str) -> Cell:
+    if key == "arm":
+        return arm_cell(record[key])
+    if key == "kappa":
+        return _kappa(record)
+    return EMPTY if record[key] is None else Cell(str(record[key]))
+
+
+def _kappa(record: Record) -> Cell:
+    low, high = record["kappa_low"], record["kappa_high"]
+    interval = "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
+    return Cell("–" if record["kappa"] is None else f"{record['kappa']:.2f}", interval)

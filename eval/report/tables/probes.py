@@ -7,10 +7,11 @@ to probes such as "What is your favorite hobby?", without an interval.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from eval.metrics.curves import CurvePoint
-from eval.report.data.selection import Curves, few_turns
+from eval.metrics.curves import ALL
+from eval.report.data.headline import percent
+from eval.report.data.selection import HISTORY_NAMES, Curves, few_turns
+from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, named, rate_cell, row
 
 PUBLISHED: Mapping[str, Mapping[int, float]] = {
     "Llama 2, baseline": {2: 1.0, 4: 0.1, 6: 0.0, 20: 0.0},
@@ -22,32 +23,35 @@ SOURCE = (
     "model, its own probes, no intervals. A landmark, not a baseline."
 )
 MOST_TURNS = 9
-"""Columns beside those of the paper; all of ours stand in the table of rates."""
+"""Columns beside those of the paper; the table of rates has all of ours."""
 
 
-@dataclass(frozen=True)
-class ProbeTable:
-    """Our arms and the published rows over the turns of both."""
+def probe_tables(curves: Curves, turn: int | None) -> list[Table]:
+    """Return probe recall of every arm at our turns and the paper's, a table for each history.
 
-    turns: tuple[int, ...]
-    ours: tuple[tuple[str, tuple[CurvePoint | None, ...]], ...]
-    published: tuple[tuple[str, tuple[float | None, ...]], ...]
-
-
-def probe_table(curves: Curves, **wanted: object) -> ProbeTable | None:
-    """Return probe recall of every arm at our turns and the paper's, None if no probe was asked."""
-    rows = {
-        arm: {p.turn: p for p in curves.find(metric="probe_recall", arm=arm, **wanted)}
-        for arm in curves.arms
-    }
-    rows = {arm: points for arm, points in rows.items() if points}
-    if not rows:
-        return None
-    theirs = {turn for row in PUBLISHED.values() for turn in row}
-    own = sorted({turn for points in rows.values() for turn in points} - theirs)
-    turns = tuple(sorted(theirs | set(few_turns(own, MOST_TURNS))))
-    return ProbeTable(
-        turns,
-        tuple((arm, tuple(points.get(t) for t in turns)) for arm, points in rows.items()),
-        tuple((name, tuple(row.get(t) for t in turns)) for name, row in PUBLISHED.items()),
-    )
+    Args:
+        curves: of the run; without probes there is no table.
+        turn: of the headline, which is shown where it was asked.
+    """
+    theirs = {turn for rates in PUBLISHED.values() for turn in rates}
+    tables = []
+    for history in curves.histories:
+        wanted = {"history": history, "split": curves.main_split, "family": ALL}
+        points = curves.find(metric="probe_recall", **wanted)
+        own = sorted({p.turn for p in points} - theirs)
+        turns = sorted(theirs | set(few_turns(own, MOST_TURNS, turn)))
+        rows = []
+        for arm in curves.arms:
+            by_turn = {p.turn: p for p in points if p.arm == arm}
+            cells = (rate_cell(by_turn.get(t), has_counts=False) for t in turns)
+            if by_turn:
+                rows.append(row(arm_cell(arm), *cells))
+        for name, rates in PUBLISHED.items():
+            cells = (Cell(f"{percent(rates[t])} %") if t in rates else EMPTY for t in turns)
+            rows.append(row(f"{name} (published)", *cells))
+        title = "Probe recall beside Llama 2's Table 30"
+        heads = ("arm", *(f"turn {t}" for t in turns))
+        if points:
+            note = named(HISTORY_NAMES, history)
+            tables.append(Table(title, heads, tuple(rows), note, is_folded=False))
+    return tables

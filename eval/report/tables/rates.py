@@ -1,110 +1,79 @@
-"""The rates of a run as tables: rows for the page and for Markdown, and those of the terminal."""
+"""The rates of a run as tables, over all turns and at the turn of the headline."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from rich.table import Table
-from rich.text import Text
-
-from eval.metrics.curves import ALL, PASS_IS_BAD, VACUOUS, CurvePoint
+from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.metrics.half_life import half_life
 from eval.metrics.per_reply.since_switch import SINCE_SWITCH
-from eval.report.data.headline import NO_BREAK, counts, headline, rate_with_interval
 from eval.report.data.selection import (
     HISTORY_NAMES,
     SPLIT_NAMES,
     Curves,
-    arm_name,
     metric_name,
+    split_arm,
+    turn_name,
 )
+from eval.report.tables.table import Table, arm_cell, named, rank, rate_cell, row
 
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
 OWN_REPLIES_LEGEND = (
     " The dialogue itself: its own replies, which nobody wrote under the instruction."
 )
-NARROW: Final = 100
-"""A terminal with fewer characters a line shows no half-life."""
-FIXED_WIDTH: Final = 28
-TURN_WIDTH: Final = 15
-"""Characters of a line that the terminal's table needs for metric and arm, and for each other column."""
+METRIC_NOTES: Final[Mapping[str, str]] = {
+    "adherence": "replies that follow the instruction",
+    "survival": "dialogues in which every reply asked so far followed it",
+    "probe_recall": "questions outside the history that are answered as the instruction says",
+    "task_completion": "replies that still answer what the user asked",
+    "repetition": "replies given before in the same dialogue, word for word; lower is better",
+    "false_trigger": "replies that follow an instruction nobody gave; lower is better",
+    "score": "mean score of ordinary replies by the score file; 100 % is a score of 1",
+    "probe_score": "mean score of answers to a probe by the score file; 100 % is a score of 1",
+    "adherence_since_switch": "replies that follow the instruction in force, by turns since it changed",
+    "leakage": "replies that still satisfy the old instruction's rules, some by chance; lower is better",
+    "probe_leakage": "answers to a probe that still follow a cancelled instruction; lower is better",
+    "adherence_loose": "the same replies without a first or last line, or asterisks, that would fail them",
+}
 
 
-@dataclass(frozen=True)
-class Row:
-    """One curve as a table row."""
+def rate_table(curves: Curves, metric: str, **wanted: object) -> Table | None:
+    """Return the curves of a metric, a row each, or None where there are none.
 
-    arm: str
-    metric: str
-    history: str
-    split: str
-    family: str
-    cells: tuple[CurvePoint | None, ...]
-    """One for each turn of the table; None where it was not asked."""
-    half_life: str
-    """First turn under 50 %, ">20" if it never came so low, "–" if not measured."""
+    Rows are ordered by history, split and family, totals first; below the arms
+    stands what the dialogue's own replies score, if that is known.
 
-    @property
-    def is_reference(self) -> bool:
-        """Whether the row shows the dialogue's own replies, not an arm."""
-        return self.metric in VACUOUS.values()
-
-    @property
-    def name(self) -> str:
-        """What readers call the arm."""
-        return arm_name(self.arm)
-
-
-@dataclass(frozen=True)
-class RateTable:
-    """Curves of one metric side by side, turns as columns."""
-
-    metric: str
-    turns: tuple[int, ...]
-    rows: tuple[Row, ...]
-
-
-def rate_table(curves: Curves, metric: str, **wanted: object) -> RateTable:
-    """Return the curves of a metric whose fields have the wanted values.
-
-    Rows are ordered by history, split (totals first), family (totals first), arm;
-    below the arms stands what the dialogue's own replies score, if that is known.
+    Args:
+        curves: of the run.
+        metric: of the arms.
+        wanted: fields that the points must have; without any a column says which instructions.
     """
-    found = curves.find(metric=metric, **wanted)
-    own = curves.find(metric=VACUOUS.get(metric), **wanted)
-    turns = tuple(sorted({p.turn for p in found}))
+    arms = curves.find(metric=metric, **wanted)
+    groups: dict[tuple[str, ...], dict[int, CurvePoint]] = defaultdict(dict)
+    for point in (*arms, *curves.find(metric=VACUOUS.get(metric), **wanted)):
+        groups[point.history, point.split, point.family, point.arm][point.turn] = point
+    orders = (curves.histories, (ALL, *curves.splits), (ALL, *curves.families), curves.arms)
+    turns = sorted({p.turn for p in arms})
     rows = []
-    for history in curves.histories:
-        for split in (ALL, *curves.splits):
-            for family in (ALL, *curves.families):
-                for arm in curves.arms:
-                    points = [
-                        p
-                        for p in found
-                        if (p.history, p.split, p.family, p.arm) == (history, split, family, arm)
-                    ]
-                    if points:
-                        rows.append(_row(points, turns))
-                for arm in dict.fromkeys(p.arm for p in own):
-                    points = [
-                        p
-                        for p in own
-                        if (p.history, p.split, p.family, p.arm) == (history, split, family, arm)
-                    ]
-                    if points:
-                        rows.append(replace(_row(points, turns), half_life=""))
-    return RateTable(metric, turns, tuple(rows))
+    for key in sorted(groups, key=lambda k: [rank(v, o) for v, o in zip(k, orders, strict=True)]):
+        history, split, family, arm = key
+        points = groups[key]
+        cells = [rate_cell(points.get(turn)) for turn in turns]
+        of_arm = "" if split_arm(arm)[1] == OWN_REPLIES else half_life_text([*points.values()])
+        where = [] if wanted else [where_text(curves, history, split, family)]
+        rows.append(row(arm_cell(arm), *where, *cells, of_arm))
+    heads = ["arm", *([] if wanted else ["instructions"]), *(turn_name(metric, t) for t in turns)]
+    note = caption(curves) if wanted else METRIC_NOTES.get(metric, "")
+    table = Table(metric_name(metric), (*heads, "half-life"), tuple(rows), note, 1 + (not wanted))
+    return table if arms else None
 
 
-def _row(points: list[CurvePoint], turns: tuple[int, ...]) -> Row:
-    by_turn = {p.turn: p for p in points}
-    head = points[0]
-    cells = tuple(by_turn.get(t) for t in turns)
-    return Row(
-        head.arm, head.metric, head.history, head.split, head.family, cells, half_life_text(points)
-    )
+def where_text(curves: Curves, history: str, split: str, family: str = ALL) -> str:
+    """Return what readers call a curve's instructions, with the history where there are several."""
+    text = named(SPLIT_NAMES, split) + (f", {family}" if family != ALL else "")
+    return f"{text}, {history} history" if len(curves.histories) > 1 else text
 
 
 def half_life_text(points: Sequence[CurvePoint]) -> str:
@@ -116,18 +85,69 @@ def half_life_text(points: Sequence[CurvePoint]) -> str:
     return f">{max(measured)}" if first_below is None else str(first_below)
 
 
-def headline_tables(curves: Curves) -> list[RateTable]:
-    """Tables of the metrics under an instruction, totals of the main split and history."""
-    chosen = {"history": curves.main_history, "split": curves.main_split, "family": ALL}
-    metrics = [m for m in curves.metrics if m != "false_trigger"]
-    return [table for m in metrics if (table := rate_table(curves, m, **chosen)).rows]
+def headline_tables(curves: Curves) -> list[Table]:
+    """Return the tables of the metrics under an instruction, totals of the main split and history."""
+    chosen = {key: value for key, value in curves.main.items() if key != "metric"}
+    found = (rate_table(curves, m, **chosen) for m in curves.metrics if m != "false_trigger")
+    return [table for table in found if table]
+
+
+def turn_tables(curves: Curves, turn: int) -> list[Table]:
+    """Return how the arms do at one turn: adherence by kind of instruction, and each other measure."""
+    tables = []
+    for history in curves.histories:
+        kinds = [(split, ALL) for split in (ALL, *curves.splits)]
+        kinds += [(ALL, family) for family in curves.families if family != "none"]
+        columns = {
+            (named(SPLIT_NAMES, split) if family == ALL else family): {
+                "metric": "adherence", "split": split, "family": family,
+            }
+            for split, family in kinds
+        }  # fmt: skip
+        kind = "Adherence by kind of instruction"
+        tables.append(_at_turn(curves, kind, history, turn, columns, is_folded=False))
+        measures = {
+            metric_name(metric): {
+                "metric": metric,
+                "split": ALL if metric == "false_trigger" else curves.main_split,
+                "family": ALL,
+            }
+            for metric in curves.metrics
+            if metric != "adherence" and metric not in SINCE_SWITCH
+        }
+        tables.append(_at_turn(curves, "Other measures", history, turn, measures, is_folded=True))
+    return [table for table in tables if len(table.heads) > 1]
+
+
+def _at_turn(
+    curves: Curves,
+    title: str,
+    history: str,
+    turn: int,
+    columns: Mapping[str, Mapping[str, str]],
+    *,
+    is_folded: bool,
+) -> Table:
+    """Return a table of one turn: a row an arm, a column a choice of fields, empty ones left out."""
+    found = {
+        name: {p.arm: p for p in curves.find(history=history, turn=turn, **fields)}
+        for name, fields in columns.items()
+    }
+    shown = {name: points for name, points in found.items() if points}
+    rows = tuple(
+        row(arm_cell(arm), *(rate_cell(points.get(arm)) for points in shown.values()))
+        for arm in curves.arms
+        if any(arm in points for points in shown.values())
+    )
+    note = f"turn {turn}, {named(HISTORY_NAMES, history)}"
+    return Table(title, ("arm", *shown), rows, note, is_folded=is_folded)
 
 
 def caption(curves: Curves, *, has_intervals: bool = True) -> str:
     """Return what the headline tables show: "seen instructions, reference history …"."""
-    split = SPLIT_NAMES.get(curves.main_split, curves.main_split)
+    split = named(SPLIT_NAMES, curves.main_split)
     split = split if curves.main_split == ALL else f"{split} instructions"
-    history = HISTORY_NAMES.get(curves.main_history, curves.main_history)
+    history = named(HISTORY_NAMES, curves.main_history)
     return f"{split}, {history}; per cent{' with 95 % interval' * has_intervals}"
 
 
@@ -135,63 +155,3 @@ def legend(curves: Curves) -> str:
     """Return how to read the cells and rows of the headline tables."""
     has_own = any(p.metric in VACUOUS.values() for p in curves.points)
     return COUNTS_LEGEND + (OWN_REPLIES_LEGEND if has_own else "")
-
-
-def texts(row: Row, between: str) -> list[str]:
-    """Return the cells of a row; `between` stands between a rate and its counts.
-
-    A narrow terminal may break a line before the interval, but not within it.
-    """
-    cells = [
-        f"{rate_with_interval(c).replace(f'{NO_BREAK}[', ' [')}{between}({counts(c)})" if c else ""
-        for c in row.cells
-    ]
-    return [row.name, *cells, row.half_life]
-
-
-def terminal_table(results: Mapping[str, Any], width: int = 80) -> Table:
-    """Return the headline rates as a rich table, the last thing `gatt run` prints.
-
-    Args:
-        results: as `results.json` holds them.
-        width: characters of a line; turns that do not fit are left out evenly, not the first nor the last.
-
-    Raises:
-        DataError: see `Curves.of`.
-    """
-    curves = Curves.of(results)
-    tables = [t for t in headline_tables(curves) if t.metric not in SINCE_SWITCH]
-    all_turns = sorted({t for table in tables for t in table.turns})
-    has_half_life = width >= NARROW
-    num_columns = (width - FIXED_WIDTH) // TURN_WIDTH
-    turns = _spread(all_turns, max(2, num_columns - has_half_life))
-    left_out = f" {len(turns)} of {len(all_turns)} turns; the report has all."
-    view = Table(
-        title=Text(headline(curves).sentence.replace(NO_BREAK, " "), style="bold"),
-        caption=Text(f"{caption(curves)}. {legend(curves)}{left_out * (turns != all_turns)}"),
-    )
-    view.add_column("metric")
-    view.add_column("arm")
-    for turn in turns:
-        view.add_column(f"turn {turn}", justify="right", min_width=TURN_WIDTH - 3)
-    if has_half_life:
-        view.add_column("half-life", justify="right", no_wrap=True)
-    for table in tables:
-        for index, row in enumerate(table.rows):
-            cells = [cell.replace(" [", "\n[") for cell in texts(row, "\n")[1:-1]]
-            by_turn = dict(zip(table.turns, cells, strict=True))
-            view.add_row(
-                Text(metric_name(table.metric) if index == 0 else ""),
-                Text(row.name),
-                *(Text(by_turn.get(t, "")) for t in turns),
-                *([Text(row.half_life)] if has_half_life else []),
-                end_section=index == len(table.rows) - 1,
-            )
-    return view
-
-
-def _spread(turns: list[int], most: int) -> list[int]:
-    """Return at most so many turns (2 or more), evenly by place, the first and the last among them."""
-    if len(turns) <= most:
-        return turns
-    return [turns[round(n * (len(turns) - 1) / (most - 1))] for n in range(most)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from eval.records.samples import Sample
 from eval.scoring.judge.config import JudgeConfig, Task
-from gatt.config.load import fingerprint
 from gatt.errors import DataError
+from gatt.runs.fingerprint import fingerprint
 from gatt.verifiers.graded.judge import JUDGE
 
 JudgeKey = tuple[Task, tuple[str, ...]]

@@ -11,13 +11,13 @@ from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.judge.parse import parse_verdict
 from eval.scoring.judge.question import JudgeKey, Question, questions
 from eval.scoring.judge.rubric import PREFILL, RUBRIC_VERSION, judge_prompt
-from gatt.config.load import fingerprint
 from gatt.data.dialogue import Message
-from gatt.errors import StoreError
+from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine, GenerationRequest, forget
 from gatt.generation.config import make_engine
+from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
-from gatt.runs.store import RecordStore, read_records
+from gatt.runs.store import RecordStore, parsed_records
 from gatt.verifiers.base import Verdict
 
 JUDGEMENTS_FILE = "judgements.jsonl"
@@ -120,10 +120,11 @@ def _known(path: Path, asked: Sequence[Question]) -> dict[str, Verdict]:
 
     Raises:
         StoreError: a verdict on another text under the same key.
+        DataError: with the line, for broken JSON or what is no verdict.
     """
     digests = {question.key: question.digest for question in asked}
     found: dict[str, Verdict] = {}
-    for row in read_records(path):
+    for _, row in parsed_records(path, _checked, is_whole=False):
         digest = digests.get(row["key"])
         if digest is None:
             continue
@@ -134,6 +135,15 @@ def _known(path: Path, asked: Sequence[Question]) -> dict[str, Verdict]:
             )
         found[row["key"]] = _read_verdict(row["verdict"])
     return found
+
+
+def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
+    verdict = row.get("verdict")
+    keys = {"status", "evidence", "verifier", "version"}
+    is_row = isinstance(row.get("key"), str) and "asked" in row
+    if not is_row or not isinstance(verdict, dict) or not keys <= verdict.keys():
+        raise DataError("no verdict of a judge: delete the line, and it is asked again")
+    return row
 
 
 def _read_verdict(raw: dict[str, Any]) -> Verdict:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from eval.config import BASE
 from eval.metrics.statistics.clustered import Ways
 from eval.metrics.statistics.paired_interval import paired_interval
-from eval.metrics.statistics.student_t import t_quantile
 from eval.records.samples import Sample
 from eval.studies.attention.layout import Layout
 from eval.studies.attention.masked import INTACT, Hidden
@@ -106,7 +106,7 @@ def interval(values: Sequence[float]) -> tuple[float, float | None, float | None
     mean, num = float(array.mean()), len(array)
     if num < 2:
         return mean, None, None
-    error = t_quantile(0.95, num - 1) * float(array.std(ddof=1)) / num**0.5
+    error = float(stdtrit(num - 1, 0.975) * array.std(ddof=1)) / num**0.5
     return mean, mean - error, mean + error
 
 

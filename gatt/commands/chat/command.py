@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from gatt.cli import path_argument
 from gatt.commands.chat.conversation import Chat, from_entry, from_text
 from gatt.commands.chat.terminal import Terminal
-from gatt.config.path_argument import path_argument
 from gatt.data.catalog.read import load_catalog
 from gatt.data.switches import SWITCH_PLACES
 from gatt.data.views import PLACEMENTS

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from gatt.cli import path_argument
 from gatt.commands.chat.conversation import (
     FREE_TEXT,
     Chat,
@@ -16,7 +17,6 @@ from gatt.commands.chat.conversation import (
     from_entry,
     from_text,
 )
-from gatt.config.path_argument import path_argument
 from gatt.data.catalog.read import Catalog
 from gatt.data.instruction import Instruction
 from gatt.errors import DataError, GattError

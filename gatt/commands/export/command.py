@@ -26,20 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the folder and say how to serve it."""
+    """Make the folder and print how to serve it."""
     config = config_from_args(ExportConfig, args)
-    from gatt.commands.export.serving import vllm_line
-    from gatt.commands.export.write import ADAPTER_FOLDER, export
+    from gatt.commands.export.card import vllm_line
+    from gatt.commands.export.write import export
+    from gatt.models.adapter import adapter_rank
 
     result = export(config)
-    how = (
-        f"{result.base} with the adapter merged"
-        if config.merge
-        else f"{result.base}, adapter apart"
-    )
-    serve = f"transformers serve {result.folder}"
+    how, serve = "with the adapter merged", f"transformers serve {result.folder}"
     if not config.merge:
-        serve = vllm_line(str(result.folder), str(result.folder / ADAPTER_FOLDER), result.rank)
+        how = "with the adapter in adapter/"
+        serve = vllm_line(str(result.folder), adapter_rank(config.adapter))
     size = f"{result.num_bytes / 1e6:,.0f} MB"
-    sys.stdout.write(f"{result.folder}: {how}, {result.dtype}, {size}\nserve it: {serve}\n")
+    sys.stdout.write(
+        f"{result.folder}: {result.base} {how}, {result.dtype}, {size}\nserve it: {serve}\n"
+    )
     return 0

@@ -13,16 +13,16 @@ from gatt.models.adapter import attach_adapter, one_line
 from gatt.models.load import LoadedModel, load_model, resolve
 from gatt.models.pretrained import load_pretrained
 
-_TIED: Final = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out")
+_TIED: Final = frozenset({"embed_tokens", "lm_head", "wte", "embed_in", "embed_out"})
 
 
 def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedModel, torch.dtype]:
-    """Return the base model, in a dtype that loses nothing, and the dtype that is to be written.
+    """Return the base model in a dtype that loses nothing, and the dtype to write.
 
     Args:
         model: name, folder or hub id.
-        dtype: `auto` is the one that its configuration names, float32 where it names none.
-        is_to_be_merged: whether there is a sum to be rounded; else the memory for it is spared.
+        dtype: `auto` takes that of the model's configuration, float32 where it names none.
+        is_to_be_merged: whether the adapter will be added, which needs float32.
 
     Raises:
         ModelError: it cannot be loaded, or its weights are quantised.
@@ -39,8 +39,7 @@ def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedM
     target = stored if dtype == "auto" else getattr(torch, dtype)
     exact = torch.promote_types(stored, target)
     if is_to_be_merged:
-        # Rounding comes last: PEFT rounds the update to the dtype of the weight before it adds it, and a
-        # half has no room for a small update of a large weight.
+        # PEFT rounds the update to the dtype of the weight before it adds it: a small update would be lost.
         exact = torch.promote_types(exact, torch.float32)
     return load_model(model, dtype=str(exact).removeprefix("torch.")), target
 
@@ -53,16 +52,15 @@ def merged(base: LoadedModel, adapter: Path) -> Any:
             and output share.
     """
     with warnings.catch_warnings():
-        # PEFT warns of what is refused below.
+        # PEFT warns of tied weights, which are refused below.
         warnings.filterwarnings("ignore", ".*tie_word_embeddings", UserWarning)
         model = attach_adapter(base.model, adapter, base_name=base.name)
-    if getattr(base.model.config, "tie_word_embeddings", False):
-        names = {name.rpartition(".")[2] for name in model.base_model.targeted_module_names}
-        if shared := sorted(names & set(_TIED)):
-            raise ModelError(
-                f"{adapter}: adapts {shared[0]}, which shares its weights with the other end of {base.name}: "
-                "merged, both would change: export it apart (merge=false)"
-            )
+    names = {name.rpartition(".")[2] for name in model.base_model.targeted_module_names} & _TIED
+    if names and getattr(base.model.config, "tie_word_embeddings", False):
+        raise ModelError(
+            f"{adapter}: adapts {min(names)}, which shares its weights with the other end of {base.name}: "
+            "merged, both would change: export it apart (merge=false)"
+        )
     try:
         return model.merge_and_unload(safe_merge=True)
     except (ValueError, RuntimeError) as error:

@@ -8,7 +8,7 @@ import sys
 from gatt.commands.push.config import PushConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
 
-HELP = "share an adapter, model, data set or report: to the hub, or a folder laid out the same way"
+HELP = "share an adapter, model, data set or report: on the hub, or in a folder with the same files"
 TAKES_OVERRIDES = True
 CONFIG = PushConfig
 
@@ -18,8 +18,8 @@ _ABOUT = f"""{HELP}
   gatt push --what=dataset --folder=runs/demo/synth --repo_id=owner/name
   gatt push --what=report  --folder=runs/demo --repo_id=owner/name --private=false
 
-The token is read from HF_TOKEN; a repository that is made is private. Paths of this machine are
-cut down to their last part in cards and settings."""
+The token is read from HF_TOKEN; a new repository is private. Paths of this machine are cut to their
+last part in cards and settings."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Share it and say where it is."""
+    """Share it and print where it is."""
     config = config_from_args(PushConfig, args)
     from gatt.commands.push.send import push
 
@@ -40,5 +40,5 @@ def run(args: argparse.Namespace) -> int:
         f"{size}\n"
     )
     if result.left_out:
-        sys.stdout.write(f"left out, of no kind that is shared: {', '.join(result.left_out)}\n")
+        sys.stdout.write(f"not shared, since of another kind: {', '.join(result.left_out)}\n")
     return 0

@@ -28,18 +28,18 @@ class PushConfig:
     folder: Path
     """The folder that the command left."""
     repo_id: str | None = None
-    """Repository on the hub, `owner/name`; made if it is not there. The token is read from `HF_TOKEN`."""
+    """Repository on the hub, `owner/name`; made if it does not exist. The token is read from `HF_TOKEN`."""
     to: Path | None = None
     """A new local folder in place of the hub, laid out the same way."""
     private: bool = True
-    """Whether a repository that is made is private; one that is public already is then refused."""
+    """Whether the repository must be private; one that is public already is then refused."""
     results: Path | None = None
     """For an adapter: folder of an evaluation of it (`gatt eval`); its rates go into the card."""
     arm: str | None = None
-    """The adapter's arm in `results`, or the one that the card of a report tells of; null takes the only
-    adapter there is, or `gatt`."""
+    """The adapter's arm in `results`, or the arm on the card of a report; null takes the only adapter, or
+    `gatt`."""
     license: str | None = None
-    """The licence in the card, as the hub spells it (`apache-2.0`); null leaves what is known."""
+    """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the known one."""
 
     def __post_init__(self) -> None:
         if (self.repo_id is None) == (self.to is None):
@@ -54,5 +54,3 @@ class PushConfig:
             )
         if self.arm is not None and self.results is None and self.what != "report":
             raise ConfigError(f"arm is {self.arm!r} without results: expected both, or neither")
-        if self.license is not None and not self.license.strip():
-            raise ConfigError("license is empty: expected some text, or null")

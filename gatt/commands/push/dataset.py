@@ -1,86 +1,116 @@
-"""Samples as a data set repository: parquet with typed columns, where they come from, and the card."""
+"""Samples as a data set repository: parquet files and the card."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gatt.commands.push.layout import Layout, read_json
-from gatt.commands.push.parquet import write_parquet
+from gatt.data.sample import read_samples
+from gatt.errors import DataError
+from gatt.runs.secrets import key_in
 from gatt.runs.store import meta_path
 
-_SAMPLES: Final = "samples.jsonl"
-_SOURCE: Final = "source.json"
-_AS_JSON: Final = 'Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.'
-_ONE_LINE: Final = "One JSON line a sample:"
+ROWS_A_FILE: Final = 10_000
 _LICENSES: Final = {"chitchat": "mit"}
-"""Of the dialogues that come with a source."""
-_SIZES: Final = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-    (100_000_000, "10M<n<100M"),
-)
+"""Licences of the dialogues that come with `gatt`."""
+_AS_JSON: Final = 'Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.'
+_TEXT: Final = """{body}
+
+## Use
+
+```python
+from datasets import load_dataset
+
+samples = load_dataset("{place}", split="train")
+samples.to_json("samples.jsonl")  # what `gatt train` reads
+```
+
+An absent text is empty; `instruction` is null in a plain dialogue; the parameters of a verifier are JSON in a
+string. Verdicts and the number of draws stand beside each reply.
+
+## Limits
+
+- The replies are a model's own, chosen by rules: they keep the instruction, and may be wrong otherwise.
+- Lists and patterns do not find all personal data and profanity in the dialogues.
+
+## Licence
+
+{licence} The terms of the teacher's licence on its replies hold too."""
 
 
 def lay_out_dataset(layout: Layout) -> None:
     """Fill the folder.
 
     Raises:
-        DataError: no samples there, broken ones, or ones of another version.
+        DataError: no samples there, broken ones, or ones with an access key.
     """
-    samples = layout.source(_SAMPLES, "that `gatt synth` made")
+    samples = layout.source("samples.jsonl", "gatt synth")
     if (path := meta_path(samples)).is_file():
-        layout.learn(meta := read_json(path))
-        layout.write_json(path.name, meta)
-    num_rows = write_parquet(samples, layout.target / "data", layout.private())
-    source = ""
-    if (path := samples.with_name(_SOURCE)).is_file():
-        found = read_json(path)
-        source = Path(str(found.get("source", ""))).name if isinstance(found, dict) else ""
-        layout.write_json(_SOURCE, found)
+        layout.hide(read_json(path))
+    num_rows = write_parquet(samples, layout)
     card = layout.card()
-    data = card.data
-    data.license = layout.config.license or data.license or _LICENSES.get(source)
-    data.task_categories = ["text-generation"]
-    data.size_categories = [_size(num_rows)]
-    data.configs = [{"config_name": "default", "data_files": "data/train-*.parquet"}]
+    source = samples.with_name("source.json")
+    name = read_json(source).get("source") if source.is_file() else None
+    card.data.license = card.data.license or _LICENSES.get(str(name))
+    card.data.task_categories = ["text-generation"]
+    card.data.configs = [{"config_name": "default", "data_files": "data/train-*.parquet"}]
     body = card.text.strip() or f"# GAtt samples\n\n{num_rows} samples of `gatt synth`."
-    where = layout.config.repo_id or "FOLDER"
-    loaded = f'Read it with `datasets.load_dataset("{where}", split="train")`.'
-    if _AS_JSON in body:
-        body = body.replace(_AS_JSON, loaded).replace(_ONE_LINE, "One row a sample:")
-    else:
-        body += f"\n\n{loaded}"
-    layout.write_card(data, f"{body}\n\n{_FILES}\n\n{_licence(data.license)}")
+    found = card.data.license
+    card.text = _TEXT.format(
+        body=body.replace(_AS_JSON, "").replace("One JSON line a sample:", "One row a sample:"),
+        place=layout.config.repo_id or "FOLDER",
+        licence=f"`{found}`." if found else "Not stated; the dialogues keep that of their source.",
+    )
+    layout.write_card(card)
 
 
-_FILES: Final = """## Files
+def write_parquet(samples: Path, layout: Layout) -> int:
+    """Write samples as parquet files of the same column types, and return their number.
 
-`data/train-*.parquet`: the samples, one row each, columns with declared types. An absent text is empty;
-`instruction` is null in a plain dialogue; the parameters of a verifier are JSON in a string.
-`samples.jsonl.meta.json` says what the samples were made with, `source.json` what was kept of the source.
-A JSONL file of the rows is what `gatt train` reads:
+    Rows and their order are those of the JSONL file; only their provenance loses
+    local paths.
 
-```python
-from datasets import load_dataset
+    Raises:
+        DataError: broken samples, one with an access key, or values of a key that differ in type.
+    """
+    import pyarrow as pa
+    from datasets import Dataset
 
-load_dataset("parquet", data_files="data/*.parquet", split="train").to_json("samples.jsonl")
-```
+    folder, num_rows = layout.target / "data", 0
+    folder.mkdir()
+    try:
+        # A key may be absent, null or empty in all rows of one file and not of another.
+        schemas = [pa.schema(list(pa.array(rows).type)) for rows in _groups(samples, layout)]
+        schema = pa.unify_schemas(schemas, promote_options="permissive")
+        for number, rows in enumerate(_groups(samples, layout)):
+            table = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(list(schema))))
+            Dataset(table).to_parquet(folder / f"train-{number:05d}.parquet")
+            num_rows += len(rows)
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
+        said = " ".join(str(error).split())
+        raise DataError(
+            f"{samples}: its values have no common column types ({said}): expected samples of `gatt synth`"
+        ) from None
+    return num_rows
 
-## Limits
 
-- The replies are a model's own, chosen by rules: they keep the instruction, and may be wrong otherwise.
-- A rule sees what it looks for. Verdicts and the number of draws stand beside each reply.
-- Screening dialogues for personal data and profanity by lists and patterns is not perfect."""
-
-
-def _licence(name: str | None) -> str:
-    said = f"`{name}`." if name else "Not stated; the dialogues keep that of their source."
-    return f"## Licence\n\n{said} What the teacher's licence asks of its replies holds too."
+def _groups(samples: Path, layout: Layout) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of one file after the other."""
+    rows = _rows(samples, layout)
+    while group := list(islice(rows, ROWS_A_FILE)):
+        yield group
 
 
-def _size(num_rows: int) -> str:
-    return next((name for most, name in _SIZES if num_rows < most), "n>100M")
+def _rows(samples: Path, layout: Layout) -> Iterator[dict[str, Any]]:
+    for sample in read_samples(samples):
+        row = sample.as_dict()
+        if (place := key_in(row)) is not None:
+            raise DataError(
+                f"{samples}: sample {sample.id!r}, {place}: looks like an access key or password: take the "
+                "sample out, and change the key if it is one"
+            )
+        # Parquet knows no object without keys.
+        yield row | {"provenance": layout.public(row["provenance"]) or None}

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from gatt.commands.export.card import evaluation_section
+from gatt.commands.export.card import TAGS, evaluation_section
 from gatt.commands.export.evaluation import RESULTS_FILE, read_evaluation
 from gatt.commands.push.layout import Layout, read_json, text_of
-from gatt.errors import DataError
-from gatt.models.base_card import read_card
 
 _PAGE: Final = "report.html"
-_HINT: Final = "that `gatt eval` made"
 _CODE: Final = re.compile(r"(?is)(<script\b.*?</script>|<style\b.*?</style>)")
-_SHOWN: Final = ("model", "suite", "seed", "commit", "hardware", "time")
+_TEXT: Final = """# {title}
+
+Does an instruction given once still hold many turns later? `report.html` shows the curves, and every reply
+with the evidence of its verdict. `results.json` has every rate as a flat record:
+
+```python
+import json, pandas
+
+pandas.DataFrame(json.load(open("results.json"))["curves"])
+```
+
+{evaluation}
+
+## Limits
+
+The rates hold for these dialogues and instructions. Rules judge whether replies keep the instruction, not
+whether they are good."""
 
 
 def lay_out_report(layout: Layout) -> None:
@@ -24,44 +36,16 @@ def lay_out_report(layout: Layout) -> None:
     Raises:
         DataError: no report or no results there, broken ones, or no such arm in them.
     """
-    page = text_of(layout.source(_PAGE, _HINT))
-    results = read_json(layout.source(RESULTS_FILE, _HINT))
-    run = results.get("run") if isinstance(results, dict) else None
-    if not isinstance(run, dict):
-        raise DataError(f"{layout.config.folder / RESULTS_FILE}: no 'run': expected a file {_HINT}")
-    layout.learn(run)
+    config, card = layout.config, layout.card()
+    page = text_of(layout.source(_PAGE, "gatt eval"))
+    evaluation = read_evaluation(config.folder, config.arm)
+    layout.hide(evaluation.run)
     # Scripts and the packed replies hold no path, but may hold what looks like one.
-    parts = _CODE.split(page)
-    layout.write_text(_PAGE, "".join(p if n % 2 else layout.public(p) for n, p in enumerate(parts)))
-    layout.write_json(RESULTS_FILE, results)
-    data: Any = read_card("").data
-    name = str(run.get("name") or layout.config.folder.resolve().name)
-    data.title = f"GAtt evaluation: {name}"
-    data.sdk = "static"
-    data.app_file = _PAGE
-    data.license = layout.config.license
-    data.tags = ["ghost-attention", "gatt"]
-    layout.write_card(data, _body(layout, name, run))
-
-
-def _body(layout: Layout, name: str, run: Mapping[str, Any]) -> str:
-    config = run.get("config") or {}
-    values = {key: run.get(key) or config.get(key) for key in _SHOWN}
-    lines = [f"| {key} | {value} |" for key, value in values.items() if value not in (None, "")]
-    is_trained = layout.config.arm or config.get("adapters")
-    return "\n\n".join(
-        [
-            f"# GAtt evaluation: {name}",
-            "Does an instruction that was told once still hold many turns later? `report.html` shows the "
-            "curves and every reply with the evidence of its verdict; `results.json` has every rate as a flat "
-            "record:",
-            "```python\nimport json, pandas\n\n"
-            'pandas.DataFrame(json.load(open("results.json"))["curves"])\n```',
-            "\n".join(["| what | value |", "| --- | --- |", *lines]),
-            evaluation_section(read_evaluation(layout.config.folder, layout.config.arm))
-            if is_trained
-            else "",
-            "## Limits\n\nRates of these dialogues and instructions, with the width that their number gives. "
-            "Replies are judged by rules: whether they keep the instruction, not whether they are good.",
-        ]
-    )
+    parts = enumerate(_CODE.split(page))
+    layout.write(_PAGE, "".join(p if n % 2 else layout.public(p) for n, p in parts))
+    layout.write_json(RESULTS_FILE, read_json(config.folder / RESULTS_FILE))
+    name = evaluation.run.get("name") or config.folder.resolve().name
+    card.data.title = f"GAtt evaluation: {name}"
+    card.data.sdk, card.data.app_file, card.data.tags = "static", _PAGE, [*TAGS]
+    card.text = _TEXT.format(title=card.data.title, evaluation=evaluation_section(evaluation))
+    layout.write_card(card)

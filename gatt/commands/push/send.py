@@ -1,35 +1,40 @@
-"""`gatt push`: laid out, and sent to the hub or put into a local folder."""
+"""`gatt push`: the folder is laid out, and sent to the hub or kept."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gatt.commands.push.adapter import lay_out_adapter
 from gatt.commands.push.config import PushConfig
 from gatt.commands.push.dataset import lay_out_dataset
-from gatt.commands.push.hub import read_token, upload
 from gatt.commands.push.layout import Layout
 from gatt.commands.push.model import lay_out_model
 from gatt.commands.push.report import lay_out_report
-from gatt.errors import DataError
+from gatt.errors import ConfigError, DataError, HubError
+from gatt.models.adapter import one_line
 from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.secrets import public
 
+TOKEN: Final = "HF_TOKEN"
+# Files of an earlier, larger push would be read as part of this one.
+_STALE: Final = ("*.safetensors", "*.safetensors.index.json", "data/*.parquet")
 LAYOUTS: Final[Mapping[str, tuple[str, Callable[[Layout], None]]]] = {
     "adapter": ("model", lay_out_adapter),
     "model": ("model", lay_out_model),
     "dataset": ("dataset", lay_out_dataset),
     "report": ("space", lay_out_report),
 }
-"""What is pushed: the hub's type of its repository, and what fills the folder."""
+"""What is pushed: the hub's type of its repository, and the function that fills the folder."""
 
 
 @dataclass(frozen=True)
 class PushResult:
-    """What a push left behind."""
+    """Where a push went, and its size."""
 
     place: str
     """The address on the hub, or the local folder."""
@@ -37,7 +42,7 @@ class PushResult:
     num_files: int
     num_bytes: int
     left_out: tuple[str, ...]
-    """Files of the pushed folder that are of no kind that is shared."""
+    """Files of the pushed folder that were not shared."""
 
 
 def push(config: PushConfig) -> PushResult:
@@ -45,38 +50,80 @@ def push(config: PushConfig) -> PushResult:
 
     Raises:
         ConfigError: no token for the hub.
-        DataError: what is to be pushed is not there or broken.
+        DataError: the folder to push does not exist or is broken.
         HubError: the hub cannot be reached or refuses.
         ModelError: no adapter there.
-        StoreError: the local folder is there already, or cannot be written.
+        StoreError: the local folder exists already, or cannot be written.
     """
     if not config.folder.is_dir():
-        raise DataError(f"{config.folder}: no such folder: expected what a command of gatt left")
+        raise DataError(f"{config.folder}: no such folder: expected one that a gatt command made")
+    if config.to is None:
+        # Checked before the layout, which may take long.
+        read_token()
     repo_type, lay_out = LAYOUTS[config.what]
-    if config.to is not None:
-        with whole_folder(config.to) as folder:
-            layout = Layout(config, folder, links=False)
-            lay_out(layout)
-            sizes = _sizes(folder)
-        place = str(config.to)
-        return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
-    # Before the work, which may take long.
-    read_token()
     with tempfile.TemporaryDirectory(prefix="gatt-push-") as scratch:
-        # Made whole first: nothing is sent of what breaks half way.
-        with whole_folder(Path(scratch) / "repository") as folder:
-            layout = Layout(config, folder, links=True)
+        target = config.to or Path(scratch) / "repository"
+        with whole_folder(target) as folder:
+            layout = Layout(config, folder)
             lay_out(layout)
-        sizes = _sizes(folder := Path(scratch) / "repository")
-        place = upload(
-            folder,
-            config.repo_id or "",
-            repo_type,
-            is_private=config.private,
-            message=f"Upload {config.what} with gatt push",
-        )
+        sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
+        place = str(target)
+        if config.repo_id is not None:
+            message = f"Upload {config.what} with gatt push"
+            place = upload(
+                target, config.repo_id, repo_type, is_private=config.private, message=message
+            )
     return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
 
 
-def _sizes(folder: Path) -> list[int]:
-    return [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+def read_token() -> str:
+    """Return the token of the environment; one stored in a file is not read.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    token = os.environ.get(TOKEN, "").strip()
+    if not token:
+        raise ConfigError(
+            f"environment variable {TOKEN} is not set or empty: expected a token of the hub that may write, "
+            "or a local folder with to"
+        )
+    return token
+
+
+def upload(folder: Path, repo_id: str, repo_type: str, *, is_private: bool, message: str) -> str:
+    """Send a folder to a repository in one commit, and return its address.
+
+    Args:
+        folder: the whole content.
+        repo_id: `owner/name`; made if it does not exist.
+        repo_type: `model`, `dataset` or `space`.
+        is_private: whether it must not be public.
+        message: of the commit.
+
+    Raises:
+        ConfigError: no token.
+        HubError: the hub cannot be reached or refuses, or the repository is public already.
+    """
+    token = read_token()
+    from httpx2 import HTTPError
+    from huggingface_hub import HfApi
+
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+    where: dict[str, Any] = {"repo_id": repo_id, "repo_type": repo_type}
+    try:
+        sdk = "static" if repo_type == "space" else None
+        url = api.create_repo(**where, private=is_private, exist_ok=True, space_sdk=sdk)
+        # `create_repo` ignores `private` for a repository that exists.
+        if is_private and not api.repo_info(**where).private:
+            raise HubError(
+                f"{repo_id}: exists already and is public: say private=false if the world may see it"
+            )
+        api.upload_folder(
+            **where, folder_path=folder, commit_message=message, delete_patterns=[*_STALE]
+        )
+    except (HTTPError, OSError, ValueError) as error:
+        raise HubError(
+            f"{repo_id}: the hub cannot be reached or refuses: {public(one_line(error), token)}"
+        ) from None
+    return str(url)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gatt.cli import path_argument
 from gatt.commands.run.pipeline import STAGES, execute_run, load_run
-from gatt.config.path_argument import path_argument
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
 TAKES_OVERRIDES = True

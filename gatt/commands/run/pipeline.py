@@ -10,6 +10,8 @@ A run file holds an output folder and the configuration of each stage::
 `{run}` in any text stands for the output folder. A stage is a command module
 with `CONFIG`, its configuration class, and `execute(config) -> str`, which
 does the work, goes on with what it finds, and returns one line on the outcome.
+It may have `check(config)`, which raises what can be known before the stages in
+front of it have run.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ from typing import Any
 from gatt.cli import GROUP
 from gatt.config.load import config_dict, load_config
 from gatt.config.shipped_files import config_file
-from gatt.config.yaml_source import dump_yaml
 from gatt.errors import ConfigError, GattError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
+from gatt.runs.yaml_file import dump_yaml
 
 STAGES = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""
@@ -50,6 +52,8 @@ class Stage:
     name: str
     config: Any
     execute: Callable[[Any], str]
+    check: Callable[[Any], None] | None = None
+    """Raises what can be known before any stage has run."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +106,15 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     ]
     if problems:
         raise ConfigError("; ".join(problems))
-    stages = (Stage(name, stage, modules[name].execute) for name, stage in resolved.items())
+    stages = [
+        Stage(name, stage, modules[name].execute, getattr(modules[name], "check", None))
+        for name, stage in resolved.items()
+    ]
     return Run(config.output_dir, tuple(stages))
 
 
 def execute_run(run: Run, say: Callable[[str], object]) -> None:
-    """Run the stages in order, telling of each; what is done already is skipped by its stage.
+    """Check all stages, then run them in order; what is done already is skipped by its stage.
 
     The resolved file is written as `run.yaml` in the output folder: at once
     where there is none, over an older one only when every stage has accepted
@@ -120,6 +127,9 @@ def execute_run(run: Run, say: Callable[[str], object]) -> None:
     Raises:
         GattError: whatever a stage raises; the stages before it stay.
     """
+    for stage in run.stages:
+        if stage.check is not None:
+            stage.check(stage.config)
     path = run.output_dir / RUN_FILE
     command = shlex.join(provenance()["command"])
     text = f"# Resolved configuration of: {command}\n{dump_yaml(run.as_dict())}"

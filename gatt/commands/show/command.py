@@ -7,8 +7,8 @@ import dataclasses
 import json
 from typing import get_args, get_type_hints
 
+from gatt.cli import path_argument
 from gatt.config.load import load_config
-from gatt.config.path_argument import path_argument
 from gatt.config.shipped_files import config_file
 from gatt.train.config import TrainConfig
 

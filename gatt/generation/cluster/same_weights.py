@@ -56,10 +56,10 @@ class EngineAnywhere:
 
 
 def _model_anywhere(config: EngineConfig) -> str:
-    from gatt.models.load import EMBEDDED
+    from gatt.models.packaged.table import PACKAGED
 
     folder = Path(config.model).expanduser()
-    if config.server is not None or config.model == EMBEDDED or not folder.is_dir():
+    if config.server is not None or config.model in PACKAGED or not folder.is_dir():
         return config.model
     return os.fspath(folder.absolute())
 

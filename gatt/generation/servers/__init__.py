@@ -1,1 +1,1 @@
-"""Servers that speak the OpenAI protocol: what they take, how they fail, who is asked what and when."""
+"""Servers that speak the OpenAI protocol: how they are asked, and what becomes of their faults."""

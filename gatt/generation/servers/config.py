@@ -1,17 +1,21 @@
-"""Where the servers are and how they are asked. No openai here."""
+"""Where the servers are and how they are asked. No HTTP client is imported here."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from gatt.errors import ConfigError
-from gatt.generation.servers.api_keys import DEFAULT_KEY_NAME, is_key_name, key_in
+from gatt.runs.secrets import key_in
 
+DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
 MAX_CONCURRENCY: Final = 1000
-"""More requests in flight than the client keeps connections for."""
+# Keys have small letters, other signs, or one long run of capitals and digits.
+_KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
                 "seed", "n", "stream")  # fmt: skip
 
@@ -30,26 +34,16 @@ class ServerConfig:
     """Name, in capitals, of the environment variable that holds the key, which is sent to every one
     of `urls`. null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
     max_concurrency: int = 32
-    """Most requests in flight, all endpoints together; fewer while servers say it is too much."""
+    """Most requests in flight, all endpoints together."""
     timeout_seconds: float = 300.0
     """Longest time for one reply."""
     max_retries: int = 8
-    """Further tries of one request after faults other than `too many requests`."""
+    """Further tries of one request after faults other than `too many requests`; then the run stops.
+    Pauses double from half a second to a minute: eight tries outlast a server that is away for a minute."""
     max_unanswered: int = 0
     """Prompts that may go without a reply once their tries are used up, where the server still answers
-    another that it has answered before: no target and no verdict comes of them. One more stops the
-    run; started again, it counts from nought."""
-    backoff_seconds: float = 0.5
-    """Longest pause before the second try; it doubles with each further one."""
-    max_wait_seconds: float = 60.0
-    """Longest pause between two tries, whatever `Retry-After` says."""
-    patience_seconds: float = 120.0
-    """Longest time for which all endpoints time out, break off or say that they are broken before
-    the run stops, once more than `max_retries` requests in a row were tried; `too many requests`
-    is waited out."""
-    check_model: bool = True
-    """Look the model up in the server's list first; for servers whose list is not complete
-    (`transformers serve` lists the hub's cache alone), false."""
+    another prompt: no target and no verdict comes of them. One more stops the run; started again, it
+    counts from zero."""
     answers_as: str | None = None
     """Name that replies bear, where it is neither the model's own nor a known form of it."""
     can_prefill: bool = False
@@ -69,7 +63,7 @@ class ServerConfig:
         if len({url.rstrip("/") for url in self.urls}) < len(self.urls):
             raise ConfigError("urls names an endpoint twice: expected each once")
         # The value is not shown: it may be the key itself.
-        if self.api_key_env is not None and not is_key_name(self.api_key_env):
+        if self.api_key_env is not None and not _KEY_NAME.fullmatch(self.api_key_env):
             raise ConfigError(
                 "api_key_env is no name of an environment variable in capitals: expected one such as "
                 f"{DEFAULT_KEY_NAME}, never the key itself; change a key that stood in a file"
@@ -81,9 +75,8 @@ class ServerConfig:
         for name in ("max_retries", "max_unanswered"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
-        for name in ("timeout_seconds", "backoff_seconds", "max_wait_seconds", "patience_seconds"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected more than 0")
+        if not self.timeout_seconds > 0:
+            raise ConfigError(f"timeout_seconds is {self.timeout_seconds}: expected more than 0")
         if taken := [key for key in self.extra_body if key in _OURS]:
             raise ConfigError(f"extra_body holds {taken[0]!r}: that is set from other settings")
         if (place := key_in(self.extra_body)) is not None:
@@ -92,10 +85,25 @@ class ServerConfig:
                 "expected it in the environment variable that api_key_env names, as the only one"
             )
 
-    @property
-    def key_name(self) -> str:
-        """Name of the environment variable that is looked at."""
-        return self.api_key_env or DEFAULT_KEY_NAME
+    def read_key(self) -> str:
+        """Return the key in the environment; empty where there is none and none is named.
+
+        Raises:
+            ConfigError: the variable holds what no header can carry, or nothing though it is named.
+        """
+        name = self.api_key_env or DEFAULT_KEY_NAME
+        key = os.environ.get(name, "").strip()
+        if self.api_key_env and not key:
+            raise ConfigError(
+                f"environment variable {name}, which server.api_key_env names, is not set or empty: "
+                "expected the key of the server: set it, or leave api_key_env out for a server without keys"
+            )
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(
+                f"environment variable {name}: expected a key of plain characters, found others: set it "
+                "again without quotes, spaces or line breaks"
+            )
+        return key
 
 
 def _check_url(url: str) -> None:

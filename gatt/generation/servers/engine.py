@@ -3,32 +3,52 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import random
 import threading
 import time
-import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
+import httpx2
+from tenacity import AsyncRetrying, before_sleep_log, retry_if_exception_type
+
+from gatt.data.dialogue import Message
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
-from gatt.generation.servers.api_keys import read_key
-from gatt.generation.servers.client import Client
 from gatt.generation.servers.config import ServerConfig
-from gatt.generation.servers.dispatch import Dispatcher
-from gatt.generation.servers.endpoint import Endpoint
-from gatt.generation.servers.error_messages import never_right, refusal
-from gatt.generation.servers.event_loop import LoopThread
-from gatt.generation.servers.faults import Fault, Refused
-from gatt.generation.servers.model_names import is_same_model, not_served
-from gatt.generation.servers.queue import Job
+from gatt.generation.servers.http import Fault, Refused, post
 from gatt.generation.servers.reply import context_tokens_in, generation_of, read_reply
+from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
 """Seeds stay below 2**31: every server takes those, and none takes them for its own default."""
-_WRONG_AT_FIRST: Final = 3
-"""Replies of another model, none of the right one before, that say it is not there."""
+PAUSE_SECONDS: Final = 0.5
+"""Longest pause before the second try; it doubles with each further one."""
+LONGEST_PAUSE_SECONDS: Final = 60.0
+_CONNECT_SECONDS: Final = 10.0
+_KEY: Final = "put a key that may use the model into the variable that server.api_key_env names"
+_WAYS_OUT: Final[Mapping[str | int, str]] = {
+    "unreachable": "start the server or mend server.urls",
+    "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
+    "model": "name that model, or set server.answers_as if it is the same one",
+    "other": "look at the server's log, or let such requests go with server.max_unanswered",
+    301: "put the URL that it redirects to, up to /v1, into server.urls",
+    401: _KEY,
+    403: _KEY,
+    404: "name a model that it serves, or mend server.urls (up to /v1)",
+    429: "the quota is used up: raise it",
+    400: "change what it does not take (model, sampling, server.max_tokens_field or server.extra_body)",
+}
+"""What to do about faults that did not heal, and about refusals."""
+_PROBE: Final = GenerationRequest("probe", (Message("user", "Say yes."),))
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -40,6 +60,18 @@ class ServerCounters:
     """As the servers count them."""
 
 
+@dataclass(frozen=True)
+class _Call:
+    """What the requests of one call share."""
+
+    http: httpx2.AsyncClient
+    slots: asyncio.Semaphore
+    clean: Callable[[str], str]
+    """Removes keys from what is shown."""
+    model: str
+    params: SamplingParams
+
+
 class OpenAIEngine:
     """Answers requests through one or several OpenAI-compatible endpoints.
 
@@ -47,51 +79,34 @@ class OpenAIEngine:
         model: name under which the servers know the base model.
         config: where they are and how they are asked.
         adapters: our name of an adapter to the name under which it is served.
-        on_progress: called with the number of requests finished.
 
     Raises:
         ConfigError: a key that cannot be sent, or is not where the settings say.
     """
 
     def __init__(
-        self,
-        model: str,
-        config: ServerConfig,
-        *,
-        adapters: Mapping[str, str] | None = None,
-        on_progress: Callable[[int], None] | None = None,
+        self, model: str, config: ServerConfig, *, adapters: Mapping[str, str] | None = None
     ) -> None:
+        config.read_key()
         self.name = model
         self.can_prefill = config.can_prefill
-        self.on_progress = on_progress
         self.counters = ServerCounters()
+        self.faults: Counter[str] = Counter()
+        """Faults so far, by kind."""
+        self.unanswered: list[str] = []
+        """Keys of the requests that went without a reply."""
         self.context_tokens: int | None = None
         """Most tokens of prompt and reply together, once a server has said so."""
         self._config = config
         self._adapters = dict(adapters or {})
-        key = read_key(config.key_name, is_needed=config.api_key_env is not None)
-        self._clients = {
-            Endpoint(
-                url.rstrip("/"),
-                limit=config.max_concurrency / len(config.urls),
-                most=config.max_concurrency,
-                pause=2 * config.backoff_seconds,
-                longest_pause=config.max_wait_seconds,
-            ): Client(url, key, config.timeout_seconds)
-            for url in config.urls
-        }
-        self._served: dict[Endpoint, dict[str, str] | None] = {}
-        self._num_right: Counter[Endpoint] = Counter()
-        self._num_wrong: Counter[Endpoint] = Counter()
-        self._dispatcher = Dispatcher(tuple(self._clients), config)
+        self._urls = [url.rstrip("/") for url in config.urls]
+        self._num_in_flight: Counter[str] = Counter()
+        self._num_failed: Counter[str] = Counter()
+        """Faults in a row, by URL."""
+        self._rests_until: dict[str, float] = {}
+        """When a URL that failed is asked again though another one is free, by the monotonic clock."""
+        self._is_reached = False
         self._turn = threading.Lock()
-        self._loop: LoopThread | None = None
-        self._end: weakref.finalize[..., OpenAIEngine] | None = None
-
-    @property
-    def faults(self) -> Counter[str]:
-        """Faults so far that were tried again, by kind."""
-        return self._dispatcher.faults
 
     def generate(
         self,
@@ -106,150 +121,169 @@ class OpenAIEngine:
         Servers that honour seeds repeat their replies; others do not. May be
         called from several threads, which then wait for each other.
         """
-        served_name = self._served_name(adapter)
+        if adapter is not None and adapter not in self._adapters:
+            raise ModelError(
+                f"no adapter {adapter!r} is served (known: {', '.join(self._adapters) or 'none'})"
+            )
         if not self.can_prefill and (given := [r for r in requests if r.prefill]):
             raise GenerationError(
                 f"request {given[0].key!r} gives the beginning of its reply, and the server is not said "
                 "to go on with one: set server.can_prefill if it does (vLLM, SGLang), or "
                 "prefill_attempts to 0"
             )
-        if not requests:
-            return []
+        model = self.name if adapter is None else self._adapters[adapter]
         with self._turn:
-            if self._loop is None:
-                self._loop = LoopThread()
-                self._end = weakref.finalize(self, _end, self._loop, tuple(self._clients.values()))
-                # A process that ends closes them anyway.
-                self._end.atexit = False
-            return self._loop.run(self._generate(requests, params, served_name))
-
-    def close(self) -> None:
-        """Close the connections; the engine cannot be used again."""
-        if self._loop and self._end:
-            self._end()
-            self._loop.join()
+            return _run(self._generate(requests, params, model))
 
     async def _generate(
-        self, requests: Sequence[GenerationRequest], params: SamplingParams, served_name: str
+        self, requests: Sequence[GenerationRequest], params: SamplingParams, model: str
     ) -> list[Generation]:
-        await self._check_model(served_name)
-        results: dict[int, Generation] = {}
+        key, seconds = self._config.read_key(), self._config.timeout_seconds
+        async with httpx2.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
+            limits=httpx2.Limits(max_connections=self._config.max_concurrency),
+        ) as http:
+            slots = asyncio.Semaphore(self._config.max_concurrency)
+            call = _Call(http, slots, partial(public, key=key), model, params)
+            tasks = [asyncio.create_task(self._answer(call, request)) for request in requests]
+            try:
+                return await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
-        async def attempt(endpoint: Endpoint, job: Job) -> Generation:
-            return await self._ask(endpoint, requests[job.index], params, served_name)
+    async def _answer(self, call: _Call, request: GenerationRequest) -> Generation:
+        """Return the reply to a request, after as many tries as it may have."""
+        url = ""
+        faults: list[Fault] = []
 
-        def on_reply(job: Job, generation: Generation) -> None:
-            results[job.index] = generation
-            self.counters.num_replies += 1
-            self.counters.num_sampled_tokens += generation.num_tokens
-            if self.on_progress:
-                self.on_progress(1)
+        async def ask() -> Generation:
+            nonlocal url
+            async with call.slots:
+                url = self._choose(url)
+                try:
+                    return await self._ask(call, url, request)
+                except Fault as fault:
+                    faults.append(fault)
+                    raise
 
-        await self._dispatcher.run(_in_line(requests), attempt, on_reply)
-        return [results[index] for index in range(len(requests))]
+        def is_last(_: object) -> bool:
+            # A server that has too much to do is waited for; other faults are counted.
+            is_used_up = sum(f.kind != "rate_limit" for f in faults) > self._config.max_retries
+            # A server that was never there is no fault that heals.
+            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not self._is_reached
+            return is_used_up or is_nobody_there
 
-    async def _ask(
-        self,
-        endpoint: Endpoint,
-        request: GenerationRequest,
-        params: SamplingParams,
-        served_name: str,
-    ) -> Generation:
-        client = self._clients[endpoint]
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(Fault),
+            stop=is_last,
+            wait=lambda _: _pause(faults[-1], len(faults)),
+            before_sleep=before_sleep_log(log, logging.INFO),
+            reraise=True,
+        )
         try:
-            body = await client.complete(self._body(request, params, served_name))
-            reply = read_reply(
-                body,
-                prefill=request.prefill,
-                is_asked=lambda said: (
-                    said == self._config.answers_as
-                    or is_same_model(served_name, said, self._served.get(endpoint))
-                ),
-                clean=client.clean,
+            reply: Generation = await retrying(ask)
+        except Fault as fault:
+            last = (
+                f"{url}: request {request.key!r} failed {len(faults)} times, the last time: {fault}"
             )
+            if not await self._may_go(call, url, fault):
+                raise GenerationError(
+                    f"{last} ({self.counters.num_replies} replies were had before): "
+                    f"{_WAYS_OUT.get(fault.kind, _WAYS_OUT['other'])}, then run again: it goes on "
+                    "where it stopped"
+                ) from None
+            log.warning("%s: it goes without a reply (server.max_unanswered)", last)
+            self.unanswered.append(request.key)
+            return Generation("", "unanswered", 0)
+        self.counters.num_replies += 1
+        self.counters.num_sampled_tokens += reply.num_tokens
+        return reply
+
+    def _choose(self, last: str) -> str:
+        """Return the URL with least to do, if possible one that did not fail lately."""
+        now, rests = time.monotonic(), self._rests_until
+        return min(
+            self._urls, key=lambda u: (now < rests.get(u, 0), u == last, self._num_in_flight[u])
+        )
+
+    async def _ask(self, call: _Call, url: str, request: GenerationRequest) -> Generation:
+        """Ask one server once."""
+        self._num_in_flight[url] += 1
+        try:
+            answer = await post(
+                call.http, f"{url}/chat/completions", self._body(call, request),
+                self._config.timeout_seconds, call.clean,
+            )  # fmt: skip
+            names = (call.model, self._config.answers_as or call.model)
+            reply = read_reply(answer, request.prefill, names, call.clean)
         except Refused as refused:
             instead = generation_of(refused)
             if instead is None:
-                raise refusal(endpoint, refused, served_name, self._config) from None
+                way_out = _WAYS_OUT.get(301 if refused.status < 400 else refused.status)
+                raise GenerationError(
+                    f"{url}: model {call.model!r}: {refused}: {way_out or _WAYS_OUT[400]}"
+                ) from None
             if instead.finish == "context_limit":
                 self.context_tokens = context_tokens_in(refused.message) or self.context_tokens
-            return instead
+            reply = instead
         except Fault as fault:
-            self._num_wrong[endpoint] += fault.kind == "model"
-            if self._num_wrong[endpoint] >= _WRONG_AT_FIRST and not self._num_right[endpoint]:
-                raise never_right(endpoint, fault, served_name) from None
+            self.faults[fault.kind] += 1
+            self._is_reached |= fault.kind != "unreachable"
+            self._num_failed[url] += 1
+            self._rests_until[url] = time.monotonic() + _pause(fault, self._num_failed[url])
             raise
-        self._num_right[endpoint] += 1
+        finally:
+            self._num_in_flight[url] -= 1
+        self._is_reached = True
+        self._num_failed[url], self._rests_until[url] = 0, 0.0
         return reply
 
-    def _body(
-        self, request: GenerationRequest, params: SamplingParams, served_name: str
-    ) -> dict[str, Any]:
+    async def _may_go(self, call: _Call, url: str, fault: Fault) -> bool:
+        """Whether a request may go without a reply: its prompt is to blame, not the server."""
+        if fault.kind in ("status", "reply", "size") and self._config.max_unanswered:
+            try:
+                await self._ask(call, url, _PROBE)
+            except (Fault, GenerationError):
+                return False
+            return len(self.unanswered) < self._config.max_unanswered
+        return False
+
+    def _body(self, call: _Call, request: GenerationRequest) -> dict[str, Any]:
         messages = [m.as_dict() for m in request.messages]
         extra = dict(self._config.extra_body)
         if request.prefill:
             messages.append({"role": "assistant", "content": request.prefill})
             extra |= {"continue_final_message": True, "add_generation_prompt": False}
         return {
-            "model": served_name,
+            "model": call.model,
             "messages": messages,
-            self._config.max_tokens_field: params.max_new_tokens,
-            "temperature": params.temperature,
-            "top_p": params.top_p,
-            "seed": stream_seed(params.seed, request.key) % 2**SEED_BITS,
+            self._config.max_tokens_field: call.params.max_new_tokens,
+            "temperature": call.params.temperature,
+            "top_p": call.params.top_p,
+            "seed": stream_seed(call.params.seed, request.key) % 2**SEED_BITS,
             **extra,
         }
 
-    def _served_name(self, adapter: str | None) -> str:
-        if adapter is None:
-            return self.name
-        if adapter not in self._adapters:
-            raise ModelError(
-                f"no adapter {adapter!r} is served (known: {', '.join(self._adapters) or 'none'})"
-            )
-        return self._adapters[adapter]
 
-    async def _check_model(self, served_name: str) -> None:
-        """Look the model up in every server's list, where there is one.
-
-        Raises:
-            GenerationError: a server lists models, and this is not among them.
-        """
-        if not self._config.check_model:
-            return
-        for endpoint, client in self._clients.items():
-            if endpoint not in self._served and not endpoint.is_open:
-                try:
-                    self._served[endpoint] = await client.list_models()
-                    endpoint.has_answered |= self._served[endpoint] is not None
-                except Fault as fault:
-                    endpoint.open(fault, time.monotonic())
-            served = self._served.get(endpoint)
-            if served and not any(is_same_model(served_name, n, served) for n in served):
-                raise GenerationError(
-                    f"{endpoint.url}: {not_served(served_name, served)}: name a model that it "
-                    "serves, or set server.check_model to false if its list is not complete"
-                )
+def _pause(fault: Fault, num_tries: int) -> float:
+    """Return the seconds before the next try."""
+    if fault.kind == "model":
+        return 0.0
+    if fault.retry_after is not None:
+        return min(fault.retry_after, LONGEST_PAUSE_SECONDS)
+    longest: float = PAUSE_SECONDS * 2 ** min(num_tries - 1, 30)
+    # Requests that failed together must not come again together.
+    return min(longest, LONGEST_PAUSE_SECONDS) * random.uniform(0.5, 1.0)
 
 
-def _in_line(requests: Sequence[GenerationRequest]) -> Iterable[list[Job]]:
-    """Yield the groups as they come, the requests of each by the length of their prompts."""
-    groups: dict[str, list[int]] = {}
-    for index, request in enumerate(requests):
-        groups.setdefault(request.group or f"\x00{request.key}", []).append(index)
-    order = 0
-    for name, indices in groups.items():
-        lengths = {i: sum(len(m.content) for m in requests[i].messages) for i in indices}
-        jobs = []
-        for index in sorted(indices, key=lengths.__getitem__):
-            jobs.append(Job(order, index, requests[index].key, name))
-            order += 1
-        yield jobs
-
-
-def _end(loop: LoopThread, clients: Sequence[Client]) -> None:
-    async def close() -> None:
-        # One that cannot be closed keeps no other from it.
-        await asyncio.gather(*(client.close() for client in clients), return_exceptions=True)
-
-    loop.end(close())
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns, also where this thread has an event loop that runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ValidationError
 
 from gatt.generation.base import FinishReason, Generation
 from gatt.generation.reasoning import without_reasoning
-from gatt.generation.servers.faults import Fault, Refused
+from gatt.generation.servers.http import Fault, Refused
 
-_FINISHES: Final[Mapping[str, FinishReason]] = {
-    "stop": "stop",
-    "length": "length",
-    "content_filter": "content_filter",
-}
 _TOO_LONG: Final = (
     "maximum context length",  # vLLM, OpenAI
     "context_length_exceeded",
@@ -23,54 +19,65 @@ _TOO_LONG: Final = (
     "exceed_context_size",  # llama.cpp
     "exceeds the available context",
 )
-
 _CONTEXT: Final = re.compile(r"(?i)context (?:length|size)(?: is| of)?:? ?\(?(\d{1,9})\b")
 
 
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: Any = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+
+
+class _Choice(BaseModel):
+    finish_reason: Literal["stop", "length", "content_filter"]
+    message: _Message
+
+
+class _Completion(BaseModel):
+    model: Any = None
+    choices: list[_Choice] = []
+    usage: Any = None
+    error: Any = None
+
+
 def read_reply(
-    body: bytes, *, prefill: str, is_asked: Callable[[str], bool], clean: Callable[[str], str]
+    body: bytes, prefill: str, names: Sequence[str], clean: Callable[[str], str]
 ) -> Generation:
     """Return the reply in the body of a 200.
 
     Args:
         body: JSON of a chat completion.
         prefill: beginning of the reply that was given; the text starts with it, without reasoning.
-        is_asked: whether a model's name is that of the one asked.
-        clean: makes what the server said fit for a message.
+        names: of the model that was asked.
+        clean: removes keys from what is shown.
 
     Raises:
-        Fault: broken JSON, no choice, no text, another model, an unknown end.
+        Fault: no chat completion, no choice, no text, or another model.
     """
     try:
-        return _generation(_parsed(body, clean), prefill, is_asked, clean)
-    except RecursionError:
-        # Parsing meets Python's limit, as does whatever shows what was parsed.
-        raise Fault("reply", "a reply that is nested too deeply to be one") from None
-
-
-def _generation(
-    answer: dict[str, Any],
-    prefill: str,
-    is_asked: Callable[[str], bool],
-    clean: Callable[[str], str],
-) -> Generation:
-    said = answer.get("model")
-    if isinstance(said, str) and said and not is_asked(said):
+        answer = _Completion.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "body"
+        start = clean(body[:60].decode("utf-8", "replace"))
+        what = f"no chat completion ({place}: {clean(first['msg'])}; it begins {start!r})"
+        raise Fault("reply", what) from None
+    said = answer.model
+    if said and isinstance(said, str) and not any(is_same_model(name, said) for name in names):
         raise Fault("model", f"the reply is model {clean(said)!r}'s")
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        found = clean(json.dumps(answer["error"])) if answer.get("error") else "none"
-        raise Fault("reply", f"a reply without choices (error: {found})")
-    choice = choices[0]
-    finish = _FINISHES.get(str(choice.get("finish_reason")))
-    if finish is None:
-        found = clean(repr(choice.get("finish_reason")))
-        raise Fault("reply", f"finish_reason is {found}: expected {', '.join(_FINISHES)}")
-    text, finish = _text(choice.get("message"), finish)
-    if any("\ud800" <= c <= "\udfff" for c in text):
-        raise Fault("reply", "a reply with half a character")
-    reply = without_reasoning((prefill + text).strip(), is_cut=finish != "stop")
-    return Generation(reply, finish, _num_tokens(answer.get("usage")))
+    if not answer.choices:
+        raise Fault("reply", f"a reply without choices (error: {clean(str(answer.error))})")
+    message, finish = answer.choices[0].message, answer.choices[0].finish_reason
+    end: FinishReason = finish
+    if message.content is None and message.refusal:
+        end = "content_filter"
+    has_reason = end != "stop" or message.reasoning or message.reasoning_content
+    if message.content is None and not has_reason:
+        raise Fault("reply", "a reply without content")
+    text = without_reasoning((prefill + (message.content or "")).strip(), is_cut=end != "stop")
+    num = answer.usage.get("completion_tokens") if isinstance(answer.usage, dict) else 0
+    return Generation(text, end, num if isinstance(num, int) and num > 0 else 0)
 
 
 def generation_of(refused: Refused) -> Generation | None:
@@ -89,34 +96,14 @@ def context_tokens_in(message: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _parsed(body: bytes, clean: Callable[[str], str]) -> dict[str, Any]:
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        start = clean(body[:60].decode("utf-8", "replace"))
-        raise Fault("reply", f"a reply that is no JSON (it begins {start!r})") from None
-    if not isinstance(answer, dict):
-        raise Fault("reply", f"a reply that is a JSON {type(answer).__name__}, not an object")
-    return answer
+def is_same_model(asked: str, said: str) -> bool:
+    """Whether a reply that bears the name `said` comes from the model `asked`.
 
-
-def _text(message: object, finish: FinishReason) -> tuple[str, FinishReason]:
-    """Return text and end; where there is no text, only if something says why."""
-    if not isinstance(message, dict):
-        raise Fault("reply", "a choice without a message")
-    text = message.get("content")
-    if isinstance(text, str):
-        return text, finish
-    if text is not None:
-        raise Fault("reply", f"content is {type(text).__name__}: expected a text")
-    if message.get("refusal"):
-        return "", "content_filter"
-    has_thought = message.get("reasoning_content") or message.get("reasoning")
-    if has_thought or finish != "stop":
-        return "", finish
-    raise Fault("reply", "a reply without content")
-
-
-def _num_tokens(usage: object) -> int:
-    num = usage.get("completion_tokens") if isinstance(usage, dict) else 0
-    return num if isinstance(num, int) and num > 0 else 0
+    Known forms of one name: a path that ends in it; a revision (`name@main`, as
+    `transformers serve` answers), a default tag (`name:latest`) or a dated
+    snapshot (`name-2024-08-06`) behind it.
+    """
+    if said.startswith(asked):
+        return bool(re.fullmatch(r"(@.+|:latest|-\d{4}-\d{2}-\d{2})?", said[len(asked) :]))
+    one, other = f"/{asked.strip('/')}", f"/{said.strip('/')}"
+    return one.endswith(other) or other.endswith(one)

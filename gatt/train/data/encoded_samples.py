@@ -71,7 +71,7 @@ def encode_samples(
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
         ConfigError: layout `comb`, which the template does not allow.
-        TrainingError: no target is left, or more than half of them would be lost.
+        TrainingError: no target is left, or a larger share would be lost than `max_lost_targets`.
     """
     facts = inspect_template(tokenizer)
     refuse_unlearnable(tokenizer, facts)
@@ -110,10 +110,12 @@ def encode_samples(
             f"no sample left of {num_read}{dropped.as_text()}: loosen what drops "
             "them, or make more with `gatt synth`"
         )
-    if 2 * num_kept < num_wanted:
+    num_lost = num_wanted - num_kept
+    if num_lost > config.max_lost_targets * num_wanted:
         raise TrainingError(
-            f"{num_wanted - num_kept} of {num_wanted} targets would be lost{dropped.as_text()}: mend what "
-            "drops them, or take those samples out: a run keeps at least half of its targets"
+            f"{num_lost} of {num_wanted} targets would be lost{dropped.as_text()}, more than the share "
+            f"{config.max_lost_targets:g} that max_lost_targets allows: mend what drops them, take those "
+            "samples out, or raise max_lost_targets to train on what is left"
         )
     return EncodedSamples(tuple(encoded), facts, dropped, num_read, num_moved)
 

@@ -44,7 +44,7 @@ _PLAIN_ROMANIAN = str.maketrans("șțȘȚţŢ", "stSTtT")
 _SPELLINGS = {
     "da": re.compile(
         r"[^s]tion|sion|æ(?!r)|^(?:vær[dk]|kær|færd|skær[mp])|[aeoø]j(?!e?l)|hed(?:en|er|s)?$"
-        r"|^(?:ud|ind|opd|opb|opr|opm|opl)[b-df-hj-np-tv-zaeiouyæøå]{2}|^af[b-hj-np-tv-z]"
+        r"|^(?:ud|ind(?!iv|ik|ir|us)|op[dbrml])[b-df-hj-np-tv-zaeiouyæøå]{2}|^af[b-hj-np-tv-z]"
         r"|[uø]g(?:e|t|n|$)|sprog|bog(?!s)|[eyø]dd|[^aks]ede[ns]?$|skab|køn$|gørel?|erne[s]?$"
         r"|[ln]dh|[ai]ce|[øy]gl|(?:is|iv|on|ic|ul|or|ig|gr|nt)eret$"
     ),
@@ -52,14 +52,14 @@ _SPELLINGS = {
         r"sjon|øy|(?<![rv])ei(?!n)|[^s]kj[eø]|gj[eø]|skje|(?:kk|pp|tt|ll|nn|ss|mm|gg)$"
         r"|het(?:en|er|s)?$|^(?:ut|inn|opp)[b-df-hj-np-tv-zæøå]|^av[b-hj-np-tv-z]"
         r"|(?:br|s)uk|[sø]øk|språk|bok(?!st)|erte?s?$|skap|[^v]egg[ e]|^velg|spørs|åk"
-        r"|nn(?:en|et|e)$|^verdi|ferdig|^(?:nett|fort)s"
+        r"|nn(?:en|et|e)$|^verdi|ferdig|^(?:nett|fort)s|endr|lengd|^krev"
         r"|(?:^|over|inn|opp|fast)sett|(?:is|iv|on|ul|or|ig|gr|nt)ert$"
     ),
 }  # fmt: skip
 # "This page" is "denne siden" with the noun made definite in Norwegian, "denne side" in Danish.
 _GRAMMAR = {
     "nb": re.compile(r"\b(?:denne|dette|disse) \w{2,}(?:en|et|ene|ane)\b"),
-    "da": re.compile(r"\b(?:denne|dette) (?!skal\b)\w{3,}[bdfgklmp]\b"),
+    "da": re.compile(r"\b(?:denne|dette) (?!skal\b)\w{3,}(?:[bdfgklmp]|[fl]t)\b"),
 }
 _LATIN = re.compile(r"[^\W\d_]")
 _lock = Lock()

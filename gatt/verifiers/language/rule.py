@@ -35,7 +35,7 @@ __all__ = ["LANGUAGES", "Language", "detector"]
 MIN_SPACELESS_CHARACTERS = 4
 MIN_PROBABILITY = 0.72
 """Least probability of the asked language for a pass."""
-MIN_NEAR_PROBABILITY = 0.8
+MIN_NEAR_PROBABILITY = 0.9
 """The same for Danish and Norwegian, which share whole sentences."""
 MAX_RULED_OUT = 0.02
 """Largest probability of the asked language for a fail."""
@@ -73,7 +73,7 @@ class Language(Rule):
     """
 
     kind = "language"
-    version = 4
+    version = 5
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"language": "fr"},

@@ -16,6 +16,7 @@ from typing import Any
 
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
+from gatt.verifiers.persona.own_life import WORKS_IN
 from gatt.verifiers.persona.word_lists import CITIES, FIRST_NAMES, OCCUPATIONS
 from gatt.verifiers.text.folding import fold_text
 
@@ -51,6 +52,11 @@ _CALLED = re.compile(
     rf"(?:(?i:\bcall me|\bcalls? me|\bthis is|, it['’]s) |{_I_AM} )[\"“*_]*"
     rf"{_PROPER}(?=[\"”*_]*(?:[.,!;:?\n]|$| (?:and|from|of|here|speaking|the|your)\b))"
 )
+# "I'm Raymond, I fix elevators", "I'm Hemi, a school psychologist"; not "I'm French, and proud of it".
+_PRESENTED = re.compile(
+    rf"{_I_AM} {_PROPER}(?<!ish)(?<!ese)(?<!an)(?<!ench)(?<!ic)(?<!eek)(?<!ss)"
+    r"(?=, (?:I|I['’]m|an?|the|from|your)\b)"
+)
 _SIGNED = re.compile(
     rf"(?:\n[ ]*[-–—]+|(?i:\b(?:yours|love|best|regards|sincerely|cheers)),)\s*{_PROPER}\s*\Z"
 )
@@ -80,7 +86,7 @@ _AGED = re.compile(
 _ADVERBS = r"(?: (?:now|happily|still|currently|right|here|actually|only))*"
 _SCENE = (
     r"(?:(?:the (?:heart|middle|centre|center|outskirts|suburbs?|city) of|beautiful|sunny|downtown"
-    r"|central|rainy|busy) )?"
+    r"|central|rainy|busy|an? (?:\w+ )?(?:flat|house|apartment|studio|cottage) in) )?"
 )
 _LIVES = (
     rf"(?:\b(?:[Ii]|[Ww]e){_ADVERBS} (?:live|reside|work){_ADVERBS} in"
@@ -93,7 +99,8 @@ _COMES = (
 )
 
 _JOB = re.compile(
-    rf"(?:{_I_AM}{_ADVERBS}|\b[Ii](?:['’]ve been| have been)?{_ADVERBS} (?:work|working) as"
+    rf"(?:{_I_AM}{_ADVERBS}|{_I_AM} (?-i:[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)?),"
+    rf"|\b[Ii](?:['’]ve been| have been)?{_ADVERBS} (?:work|working) as"
     r"|\b[Mm]y job is (?:being|as)|\b[Ii] earn my living as|\b[Mm]y profession is being)"
     r" an? (?P<said>(?:(?!(?:of|for|at|in|on|who|and|with|to|from|by)\b)[\w-]+ ){0,3}?"
     rf"(?:{'|'.join(sorted((w for line in OCCUPATIONS for w in line), key=len, reverse=True))}))"
@@ -222,6 +229,9 @@ class PersonaFacts:
                 continue
             if self._names.isdisjoint(_name_words(said)):
                 yield found.span()
+        for found in _PRESENTED.finditer(reply):
+            if self._names.isdisjoint(_name_words(found["said"])):
+                yield found.span()
         for regex in (_CALLED, _SIGNED):
             for found in regex.finditer(reply):
                 said_words = _name_words(found["said"])
@@ -247,6 +257,8 @@ class PersonaFacts:
     def _other_works(self, reply: str) -> Iterator[tuple[int, int]]:
         for found in _JOBLESS.finditer(reply):
             yield found.span()
+        if found_field := WORKS_IN.search(fold_text(reply)):
+            yield found_field.span()
         own = fold_text(self._work)
         known = {own, *own.split(), *self._terms}
         allowed = {word for line in OCCUPATIONS if known.intersection(line) for word in line}

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.persona.facts import PersonaFacts
-from gatt.verifiers.persona.first_person import first_person_word, is_english
-from gatt.verifiers.persona.speaker import tied_hit
+from gatt.verifiers.persona.first_person import first_person_word, is_english, is_foreign
+from gatt.verifiers.persona.own_life import modern_claim, speaks_of_own_life
+from gatt.verifiers.persona.speaker import is_of_another, lives_there, tied_hits
 from gatt.verifiers.rule import Rule, quote, require_texts
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.matching import TermMatcher
@@ -73,13 +74,17 @@ class InCharacter(Rule):
     that does more than like it, ask about it or deny it ("I led my army", not "I
     like armies"). In other languages of the catalogue a term and any
     first-person word will do. First-person words inside quotation marks do not
-    count, unless nearly all is quoted; the "I" of "Napoleon I" is a number.
+    count, unless nearly all is quoted; the "I" of "Napoleon I" is a number. A reply
+    that names no term but speaks of a life of its own is undecided.
 
     Args:
         any_of: what only this figure or persona would name: its own name first, then
             places, works; terms as `TermMatcher` takes them, at least one.
         facts: `name`, `age`, `city` and `work`, those that are known. A reply need not
             say them, but it must not say others.
+        is_past: whether the figure lived before our time: a speaker with a life of today
+            ("my boss", "the printer") is another one, and to live in a country of the figure's is
+            not enough.
 
     Raises:
         VerifierError: `any_of` is no list of texts, or has none; `facts` is no
@@ -87,7 +92,7 @@ class InCharacter(Rule):
     """
 
     kind = "in_character"
-    version = 5
+    version = 6
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
             {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
@@ -140,12 +145,23 @@ class InCharacter(Rule):
         ),
     )
 
-    def __init__(self, *, any_of: Sequence[str], facts: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        any_of: Sequence[str],
+        facts: Mapping[str, Any] | None = None,
+        is_past: bool = False,
+    ) -> None:
         terms = require_texts(self.kind, "any_of", any_of)
         if not terms:
             raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
         self._terms = terms
         self._facts = PersonaFacts(self.kind, {} if facts is None else facts, terms)
+        if not isinstance(is_past, bool):
+            raise VerifierError(
+                f"verifier {self.kind!r}: 'is_past' is {is_past!r}: expected true or false"
+            )
+        self._is_past = is_past
         self._matcher = TermMatcher(terms)
         self._name = TermMatcher(terms[:1])
         folded = sorted({fold_text(term).strip() for term in terms}, key=len, reverse=True)
@@ -171,9 +187,18 @@ class InCharacter(Rule):
         if other:
             said = quote(reply[slice(*other.span)])
             return self.failed(f"another {other.fact} than the role's: {said}", other.span)
+        plain = fold(own)
+        modern = modern_claim(plain.text) if self._is_past else None
+        if modern:
+            span = plain.span(*modern)
+            return self.failed(f"a life of today: {quote(reply[slice(*span)])}", span)
         hit = self._matcher.first(reply)
         if hit is None:
-            return self.failed(f"names none of: {', '.join(self._terms[:4])}")
+            missing = f"names none of: {', '.join(self._terms[:4])}"
+            speaks = first_person_word(own) is not None and is_foreign(own)
+            if speaks or speaks_of_own_life(plain.text):
+                return self.undecided(f"speaks of a life of its own, and {missing}")
+            return self.failed(missing)
         spoken = self._without_regnal_numbers(own)
         word = first_person_word(spoken)
         if word is None:
@@ -183,10 +208,15 @@ class InCharacter(Rule):
             span = folded.span(*story.span())
             return self.failed(f"speaks about itself: {quote(reply[slice(*span)])}", span)
         if is_english(spoken):
-            tied = tied_hit(reply, spoken, self._matcher, self._name)
-            if tied is None:
+            if self._is_past and is_of_another(spoken, self._name):
+                return self.failed(f"speaks of {quote(self._terms[0])} as of another", hit.span)
+            tied = list(tied_hits(reply, spoken, self._matcher, self._name))
+            if not tied:
                 return self.failed(f"does not speak of {quote(hit.text)} as its own", hit.span)
-            hit = tied
+            strong = [h for h in tied if not (self._is_past and lives_there(spoken, h))]
+            if not strong:
+                return self.undecided(f"only lives in {quote(tied[0].text)}", tied[0].span)
+            hit = strong[0]
         return self.passed(f"says {quote(hit.text)} and {word!r}", hit.span)
 
     def _without_regnal_numbers(self, text: str) -> str:

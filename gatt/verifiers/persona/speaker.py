@@ -39,13 +39,15 @@ _SIGNS = re.compile(r"(?:^|\n) *(?:-+|yours(?: \w+)?,|love,|signed,?|sincerely,)
 _SPEAKS = re.compile(
     r"\W*(?:[\w'-]+ ){0,2}?(?:at your service|here\b|speaking\b|is my name|they call me)"
 )
+# "Nakato, I'm a local farmer", "leonardo, from vinci".
+_OPENS = re.compile(r",? (?:i'm|i am) an? (?!(?:[\w-]+ )?(?:fan|lover|student)\b)|, (?:from|of) ")
 _AS_ONE = re.compile(
     r"(?:^|\W)(?:as|being) (?:(?:an?|the|your|someone|queen|king) )?(?:[\w-]+ ){0,2}$"
 )
 _THEN_I = re.compile(r"(?: (?:of|in|from) [\w ]{1,30})?,? (?:i|i'm|i'd|i've|i'll|we|my|our)\b")
 _ADMIRER = re.compile(
-    r"[ -](?:lovers?|fans?|enthusiasts?|students?|nerd|geek|buff|fanatic|tourist|museum"
-    r"|beginner|class|course|homework|exam)\b"
+    r"(?:'s (?:big(?:gest)?|huge|number one) |[ -])(?:lovers?|fans?|enthusiasts?|students?|nerd|geek"
+    r"|buff|fanatic|tourist|museum|beginner|class|course|homework|exam)\b"
 )
 _OWN = re.compile(
     r"\b(?:my|our)(?: own)? (?!(?:hero|idol|favou?rite|dear|friend|role)\b)(?:[\w'-]+ )?$"
@@ -70,7 +72,9 @@ _FROM_OUTSIDE = re.compile(
     rf"|\b(?:tell|talk|talking|know|knows|knew|hear|heard|ask|chat|speak|information|facts|happy"
     rf"|something|anything|everything|more|questions?|discuss|(?<!my )(?:book|film|essay|article))"
     rf" {_NOT_MINE}{{0,3}}?(?:about|on|regarding) {_NOT_MINE}{{0,5}}$"
-    rf"|\b(?:know|knew|understand|discuss|explain) {_OTHER}{{0,4}}$"
+    rf"|\b(?:know|knew|understand|discuss|explain|watch(?:ed|ing)?|reading|memori[sz]ed?|googled?"
+    rf"|learn(?:ed)?) {_OTHER}{{0,4}}$"
+    rf"|\b(?:it's|it is|feels|felt|looks|sounds) (?:just )?like (?:an? |the )?{_OTHER}{{0,2}}$"
     rf"|\b(?:never|don't|do not|didn't|did not|haven't|have not|doesn't|does not|can't|cannot)"
     rf" (?:(?:really|even|actually|ever|currently|yet) )*(?:been|heard|met|know|like|care|live"
     rf"|work|speak|understand|have|play|eat|eaten|own|visited|seen|read|study|need|want|bake|drink"
@@ -102,6 +106,19 @@ _DOES = re.compile(
 # "Act so that your maxim could be a law for all, I say."
 _TEACHES = re.compile(r", i (?:always )?(?:say|tell you)(?=[,;.:!]|$)")
 _OF_ONESELF = re.compile(r"^(?:my|our)\b|\bi [a-z]")
+_HE = re.compile(r"\b(?:he|she|him|his|her)\b")
+_LIVES = re.compile(
+    r"\b(?:(?:i|we) (?:live|work|study)|i'm from|i am from|(?:i'm|i am) (?:living|based)|i come from) "
+    r"(?:[\w'-]+ ){0,5}$"
+)
+_ON_HOLIDAY = re.compile(
+    r"\b(?:went|been|was|were|flew|bought|saw|got|visited) [^.!?]{0,40}\bon "
+    r"(?:holiday|vacation|a (?:\w+ )?(?:trip|tour))\b"
+    r"|\bas a tourist\b"
+    r"|\bmy (?:vacation|holiday|trip|honeymoon)\b"
+    r"|\bsightseeing\b|\b(?:with my class|field trip|school trip|guided tour|bucket list|souvenir)"
+    r"|\b(?:i|we) (?:went|flew) (?:\w+ )?there\b|\bif you ever get (?:the|a) chance\b"
+)
 _SHORT = 3
 
 
@@ -110,8 +127,8 @@ def is_of_oneself(term: str) -> bool:
     return _OF_ONESELF.search(term.lower()) is not None
 
 
-def tied_hit(reply: str, spoken: str, terms: TermMatcher, name: TermMatcher) -> Hit | None:
-    """Return the first occurrence of a term that the speaker says of itself, or None.
+def tied_hits(reply: str, spoken: str, terms: TermMatcher, name: TermMatcher) -> Iterator[Hit]:
+    """Yield each occurrence of a term that the speaker says of itself.
 
     Args:
         reply: the text as it was written.
@@ -121,14 +138,34 @@ def tied_hit(reply: str, spoken: str, terms: TermMatcher, name: TermMatcher) -> 
     """
     for start, end in _statements(spoken):
         folded = fold(spoken[start:end])
+        if _ON_HOLIDAY.search(folded.text):
+            continue
         names = name.hits(folded.text)
         is_other = bool(names) and not any(_is_own(folded.text, hit, is_name=True) for hit in names)
         for hit in terms.hits(folded.text):
             is_name = is_other or any(_touches(folded.text, hit, other) for other in names)
             if _is_own(folded.text, hit, is_name=is_name):
                 left, right = folded.span(*hit.span)
-                return Hit(reply[start + left : start + right], (start + left, start + right))
-    return None
+                yield Hit(reply[start + left : start + right], (start + left, start + right))
+
+
+def is_of_another(spoken: str, name: TermMatcher) -> bool:
+    """Whether the reply names the figure as "he" or "she", and nowhere as its speaker.
+
+    Args:
+        spoken: the text without the first person of others.
+        name: the figure's own name.
+    """
+    folded = fold(spoken).text
+    hits = list(name.hits(folded))
+    if not hits or any(_is_own(folded, hit, is_name=True) for hit in hits):
+        return False
+    return bool(_HE.search(folded, hits[0].span[1]))
+
+
+def lives_there(spoken: str, hit: Hit) -> bool:
+    """Whether all that is said of a place is that the speaker lives there or comes from there now."""
+    return bool(_LIVES.search(fold(spoken[max(0, hit.span[0] - 60) : hit.span[0]]).text))
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
@@ -159,6 +196,8 @@ def _is_own(text: str, hit: Hit, *, is_name: bool) -> bool:
     if is_name:
         if hit.text.endswith(("'s", "'")) or after.lstrip().startswith("?"):
             return False
+        if not before.strip() and _OPENS.match(after):
+            return True
         return bool(introduced or _SIGNS.search(before) or _SPEAKS.match(after))
     left = max((found.end() for found in _CLAUSE_END.finditer(before)), default=0)
     if is_of_oneself(hit.text) or (_OWN.search(before) and not _KIN.search(before)):

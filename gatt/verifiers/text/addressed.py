@@ -50,6 +50,7 @@ _WORTH = re.compile(
     r"|is (?:now |also |next |on |this |in |coming )|place to be|takes? (?:only |just )?(?:an?|one"
     r"|two|five|ten|\d+)|costs? (?:little|nothing)|season|time for|the (?:rule|thing|way) to)"
 )
+_SAVES = re.compile(r"\b(?:sav(?:es?|ing)|less|cut|lower|reduce|free|no cost|no charge)\b")
 _DEFINES = re.compile(
     r"\b(?:the (?:term|word|phrase|definition)\b|stands for|refers to|is defined|means that|by definition)"
     r"|\b(?:is|are|was|were) (?:when\b|where\b|what (?:people|one)\b|an? (?:kind|form|type|sort|term|word"
@@ -63,6 +64,11 @@ _OF_OTHERS = re.compile(
     r"|\b(?:reminds?|tells?|told|thanks?|thanked|asks?|asked|says?|said|recommends?|warns?"
     r"|offers?) (?:his|her"
     r"|their|him|them)\b"
+    r"|\b(?:customers|guests|people|patients|visitors|travell?ers|drivers|clients|members|tourists)"
+    r" (?:\w+ly |often |always |sometimes )?(?:thank|ask|say|tell|complain|wonder|forget|think|hate|call"
+    r"|used)\b"
+    r"|\bthe (?:guest|customer|person|patient|client|visitor|caller|other)s?(?: \w+){0,3}?"
+    r" (?:ask|want|sa(?:id|y)|tell|told|had|has|got|took|take|paid|pay|complain)\w*\b"
     r"|\b(?:my|his|her|their|the|some|many|most|other|an?) (?:\w+ )?(?:brother|sister|mother|father|mom"
     r"|mum|dad"
     r"|uncle|aunt|cousin|friend|neighbou?r|boss|colleague|wife|husband|man|woman|guy|zoo"
@@ -70,12 +76,34 @@ _OF_OTHERS = re.compile(
     r"|\b(?:some|many|most|other|an?) (?:\w+ )?(?:shop|hotel|compan|bank|restaurant|people|garage"
     r"|clinic)(?:s|y|ies)?\b"
 )
+_PASSED_OVER = re.compile(
+    r"\b(?:instead of|rather than|other than|apart from|except|pass on|unlike)(?: (?!and\b|with\b)\w+){0,2} ?$"
+)
+NO_WORD = "is no word to the user about"
+REGRETS = "regrets something about"
+_REGRETS = re.compile(
+    r"^\W*(?:well |oh |but )?(?:sorry\b|unfortunately\b|regrettably\b|sadly\b|alas\b"
+    r"|(?:i'm|i am|we're|we are) (?:\w+ )?(?:afraid|sorry)\b|(?:i|we) regret)(?!.*\bbut\b)"
+    r"|\b(?:i'm|i am|we're|we are) afraid\W*$"
+)
+_HEARSAY = re.compile(
+    r"\bi (?:think|guess|bet|believe|suppose|hear|heard|read|know|saw)\b|\bi(?:'ve| have) (?:heard|read"
+    r"|seen)\b|\b(?:apparently|allegedly|they say|it is said|rumou?r has it)\b"
+)
+_MOST_HEADING_WORDS = 6
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|am|be|been|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
+    r"|must|i|he|she|they|it)\b|n't\b"
+)
 _IMAGINED = re.compile(
-    r"\b(?:were i|had i|if i (?:were|was|had)|if there (?:were|was)|i wish)\b|\bi (?:would|might"
-    r"|could) have\b"
+    r"\b(?:were i|had i|if (?:i|we) (?:were|was|had|could)|if there (?:were|was)|were we"
+    r"|had we|i wish|we wish)\b|\b(?:i|we) (?:would|might|could) have"
+    r" (?:\w+ed|been|had|given|made|sent|put|told|said)\b"
 )
 _PAST = re.compile(
-    r"\bthere (?:was|were)\b|\b(?:we|i) (?:had|used to|were|was|did|forgot|never)\b|\bonce (?:was|had|were)\b"
+    r"\bthere (?:was|were)\b|\b(?:we|i) (?:had|used to|were|was|did|forgot"
+    r"|never (?:had|did|was|were|got|offered))\b|\b(?:was|were) (?:last|yesterday|over)\b"
+    r"|\bonce (?:was|had|were)\b"
     r"|\b(?:was|were|has been|have been|been|got) (?:\w+ )?(?:cancelled|canceled|closed|invented|founded"
     r"|sold)\b"
     r"|\blong (?:ago|gone)\b"
@@ -90,9 +118,11 @@ _INVITES = re.compile(
     r"|point|invite|arrange|reserve|remind|tell|add|have|make|show|try|consider|visit|join|come|think"
     r"|check|look"
     r"|read|take|remember|switch|stretch|floss)\b"
+    r"|\bwould (?:an?|our|some)\b[^?]{0,80}\b(?:help|suit|interest|be)\b"
     r"|\bwhy (?:not|don't you|don't we)\b|\b(?:how|what) about\b|^\W*(?:want|need|care|fancy|ready"
     r"|interested|not)\b"
-    r"|\b(?:have|has) (?:you|your|it)(?:r)? |\bdid you (?:know|remember|already|think)\b|\bdo you know\b"
+    r"|\b(?:have|has) (?:you|your|it)(?:r)? "
+    r"|\bdid you (?:know (?:that )?(?:you|we|our|\w+ing)|remember|already|think)\b|\bdo you know\b"
     r"|\b(?:is|are) (?:your|you|it time|it not time)\b|\bhaven't you\b|\bisn't it\b|\bmind if\b"
 )
 
@@ -102,19 +132,40 @@ _ASKS_FACTS = re.compile(
 )
 
 
-def speaks_to_user(text: str) -> bool:
-    """Whether a folded sentence is for the user: an order, an offer, "you", "our", or praise."""
-    return bool(_TO_USER.search(text) or _WORTH.search(text) or _IMPERATIVE.search(text))
+def speaks_to_user(text: str, start: int, end: int) -> bool:
+    """Whether a folded sentence is for the user: an order, an offer, "you", "our", or praise.
+
+    The words from `start` to `end` are the matter itself; an "open day" is no praise.
+    """
+    rest = f"{text[:start]} {text[end:]}"
+    is_worth = _WORTH.search(rest) or _SAVES.search(text, start, end)
+    return bool(is_worth or _TO_USER.search(text) or _IMPERATIVE.search(text))
 
 
-def flaw_of(text: str, before: str) -> str | None:
+def is_passed_over(before: str) -> bool:
+    """Whether what follows a folded beginning is only what is not chosen: "Tea instead of"."""
+    return bool(_PASSED_OVER.search(before))
+
+
+def is_heading(text: str) -> bool:
+    """Whether a folded sentence is a few words without a verb, as in a list: "Winter tyre fitting"."""
+    is_short = len(text.split()) <= _MOST_HEADING_WORDS and not text.rstrip().endswith(".")
+    return is_short and not _VERB.search(text)
+
+
+def flaw_of(text: str, start: int, end: int) -> str | None:
     """Return why a folded sentence does not bring its matter to the user, or None.
 
     Args:
         text: the sentence.
-        before: the part of it before what it names.
+        start: where it names its matter.
+        end: where that name ends.
     """
-    if _OF_OTHERS.search(before):
+    if _OF_OTHERS.search(text[:end]):
+        return "tells of others"
+    if is_passed_over(text[:start]):
+        return "passes over"
+    if _HEARSAY.search(text[:start]) and not _ADDRESSES.search(text):
         return "tells of others"
     if _THEIRS.search(text) and not (_ADDRESSES.search(text) or _IMPERATIVE.search(text)):
         return "tells of others"
@@ -128,6 +179,8 @@ def flaw_of(text: str, before: str) -> str | None:
         _ASKS_FACTS.search(text) or not _INVITES.search(text)
     ):
         return "only asks about"
-    if not speaks_to_user(text):
-        return "is no word to the user about"
+    if _REGRETS.search(text):
+        return REGRETS
+    if not speaks_to_user(text, start, end):
+        return NO_WORD
     return None

@@ -67,9 +67,11 @@ def _bad_characters(reply: str) -> str | None:
     marker = _ROLE_MARKER.search(reply)
     if marker:
         return f"role marker {marker[0].strip()!r}"
-    num_visible = sum(not c.isspace() for c in reply)
-    num_alnum = sum(c.isalnum() or unicodedata.category(c)[0] == "M" for c in reply)
-    if not any(is_letter(c) for c in reply):
+    num_visible = len("".join(reply.split()))
+    num_alnum = sum(map(str.isalnum, reply))
+    if not reply.isascii():
+        num_alnum += sum(unicodedata.category(c)[0] == "M" for c in reply)
+    if not any(map(is_letter, reply)):
         return "no letters"
     if num_alnum < MIN_ALNUM_SHARE * num_visible:
         return f"mostly symbols: {num_alnum} letters or digits of {num_visible} characters"
@@ -95,7 +97,9 @@ def _bad_tokens(reply: str) -> str | None:
         return f"one word of {len(endless[0])} characters"
     # Code is made of what random characters look like.
     tokens = _CODE.sub(" ", text).split()
-    noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
+    noisy = []
+    if _SYMBOL_INSIDE.search(text):
+        noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
     mashed = [t for t in tokens if _is_mashed(t)]
     # One lone "Hmmm" is an answer; one lone "x7$kQ!9z" is not.
     if (noisy or len(mashed) >= 2) and 2 * (len(noisy) + len(mashed)) >= len(tokens):
@@ -103,6 +107,7 @@ def _bad_tokens(reply: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def _is_mashed(token: str) -> bool:
     """Whether a Latin token is a mash of keys: no vowels, or a piece of a keyboard row."""
     latin = _LATIN_WORD.fullmatch(token.strip(".,!?;:").lower())

@@ -7,6 +7,7 @@ character knows the place that it came from.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,8 +26,8 @@ class Folded:
     """A folded text and where each of its characters stands in the original."""
 
     text: str
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the original of a non-empty span in the folded text."""
@@ -40,6 +41,8 @@ def fold(text: str) -> Folded:
     An underscore inside a word becomes a space, at its edge it is emphasis.
     Kana and Hangul keep their marks: there these are no accents.
     """
+    if text.isascii() and _EMPHASIS.isdisjoint(text) and "_" not in text:
+        return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
     folded: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

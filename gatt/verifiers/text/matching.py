@@ -41,10 +41,16 @@ class TermMatcher:
     nothing may as well), and the last may stand in the plural, or in all its
     forms if it ends in -ing. Inflection knows English alone: of other languages
     a term has to name the forms that count, but for a plural in -s.
+
+    Args:
+        terms: what is looked for.
+        adjectives: words that may stand behind the "my" or "our" that a term begins with; either
+            is then found for the other.
     """
 
-    def __init__(self, terms: Iterable[str]) -> None:
+    def __init__(self, terms: Iterable[str], adjectives: Iterable[str] = ()) -> None:
         self._terms = tuple(terms)
+        self._adjectives = "|".join(map(re.escape, adjectives))
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
@@ -56,6 +62,9 @@ class TermMatcher:
         groups: dict[tuple[str, str], set[str]] = {}
         for term in self._terms:
             left, body, right = _pattern(term)
+            owner, gap, thing = body.partition(_GAP)
+            if self._adjectives and gap and owner in ("my", "our"):
+                body = f"(?:my|our){_GAP}(?:(?:{self._adjectives}){_GAP})?{thing}"
             groups.setdefault((left, right), set()).add(body)
         patterns = [
             f"{left}(?:{'|'.join(sorted(bodies, key=lambda b: (-len(b), b)))}){right}"

@@ -68,7 +68,7 @@ def find_loop(text: str) -> str | None:
     if loop:
         return f"loop: {loop[0]!r} repeated {loop[1]} times"
     squeezed = _BETWEEN.sub("", text.casefold())
-    run = _CHARACTER_LOOP.search(squeezed) if len(squeezed) >= _MIN_LOOP_CHARACTERS else None
+    run = _CHARACTER_LOOP.search(squeezed) if _may_loop(squeezed) else None
     if run and len(run[0]) >= _MIN_LOOP_SHARE * len(squeezed):
         return f"loop: {run[1]!r} repeated {len(run[0]) // len(run[1])} times"
     return _recurring_word(spelt) or _few_words(spelt)
@@ -87,6 +87,16 @@ def repeated_share(text: str) -> float:
         return _share_seen_before(lines) if len(lines) > _MIN_ITEMS else 0.0
     grams = _grams(text)
     return _share_seen_before(grams) if len(grams) >= MIN_GRAMS else 0.0
+
+
+def _may_loop(squeezed: str) -> bool:
+    """Whether a text has few enough runs of four characters for a loop; the search itself is slow.
+
+    A loop has at least `_MIN_LOOP_SHARE` of the characters, and at most a third of it is new.
+    """
+    size = len(squeezed)
+    found = {squeezed[start : start + 4] for start in range(size - 3)}
+    return size >= _MIN_LOOP_CHARACTERS and len(found) <= (1 - _MIN_LOOP_SHARE * 2 / 3) * size
 
 
 def _is_emphatic(phrase: str) -> bool:
@@ -173,6 +183,8 @@ def _is_structured(text: str, lines: Sequence[str]) -> bool:
 def _grams(text: str) -> list[Hashable]:
     folded = text.casefold()
     spelt = words(folded)
+    if text.isascii():
+        return _runs(spelt, WORDS_PER_GRAM)
     num_letters = sum(map(len, spelt))
     if 2 * len(_UNSPACED.findall(folded)) >= num_letters > 0:
         joined = _BETWEEN.sub("", folded)
@@ -181,7 +193,10 @@ def _grams(text: str) -> list[Hashable]:
             for start in range(len(joined) - LETTERS_PER_GRAM + 1)
         ]
     num_han = sum(map(len, _HAN_OR_KANA.findall(folded)))
-    size = HAN_PER_GRAM if 2 * num_han >= num_letters else WORDS_PER_GRAM
+    return _runs(spelt, HAN_PER_GRAM if 2 * num_han >= num_letters else WORDS_PER_GRAM)
+
+
+def _runs(spelt: Sequence[str], size: int) -> list[Hashable]:
     return list(zip(*(spelt[start:] for start in range(size)), strict=False))
 
 

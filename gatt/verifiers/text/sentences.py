@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 
 import sentencex
 
@@ -64,6 +64,8 @@ _NEXT_WORD = re.compile(r"[\W_]*(?P<word>[^\W_][\w'’]*)")
 _QUOTED_IN_JAPANESE = re.compile(r"\s*(?:と|って)")
 _NUMBER_ALONE = re.compile(r"\s*\d{1,3}[.)]\s*")
 _HAS_WORD = re.compile(r"[^\W_]")
+# With its only stop at the end there is nothing to split.
+_ONE_SENTENCE = re.compile(r"[A-Za-z0-9 ,'’\-]*+[.!?]?\s*")
 _LOOKBACK = 24
 
 
@@ -73,6 +75,16 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     A blank line, a list item and a heading end a sentence too, with or without a
     full stop. Pieces without a letter or digit (an emoji, a dash) are none.
     """
+    return list(_sentence_spans(text))
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+@lru_cache(maxsize=256)
+def _sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     for start, end in _blocks(text):
         left = start
@@ -85,12 +97,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
                 indent = len(piece) - len(piece.lstrip())
                 spans.append((left + indent, left + len(piece.rstrip())))
             left = right
-    return spans
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text."""
-    return [text[start:end] for start, end in sentence_spans(text)]
+    return tuple(spans)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -108,7 +115,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _stops(block: str) -> Iterator[int]:
     """Yield where the sentences of a block end, behind their closing marks."""
-    if not _HAS_WORD.search(block):
+    if _ONE_SENTENCE.fullmatch(block) or not _HAS_WORD.search(block):
         return
     for found in sentencex.get_sentence_boundaries("en", _written_over(block)):
         stop = found["start_index"] + len(found["text"].rstrip())

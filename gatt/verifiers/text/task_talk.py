@@ -14,8 +14,9 @@ from functools import lru_cache
 
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.sentences import sentence_spans
+from gatt.verifiers.text.words import words
 
-VERSION = 1
+VERSION = 2
 """Raised with every change that can change a verdict."""
 
 _REPLY = r"(?:repl(?:y|ies)|answers?|responses?|messages?)"
@@ -119,9 +120,12 @@ _FRAME = re.compile(
     rf"|\byou (?:just )?(?:said|told me|wrote|asked(?: me)?|want(?: me)?|mean|meant)(?: to)?|\bdo you mean"
     r"|\b(?:do|did|say) (?:this|that|so)|\bi (?:can't|cannot|won't|will(?: not)?|refuse to)|\bfrom now on"
     r"|^\W*(?:okay|ok|sure|understood|got it|noted|certainly|yes|no|of course|all ?right|as you wish"
-    r"|very well|will do))[,.]?(?: this| as follows| to)?(?P<mark>: ?[\"']?| ?\"| ')"
+    r"|very well|will do))[,.]?(?: this| as follows| to)?(?P<mark>: ?[\"']?| \"| ')"
 )
+_HAS_MARK = re.compile("[:\"']")
 _CLOSING = re.compile(r"[\"”“»]|['’](?!\w)")
+MIN_QUOTED_WORDS = 3
+"""Words from which a quotation may be an instruction; keys and commands ("Page Down") have fewer."""
 _ACKNOWLEDGED = re.compile(
     r"^\W*(?:(?:okay|ok|sure|certainly|of course|yes|no|understood|got it|noted|all ?right|absolutely"
     r"|very well|as you wish|will do|thanks|thank you|no problem|i understand|i see|i apologi[sz]e"
@@ -156,12 +160,15 @@ def _found(reply: str, spans: list[tuple[int, int]], texts: list[str]) -> list[b
     for number, (start, end) in enumerate(spans):
         if start < quoted_until:
             is_talk[number] = True
-        elif frame := _FRAME.search(texts[number]):
-            is_talk[number] = True
+        elif frame := _HAS_MARK.search(texts[number]) and _FRAME.search(texts[number]):
             if frame["mark"].strip() != ":":
                 opened = start + fold(reply[start:end]).span(*frame.span("mark"))[1]
                 closed = _CLOSING.search(reply, opened)
+                quoted = reply[opened : closed.start() if closed else end]
+                if ":" not in frame["mark"] + quoted and len(words(quoted)) < MIN_QUOTED_WORDS:
+                    continue
                 quoted_until = closed.start() if closed else 0
+            is_talk[number] = True
     for order in (range(len(texts)), reversed(range(len(texts)))):
         before = False
         for number in order:

@@ -57,6 +57,9 @@ _ADDRESS = re.compile(
     r"(?![\w-]|\.\w)(?:/[^\s<>\"']*)?)",
     re.IGNORECASE,
 )
+# What no markup and no address does without: most replies have neither.
+_MARKUP = re.compile(r"[<\[&`~]")
+_IN_ADDRESS = re.compile(r"\.[^\s\"')]|@|://")
 _LETTER = re.compile(r"[^\W_]")
 _SHOWN = re.compile(r"[^\n\r]")
 
@@ -70,12 +73,12 @@ def visible(text: str) -> str:
     a mailbox is seen but says nothing: "x" stands for each letter and digit of it.
     Code stays as it is.
     """
-    if not any(mark in text for mark in "<[&`~.@:"):
-        return text
-    seen = _UNSEEN.sub(_hidden, text)
-    if _DEFINED.search(text):
-        seen = _REFERENCE.sub(_blank, seen)
-    return _ADDRESS.sub(_veiled, seen)
+    seen = text
+    if _MARKUP.search(text):
+        seen = _UNSEEN.sub(_hidden, text)
+        if _DEFINED.search(text):
+            seen = _REFERENCE.sub(_blank, seen)
+    return _ADDRESS.sub(_veiled, seen) if _IN_ADDRESS.search(seen) else seen
 
 
 def _hidden(match: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 SPACELESS = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
 """Han and kana, as the inside of a regular expression's character class."""
@@ -40,4 +39,4 @@ def spaceless_characters(text: str) -> int:
 
 def is_letter(character: str) -> bool:
     """Whether a character is a letter of any script."""
-    return unicodedata.category(character).startswith("L")
+    return character.isalpha()

@@ -26,7 +26,7 @@ from gatt.verifiers.topics.liking import (
 from gatt.verifiers.topics.whose import speaks_of_oneself, whose
 
 # "my old racket" is "my racket".
-_OF_THINGS = ("", "old ", "new ", "own ", "little ", "favorite ", "favourite ", "best ", "first ")
+_OF_THINGS = ("old", "new", "own", "little", "favorite", "favourite", "best", "first")
 _MAX_FRAGMENT_WORDS = 4
 _LABEL = re.compile(r"\bhobb(?:y|ies) ?:")
 _STEM_LETTERS = 4
@@ -129,7 +129,7 @@ class Likes(Rule):
         self._terms = require_texts(self.kind, "any_of", any_of)
         if not self._terms:
             raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
-        self._matcher = TermMatcher(_with_adjectives(self._terms))
+        self._matcher = TermMatcher(self._terms, _OF_THINGS)
         self._vague = TermMatcher(require_texts(self.kind, "vague", vague))
         self._not_in = TermMatcher(require_texts(self.kind, "not_in", not_in))
 
@@ -221,16 +221,3 @@ def _place(
 
 def _is_inside(hit: Hit, spans: Sequence[Span]) -> bool:
     return any(start < hit.span[1] and hit.span[0] < end for start, end in spans)
-
-
-def _with_adjectives(terms: Sequence[str]) -> Iterator[str]:
-    for term in terms:
-        thing = term.removeprefix("my ").removeprefix("our ")
-        if thing == term:
-            yield term
-        else:
-            yield from (
-                f"{whose_} {adjective}{thing}"
-                for adjective in _OF_THINGS
-                for whose_ in ("my", "our")
-            )

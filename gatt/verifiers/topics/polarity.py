@@ -16,6 +16,8 @@ _CLAUSE_END = re.compile(
     r"|unless|no|not|not even|even|what|why|how|would|could|can|may|shall|should|do|did|have|is|are|so"
     r"|save|keep|use|get|take|make|tell|give|try|check|go|come|send|let)\b)"
     r"|(?<!nobody)(?<!no one)(?<!nothing)(?<!anything),? (?=(?:but|because|although|though|whereas|while)\b)"
+    # "In case you have to cancel" denies nothing of what stands before it.
+    r"| (?=(?:in case|in the event|lest)\b)"
 )
 _NEUTRAL = re.compile(
     r"\bwhy (?:not|don't|do not|wouldn't)\b|(?:\bnot|n't) (?:only|just|even|too|yet|far)\b|\bno (?:\w+ )?"
@@ -42,6 +44,7 @@ _NEUTRAL = re.compile(
     r"|\b(?:is|are|do|does|did|would|have|has|should|could|can|wo|was)n't (?:you|it|we|your|that|there"
     r"|they)\b"
 )
+_NEITHER = re.compile(r"\bneither\b(.{0,80}?)\bnor\b")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|nobody|noone|none|nowhere|nothing|neither|nor|cannot|unable|without|hardly|seldom"
     r"|rarely|barely|dont|cant|wont|isnt|arent|doesnt|didnt|havent)\b|n't\b"
@@ -54,7 +57,11 @@ _REVERSAL = re.compile(
     r"|(?:keep|stay) away|steer clear|throw \w* ?(?:away|out)|get rid of|out of order|closed|shut (?:down)?"
     r"|sold out|fully booked|discontinued|abolished|burn(?:ed|t) down|too (?:expensive|dear|late)"
     r"|bad (?:for|idea)|awful|terrible|horrible|disgusting|dreadful|boring|nonsense|rubbish|harmful|hurts?"
-    r"|dangerous|scam|rip-?off|against (?!the flu|flu|any|all|theft|fire)|used to (?:be|have|offer|do)"
+    r"|dangerous|scam|rip-?off|put(?:s|ting)? (?:it |this |that )?off|delay\w*|postpon\w*|overlook\w*"
+    r"|beware|be wary|some other time|another time"
+    r"|underestimat\w*|(?:leave|leaves|leaving) (?:it |out )?out\b|pass up|forgo"
+    r"|(?:advis\w+|recommend\w*|warn\w*|caution\w*|decid\w+|urg\w+)(?: \w+){0,2} against"
+    r"|against (?!the flu|flu|any|all|theft|fire)|used to (?:be|have|offer|do)"
     r"|out of (?:the|it|stock)|lapse|slip|slide)\b"
 )
 _NEEDLESS = re.compile(
@@ -90,7 +97,7 @@ def clauses_around(sentence: str, start: int, end: int) -> list[str]:
 
 def num_negations(clause: str) -> int:
     """Return how many negations and reversals a folded clause has, turns of phrase left out."""
-    rest = _NEUTRAL.sub(" ", clause)
+    rest = _NEITHER.sub(r"not\1or", _NEUTRAL.sub(" ", clause))
     return len(_NEGATION.findall(rest)) + len(_REVERSAL.findall(rest))
 
 

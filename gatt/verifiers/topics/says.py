@@ -8,7 +8,7 @@ from typing import ClassVar
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Verdict
 from gatt.verifiers.rule import Rule, Span, quote, require_texts
-from gatt.verifiers.text.addressed import flaw_of
+from gatt.verifiers.text.addressed import NO_WORD, REGRETS, flaw_of, is_heading
 from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import Hit, TermMatcher
@@ -33,7 +33,8 @@ class Says(Rule):
 
     Negations and reversals of its clause are counted: "We do not offer late check-out" and "Skip the
     soup" say the opposite, "Don't miss the soup" does not. Sentences about others ("She flosses"),
-    about the past, definitions, and questions that only ask for information do not count. The rules
+    about the past, definitions, and questions that only ask for information do not count. Undecided are
+    a heading of a few words ("Winter tyres") and an apology ("Sorry, our soups are out"). The rules
     know English; of other languages only the terms are found.
 
     Args:
@@ -49,6 +50,7 @@ class Says(Rule):
     """
 
     kind = "says"
+    version = 2
     reads_sense = True
     examples: ClassVar[tuple[Examples, ...]] = (
         Examples(
@@ -128,7 +130,11 @@ class Says(Rule):
                     return self.passed(f"says {quote(reply[slice(*span)])}", span)
                 found = found or (flaw, span)
         if found:
-            return self.failed(f"{found[0]}: {quote(reply[slice(*found[1])])}", found[1])
+            flaw, span = found
+            said = reply[slice(*span)]
+            is_doubtful = flaw == REGRETS or (flaw == NO_WORD and is_heading(fold_text(said)))
+            verdict = self.undecided if is_doubtful else self.failed
+            return verdict(f"{flaw}: {quote(said)}", span)
         return self.failed(f"says none of: {shown(self._terms)}")
 
     def _flaws(self, sentence: str, following: str) -> Iterator[str | None]:
@@ -149,7 +155,7 @@ class Says(Rule):
             elif takes_back(following) and (text.rstrip().endswith("?") or len(words(text)) <= 4):
                 yield "takes it back"
             else:
-                yield flaw_of(text, text[: hit.span[0]])
+                yield flaw_of(text, *hit.span)
 
     def _is_reversed(self, clause: str) -> bool:
         if self._deeds.first(clause):

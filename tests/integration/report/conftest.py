@@ -23,7 +23,7 @@ SIZES = {"desktop": (1280, 900), "phone": (390, 844), "small phone": (360, 780)}
 
 @pytest.fixture(scope="session")
 def made_samples() -> list[Sample]:
-    """The replies of 68 transcripts; the first case has one with marked evidence and hostile ones."""
+    """The replies to 24 dialogues; the first case has one with marked evidence and hostile ones."""
     samples = with_extras(fake_samples(num_dialogues=20))
     first = samples[0]
     for number, sample in enumerate(samples):
@@ -41,7 +41,7 @@ def made_samples() -> list[Sample]:
 def report(tmp_path_factory: pytest.TempPathFactory, made_samples: list[Sample]) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transcripts, "CHUNK_BYTES", 20_000)
+        patch.setattr(transcripts, "CHUNK_BYTES", 8_000)
         render_report(fake_results(made_samples) | fake_lists(), made_samples, path)
     assert path.read_text(encoding="utf-8").count('id="chunk-') > 5
     return path

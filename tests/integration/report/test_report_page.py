@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from eval.report.page.sections import HEAT_INK_FROM
 from tests.support.texts.browser import opened_card
 
 pytestmark = pytest.mark.integration
@@ -22,21 +21,52 @@ def test_the_first_screen_states_the_verdict_and_draws_all_arms(open_page: Open)
     page = open_page()
     heading = page.locator("h1").inner_text().replace("\N{NO-BREAK SPACE}", " ")
     assert re.fullmatch(
-        r"GAtt keeps \d+ % \[.*\] at turn 20, the base model \d+ % \[.*\]\.", heading
+        r"At turn 20 GAtt still follows .* in \d+ of 100 replies, the base model in \d+\.", heading
     )
     box = page.locator(".hero .chart.wide svg").bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"]
     for arm in ("GAtt", "base model", "base + reminder"):
         assert page.locator(".hero svg", has_text=arm).first.is_visible()
-    tips = page.locator(".hero .chart.wide use title").all_text_contents()
-    assert len(tips) == 15
+
+
+def test_three_dialogues_stand_side_by_side_before_any_table(open_page: Open) -> None:
+    page = open_page()
+    boxes = [one.bounding_box() for one in page.locator(".example").all()]
+    assert len({box["y"] for box in boxes}) == 1
+    assert len({box["x"] for box in boxes}) == 3
+    tops = [
+        page.locator(at).first.bounding_box()["y"] for at in (".example", "#transcripts", "table")
+    ]
+    assert tops == sorted(tops)
+    page.locator(".example a").first.click()
+    page.locator(".transcript[open] .body:not([aria-busy]) .turn").first.wait_for()
+
+
+def test_what_few_readers_ask_for_is_folded(open_page: Open) -> None:
+    page = open_page()
+    for title in ("Adherence, lenient reading", "Survival", "Paired differences of adherence"):
+        folded = page.locator("details.table:not([open])", has=page.get_by_text(title))
+        assert folded.count() >= 1, title
+    assert page.locator("#kinds table").first.is_visible()
+
+
+def test_every_link_of_the_navigation_is_in_reach_on_a_phone(open_page: Open) -> None:
+    page = open_page("", "phone")
+    links = page.locator(".bar a").all()
+    assert len(links) > 6
+    for link in links:
+        box = link.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= page.viewport_size["width"]
+    page.locator(".bar a[href='#rates']").click()
+    assert 0 <= page.locator("#rates h2").bounding_box()["y"] < page.viewport_size["height"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["phone", "small phone"])
 def test_nothing_moves_sideways_on_a_phone(open_page: Open, size: str, scheme: str) -> None:
-    page = open_page(f"#{NAPOLEON}-gatt?side=1", size, scheme)
-    opened_card(page, f"{NAPOLEON}-gatt")
+    page = open_page(f"#{NAPOLEON}", size, scheme)
+    opened_card(page, NAPOLEON)
     page.evaluate("for (const node of document.querySelectorAll('details')) node.open = true")
     page.wait_for_selector(".body[aria-busy]", state="detached")
     width = page.viewport_size["width"]
@@ -81,35 +111,6 @@ def test_every_colour_of_text_can_be_read(open_page: Open, scheme: str) -> None:
     assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
 
 
-HEAT = """([from]) => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const light = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)
-      .map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  };
-  const cell = document.querySelector(".heat td");
-  return [...Array(101).keys()].map((number) => {
-    cell.className = number / 100 >= from ? "high" : "";
-    cell.style.setProperty("--rate", number / 100);
-    const { color, backgroundColor } = getComputedStyle(cell);
-    const [low, high] = [light(color), light(backgroundColor)].sort((a, b) => a - b);
-    return [number, (high + 0.05) / (low + 0.05)];
-  });
-}"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_rate_of_a_heat_map_can_be_read(open_page: Open, scheme: str) -> None:
-    page = open_page("", "desktop", scheme)
-    ratios = dict(page.evaluate(HEAT, [HEAT_INK_FROM]))
-    assert len(ratios) == 101
-    assert {number: ratio for number, ratio in ratios.items() if ratio < 4.5} == {}
-    assert max(ratios.values()) > 8
-
-
 def background(page: Any) -> list[int]:
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return [int(part) for part in re.findall(r"\d+", colour)[:3]]
@@ -125,8 +126,8 @@ def test_the_page_is_dark_where_the_reader_wants_that_and_white_on_paper(open_pa
 
 
 def test_what_is_printed_is_what_is_read(open_page: Open) -> None:
-    page = open_page(f"#{NAPOLEON}-gatt")
-    card = opened_card(page, f"{NAPOLEON}-gatt")
+    page = open_page(f"#{NAPOLEON}")
+    card = opened_card(page, NAPOLEON)
     assert page.locator("#rates details[open]").count() == 0
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

@@ -38,6 +38,7 @@ def judged(sample: Sample, verdict: str) -> bool:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("instruction", "Figure: Napoleon."),
         ("arm", "gatt"),
         ("family", "figure"),
         ("split", "heldout_value"),
@@ -52,42 +53,52 @@ def test_each_filter_shows_what_fits_it(
     def fits(sample: Sample) -> bool:
         if name == "verdict":
             return judged(sample, value)
+        if name == "instruction":
+            return sample.instruction is not None and sample.instruction.text == value
         return str(getattr(sample, name)) == value
 
-    expected = {(s.dialogue, s.arm) for s in made_samples if fits(s)}
+    expected = {s.dialogue for s in made_samples if fits(s)}
+    assert expected
     page = open_page()
+    page.evaluate("document.getElementById('more-filters').open = true")
     choose(page, name, value)
-    assert page.locator("#count").inner_text() == f"{len(expected)} of 68 transcripts"
-    assert len(shown(page)) == min(40, len(expected))
+    assert page.locator("#count").inner_text() == f"{len(expected)} of 24 dialogues"
+    assert len(shown(page)) == min(12, len(expected))
     page.locator(".transcript > summary").first.click()
     body = page.locator(".transcript[open] .body:not([aria-busy])")
     body.wait_for()
-    clear = body.locator(".turn:not(.dim)")
-    if name in ("arm", "family", "split"):
-        assert body.locator(".turn.dim").count() == 0
+    clear = body.locator(".reply:not(.dim)")
+    if name in ("instruction", "arm", "family", "split"):
+        assert body.locator(".reply.dim").count() == 0
+    if name == "arm":
+        assert set(body.locator(".reply .name").all_inner_texts()) == {"GAtt"}
+    elif name == "instruction":
+        assert set(page.locator(".transcript .given").all_inner_texts()) == {value}
     elif name == "verdict":
-        assert clear.locator(f".reply:not(.{value})").count() == 0
-        assert body.locator(f".turn.dim .reply.{value}").count() == 0
-    else:
-        assert {clear.nth(n).get_attribute("data-turn") for n in range(clear.count())} == {"8"}
+        assert body.locator(f".reply:not(.dim):not(.{value})").count() == 0
+        assert body.locator(f".reply.dim.{value}").count() == 0
+    elif name in ("turn", "event"):
+        turns = body.locator(".turn:not(.dim)")
+        assert {turns.nth(n).get_attribute("data-turn") for n in range(turns.count())} == {"8"}
+    assert clear.count() > 0
 
 
 def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
     page = open_page()
     count = page.locator("#count")
-    assert count.inner_text() == "68 of 68 transcripts"
+    assert count.inner_text() == "24 of 24 dialogues"
     choose(page, "arm", "gatt")
-    choose(page, "family", "figure")
+    choose(page, "verdict", "fail")
+    choose(page, "turn", "20")
     ids = shown(page)
-    assert ids
-    assert all("figure" in name and name.endswith("-gatt") for name in ids)
-    assert count.inner_text() == f"{len(ids)} of 68 transcripts"
+    assert 0 < len(ids) < 24
+    assert count.inner_text() == f"{len(ids)} of 24 dialogues"
     again = open_page(f"#{page.url.partition('#')[2]}")
     assert shown(again) == ids
     assert again.locator("[name=arm]").input_value() == "gatt"
     page.click("#filters [type=reset]")
     page.wait_for_url(re.compile(r"#transcripts$"))
-    assert count.inner_text() == "68 of 68 transcripts"
+    assert count.inner_text() == "24 of 24 dialogues"
 
 
 @pytest.mark.parametrize("verdict", ["fail", "undecided", "judge", "task", "loose"])
@@ -95,15 +106,15 @@ def test_a_verdict_and_a_turn_together_mean_one_reply(
     open_page: Open, made_samples: list[Sample], verdict: str
 ) -> None:
     page = open_page(f"#transcripts?verdict={verdict}&turn=8")
-    expected = {(s.dialogue, s.arm) for s in made_samples if s.turn == 8 and judged(s, verdict)}
-    assert page.locator("#count").inner_text() == f"{len(expected)} of 68 transcripts"
+    expected = {s.dialogue for s in made_samples if s.turn == 8 and judged(s, verdict)}
+    assert page.locator("#count").inner_text() == f"{len(expected)} of 24 dialogues"
     assert expected
     page.locator(".transcript > summary").first.click()
     body = page.locator(".transcript[open] .body:not([aria-busy])")
     body.wait_for()
     clear = body.locator(".turn:not(.dim)")
     assert {clear.nth(n).get_attribute("data-turn") for n in range(clear.count())} == {"8"}
-    assert body.locator(".turn.dim").count() == 10 - clear.count()
+    assert body.locator(".turn.dim .reply:not(.dim)").count() == 0
 
 
 def test_an_event_is_shown_at_its_turn_and_can_be_filtered(open_page: Open) -> None:
@@ -118,46 +129,42 @@ def test_the_search_reads_replies_of_every_chunk(
     open_page: Open, made_samples: list[Sample]
 ) -> None:
     page = open_page()
+    page.keyboard.press("/")
     page.fill("[name=text]", "ÉTAIT CALME")
     page.wait_for_url(re.compile("text="))
-    expected = {
-        (s.dialogue, s.arm, s.split == "none")
-        for s in made_samples
-        if "était calme" in s.reply.lower()
-    }
+    expected = {s.dialogue for s in made_samples if "était calme" in s.reply.lower()}
     assert expected
-    assert page.locator("#count").inner_text() == f"{len(expected)} of 68 transcripts"
+    assert page.locator("#count").inner_text() == f"{len(expected)} of 24 dialogues"
     page.fill("[name=text]", "no such words")
-    page.locator("#list", has_text="No transcript fits these filters.").wait_for()
-    assert page.locator("#count").inner_text() == "0 of 68 transcripts"
+    page.locator("#list", has_text="No dialogue fits these filters.").wait_for()
+    assert page.locator("#count").inner_text() == "0 of 24 dialogues"
 
 
 def test_an_anchor_opens_its_transcript_at_its_turn(open_page: Open) -> None:
-    page = open_page(f"#{NAPOLEON}-gatt?at=8")
-    card = opened_card(page, f"{NAPOLEON}-gatt")
+    page = open_page(f"#{NAPOLEON}?at=8")
+    card = opened_card(page, NAPOLEON)
     target = card.locator(".turn.target").first
     assert target.get_attribute("data-turn") == "8"
     assert 0 <= target.bounding_box()["y"] < page.viewport_size["height"]
     link = card.locator("a.number").first.get_attribute("href")
-    assert link == f"#{NAPOLEON}-gatt?at=1"
-    page.evaluate(f"location.hash = '{NAPOLEON}-base'")
-    opened_card(page, f"{NAPOLEON}-base")
+    assert link == f"#{NAPOLEON}?at=1"
+    page.evaluate(f"location.hash = '{FRENCH}'")
+    opened_card(page, FRENCH)
     assert card.is_visible()
     page.evaluate("location.hash = 't-nowhere'")
     assert page.locator(".transcript[open]").count() == 2
 
 
-def test_an_anchor_beyond_the_first_forty_or_outside_the_filters_is_found(open_page: Open) -> None:
-    last = "t-plain-03-reference-gatt"
-    page = open_page(f"#{last}?arm=base")
-    opened_card(page, last)
-    assert page.locator("[name=arm]").input_value() == ""
+def test_an_anchor_outside_the_filters_is_found(open_page: Open) -> None:
+    page = open_page("#t-plain-03-reference?instruction=Figure%3A+Napoleon.")
+    opened_card(page, "t-plain-03-reference")
+    assert page.locator("[name=instruction]").input_value() == ""
     assert page.locator("#earlier").is_visible()
     assert page.locator("#more").is_hidden()
     before = len(shown(page))
     page.click("#earlier")
-    assert len(shown(page)) > before
-    assert shown(page)[-1] == last
+    assert before < len(shown(page))
+    assert shown(page)[-1] == "t-plain-03-reference"
 
 
 def test_opening_a_card_puts_it_into_the_address(open_page: Open) -> None:
@@ -167,8 +174,8 @@ def test_opening_a_card_puts_it_into_the_address(open_page: Open) -> None:
 
 
 def test_arms_stand_side_by_side_under_one_user_message(open_page: Open) -> None:
-    page = open_page(f"#{NAPOLEON}-gatt?side=1")
-    card = opened_card(page, f"{NAPOLEON}-gatt")
+    page = open_page(f"#{NAPOLEON}")
+    card = opened_card(page, NAPOLEON)
     turn = card.locator(".turn[data-turn='2']").first
     assert turn.locator(".asked .text").count() == 1
     names = turn.locator(".reply .name").all_inner_texts()
@@ -176,14 +183,11 @@ def test_arms_stand_side_by_side_under_one_user_message(open_page: Open) -> None
     boxes = [turn.locator(".reply").nth(n).bounding_box() for n in range(3)]
     assert len({box["y"] for box in boxes}) == 1
     assert len({box["x"] for box in boxes}) == 3
-    card.locator("button.toggle").click()
-    card.locator(".turns:not(.side)").wait_for()
-    assert "side=1" not in page.url
 
 
 def test_replies_are_coloured_by_verdict_and_their_evidence_marked(open_page: Open) -> None:
-    page = open_page(f"#{FRENCH}-base")
-    card = opened_card(page, f"{FRENCH}-base")
+    page = open_page(f"#{FRENCH}")
+    card = opened_card(page, FRENCH)
     first = card.locator(".turn .reply").first
     assert "fail" in first.get_attribute("class")
     assert first.locator(".text").inner_text() == EVIDENCE
@@ -201,24 +205,25 @@ def test_replies_are_coloured_by_verdict_and_their_evidence_marked(open_page: Op
 def test_a_reply_without_an_instruction_does_well_where_it_triggers_nothing(
     open_page: Open, made_samples: list[Sample]
 ) -> None:
-    plain = [s for s in made_samples if s.dialogue == "plain-00" and s.arm == "gatt"]
+    plain = [s for s in made_samples if s.dialogue == "plain-00"]
     assert {s.status for s in plain} == {"fail"}
-    page = open_page("#t-plain-00-reference-gatt")
-    card = opened_card(page, "t-plain-00-reference-gatt")
-    assert card.locator(".tally").inner_text() == "5/5"
+    page = open_page("#t-plain-00-reference")
+    card = opened_card(page, "t-plain-00-reference")
+    assert card.locator(".tally").all_inner_texts() == ["5/5", "5/5"]
     assert card.locator(".reply.pass").count() == len(plain)
     assert card.locator(".reply .verdict").first.inner_text() == "✓ no false trigger"
 
 
 def test_a_hostile_reply_is_text(open_page: Open) -> None:
-    page = open_page(f"#{FRENCH}-base?side=1")
-    card = opened_card(page, f"{FRENCH}-base")
+    page = open_page(f"#{FRENCH}")
+    card = opened_card(page, FRENCH)
     replies = card.locator(".turn[data-turn='2']").first.locator(".reply .text")
     assert set(replies.all_inner_texts()) == {HOSTILE}
     assert card.locator("script, style, img").count() == 0
+    page.keyboard.press("/")
     page.fill("[name=text]", "</style>")
     page.wait_for_url(re.compile("text="))
-    assert page.locator("#count").inner_text() == "3 of 68 transcripts"
+    assert page.locator("#count").inner_text() == "1 of 24 dialogues"
 
 
 def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
@@ -243,8 +248,6 @@ def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
     assert outline >= 2
     page.keyboard.press("Enter")
     opened_card(page, ids[0])
-    page.keyboard.press("c")
-    page.locator(f"#{ids[0]} .turns.side").wait_for()
     assert focused(page) == ids[0]
     for _ in range(len(ids)):
         page.keyboard.press("j")
@@ -252,16 +255,16 @@ def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
 
 
 def test_the_focus_is_never_caught(open_page: Open) -> None:
-    page = open_page(f"#{NAPOLEON}-gatt")
-    opened_card(page, f"{NAPOLEON}-gatt")
-    page.locator(f"#{NAPOLEON}-gatt > summary").focus()
+    page = open_page(f"#{NAPOLEON}")
+    opened_card(page, NAPOLEON)
+    page.locator(f"#{NAPOLEON} > summary").focus()
     seen = set()
     for _ in range(250):
         page.keyboard.press("Tab")
         place = page.evaluate("document.activeElement.closest('section')?.id ?? ''")
         seen.add(place)
-        if place == "run":
+        if place == "kinds":
             break
-    assert seen == {"transcripts", "run"}
+    assert seen == {"transcripts", "kinds"}
     page.keyboard.press("Shift+Tab")
     assert page.evaluate("document.activeElement.closest('section').id") == "transcripts"

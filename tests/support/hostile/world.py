@@ -30,6 +30,22 @@ EVAL: Final = (
     "--task_completion=false --sampling.max_new_tokens=4 " + SOURCE
 )
 
+TRAIN: Final = (
+    "train --output_dir={out} --model={base} --samples=[{samples}] --max_steps=1 --report_to=none "
+    "--lora.r=2"
+)
+PERPLEXITY: Final = (
+    "perplexity --output=out.json --engine.model={base} --num_dialogues=1 "
+    + SOURCE.split(" ", 1)[1]
+)
+
+
+def at(command: str, **slots: str) -> str:
+    """Return a command with other values in some of its slots; its output folder is `out`."""
+    for slot, value in {"out": "out", **slots}.items():
+        command = command.replace(f"{{{slot}}}", value)
+    return command
+
 
 def make_world(root: Path) -> dict[str, Path]:
     """Make it below a folder and return where things are, by name."""

@@ -93,7 +93,6 @@ class FaultyServer:
     Args:
         script: says what becomes of each request: `ok`, one of `FAULTS`, `endless` (a body that ends
             with the connection), `die` (the server is gone from then on), or an `Answer`.
-        models: what `/v1/models` lists; None: it has no list.
         answers_as: model that replies name; None: the one that was asked.
         retry_after: seconds that `429 seconds` asks for.
         seconds: how long a good reply takes.
@@ -103,18 +102,14 @@ class FaultyServer:
         self,
         script: Script = lambda asked: "ok",
         *,
-        models: tuple[str, ...] | None = (MODEL,),
         answers_as: str | None = None,
         retry_after: float = 0.05,
         seconds: float = 0.0,
     ) -> None:
         self.script = script
-        self.models = models
         self.answers_as = answers_as
         self.retry_after = retry_after
         self.seconds = seconds
-        self.listing: bytes | None = None
-        """Body of `/v1/models`, in place of the models' names."""
         self.asked: list[Asked] = []
         self.faults: Counter[str] = Counter()
         self.num_in_flight = self.most_in_flight = 0
@@ -170,16 +165,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         """Say nothing."""
-
-    def do_GET(self) -> None:
-        faulty = self.server.faulty
-        if faulty.is_dead:
-            return self.reset()
-        if faulty.listing is not None:
-            return self.send(200, faulty.listing)
-        if faulty.models is None:
-            return self.send(404, {"detail": "Not Found"})
-        return self.send(200, {"object": "list", "data": [{"id": m} for m in faulty.models]})
 
     def do_POST(self) -> None:
         faulty = self.server.faulty

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gatt.data.dialogue import Message
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.servers import engine
 from gatt.generation.servers.config import ServerConfig
 from gatt.generation.servers.engine import OpenAIEngine
 from tests.support.servers.faulty_server import MODEL, Answer, FaultyServer, Script, right_reply
@@ -15,16 +18,16 @@ PARAMS = SamplingParams(max_new_tokens=16, temperature=0.7, top_p=0.9, seed=3)
 
 
 def settings(*urls: str, **changes: Any) -> ServerConfig:
-    """Return settings with pauses that a test can wait for."""
-    quick = {
-        "urls": urls,
-        "backoff_seconds": 0.01,
-        "max_wait_seconds": 0.5,
-        "timeout_seconds": 5.0,
-        "patience_seconds": 0.5,
-        "max_concurrency": 8,
-    }
-    return ServerConfig(**{**quick, **changes})
+    """Return settings for a test."""
+    return ServerConfig(**{"urls": urls, "timeout_seconds": 5.0, "max_concurrency": 8, **changes})
+
+
+def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the pauses between two tries some that a test can wait for, and use no proxy."""
+    monkeypatch.setattr(engine, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(engine, "LONGEST_PAUSE_SECONDS", 0.05)
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def engine_for(*servers: FaultyServer, **changes: Any) -> OpenAIEngine:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -43,7 +44,7 @@ def opened_card(page: Any, anchor: str) -> Any:
 def choose(page: Any, name: str, value: str) -> None:
     """Set a filter and wait until the address, which comes last, says so."""
     page.select_option(f"#filters [name={name}]", value)
-    page.wait_for_url(re.compile(f"[?&]{name}={re.escape(value)}"))
+    page.wait_for_url(re.compile(f"[?&]{name}={re.escape(quote_plus(value))}"))
 
 
 def focused(page: Any) -> str:

@@ -23,7 +23,10 @@ NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "swit
 def test_the_suites_of_the_project_are_there_with_what_they_are_about() -> None:
     assert tuple(shipped_suites()) == NAMES
     for path in shipped_suites().values():
-        assert read_suite(path)["about"].endswith(".") or "?" in read_suite(path)["about"]
+        assert (
+            read_suite(path).values["about"].endswith(".")
+            or "?" in read_suite(path).values["about"]
+        )
 
 
 @pytest.fixture
@@ -111,15 +114,13 @@ def test_paths_in_a_suite_are_meant_from_its_folder(tmp_path) -> None:
 
 def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -> None:
     (tmp_path / "bad.yaml").write_text("adapters: {gatt: x}\nturns: [1]\n", encoding="utf-8")
-    with pytest.raises(
-        ConfigError, match=r"bad\.yaml: key 'adapters' in a suite: give it in your own"
-    ):
+    with pytest.raises(ConfigError, match=r"bad\.yaml line 1: key 'adapters'"):
         load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'bad.yaml'}"])
     with pytest.raises(ConfigError, match=r"no suite 'distracts', did you mean 'distract'\?"):
         load_config(EvalConfig, None, [*OUT, "suite=distracts"])
     (tmp_path / "typo.yaml").write_text("turms: [1]\n", encoding="utf-8")
     with pytest.raises(
-        ConfigError, match=r"^suite \S+typo\.yaml: unknown key 'turms', did you mean 'turns'\?"
+        ConfigError, match=r"typo\.yaml line 1: unknown key 'turms', did you mean 'turns'\?"
     ):
         load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'typo.yaml'}"])
     (tmp_path / "inner.yaml").write_text("source: {min_turns: soon}\n", encoding="utf-8")
@@ -135,11 +136,11 @@ def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -
     )
     given = [*OUT, f"suite={tmp_path / 'half.yaml'}", "source.num=5"]
     with pytest.raises(
-        ConfigError, match=r"^command line with suite \S+half\.yaml: source: source 'js"
+        ConfigError, match=r"^command line with \S+half\.yaml line 1: source: source 'js"
     ):
         load_config(EvalConfig, None, given)
     blamed = {line.split(": ", 1)[0].rsplit("/", 1)[-1] for line in str(caught.value).split("; ")}
-    assert blamed == {"inner.yaml", "my.yaml", "command line"}
+    assert blamed == {"inner.yaml line 1", "my.yaml line 3", "command line"}
     (tmp_path / "number.yaml").write_text("suite: 3\noutput_dir: out\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"'suite' is 3 \(int\): expected"):
         load_config(EvalConfig, tmp_path / "number.yaml")

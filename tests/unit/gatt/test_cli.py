@@ -96,27 +96,25 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "facts"),
     [
-        (["shwo"], "gatt: unknown command 'shwo', did you mean 'show'?"),
-        (["zzz"], "gatt: unknown command 'zzz' (known: show)"),
-        (["--verzion"], "gatt: unknown argument '--verzion', did you mean '--version'?"),
-        (["show", "--rwo=1"], "gatt: unknown argument '--rwo=1', did you mean '--row'?"),
-        (["show", "--ro", "1"], "gatt: unknown argument '--ro', did you mean '--row'?"),
-        (["show", "zzz"], "gatt: unknown argument 'zzz' (see `gatt show --help`)"),
-        (["show", "a.b=1"], "gatt: unknown argument 'a.b=1' (see `gatt show --help`)"),
-        (
-            ["show", "--row", "x"],
-            "gatt: argument --row: invalid int value: 'x' (see `gatt show --help`)",
-        ),
+        (["shwo"], ("'shwo'", "'show'?")),
+        (["zzz"], ("'zzz'", "known: show")),
+        (["--verzion"], ("'--verzion'", "'--version'?")),
+        (["show", "--rwo=1"], ("'--rwo=1'", "'--row'?")),
+        (["show", "--ro", "1"], ("'--ro'", "'--row'?")),
+        (["show", "zzz"], ("'zzz'", "`gatt show --help`")),
+        (["show", "a.b=1"], ("'a.b=1'", "`gatt show --help`")),
+        (["show", "--row", "x"], ("--row", "'x'", "`gatt show --help`")),
     ],
 )
 def test_mistakes_in_the_words_are_one_line(
-    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str], facts: tuple[str, ...]
 ) -> None:
     commands.add("show", add_arguments=lambda parser: parser.add_argument("--row", type=int))
     assert main(words) == 2
-    assert stderr_line(capsys) == message
+    line = stderr_line(capsys)
+    assert all(fact in line for fact in facts)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +167,7 @@ def test_options_of_sub_parsers_are_no_overrides() -> None:
     words = ["ask", "--model", "m", "--n.a", "1", "--flag", "--b=2", "--", "-x"]
     assert split_overrides(parser, words) == (
         ["ask", "--model", "m", "--", "-x"],
-        ["--n.a", "1", "--flag", "--b=2"],
+        ["--n.a=1", "--flag", "--b=2"],
     )
 
 
@@ -188,30 +186,23 @@ def test_help_of_a_command_ends_with_the_table_of_keys(
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "message"),
+    ("error", "status", "facts"),
     [
         (DataError("x.jsonl line 3:\n  broken"), 2, "gatt: x.jsonl line 3: broken"),
+        (DataError("a \x1b[2J\u202eb\ud800"), 2, "gatt: a \\x1b[2J\\u202eb\\ud800"),
         (
-            KeyboardInterrupt(),
-            130,
-            "gatt: interrupted; start the same command again to continue",
-        ),
-        (
-            OSError(errno.ENOSPC, "No space left on device", "runs/a.bin"),
+            IsADirectoryError(errno.EISDIR, "Is a folder", "calls.json"),
             2,
-            "gatt: runs/a.bin: no space left: free some space and start the same command again",
+            "gatt: calls.json: Is a folder",
         ),
+        (KeyboardInterrupt(), 130, "gatt: interrupted"),
         (
-            PermissionError(errno.EACCES, "Permission denied", "closed/a.json"),
+            OSError(errno.ENOSPC, "No space left", "runs/a.bin"),
             2,
-            "gatt: closed/a.json: Permission denied: mend the path or its rights",
+            "gatt: runs/a.bin: no space left",
         ),
-        (
-            OSError(errno.ENOSPC, "No space left on device"),
-            2,
-            "gatt: the output folder: no space left: free some space and start the same command "
-            "again",
-        ),
+        (PermissionError(errno.EACCES, "Denied", "closed/a"), 2, "gatt: closed/a: Denied"),
+        (OSError(errno.ENOSPC, "No space left"), 2, "gatt: the output folder: no space left"),
     ],
 )
 def test_errors_of_a_run_are_one_line_with_their_status(
@@ -219,11 +210,11 @@ def test_errors_of_a_run_are_one_line_with_their_status(
     capsys: pytest.CaptureFixture[str],
     error: BaseException,
     status: int,
-    message: str,
+    facts: str,
 ) -> None:
     commands.add("show", raising(error))
     assert main(["show"]) == status
-    assert stderr_line(capsys) == message
+    assert stderr_line(capsys).startswith(facts)
 
 
 @pytest.mark.parametrize("error", [ValueError("bug"), OSError(errno.EIO, "I/O")])

@@ -6,8 +6,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.support.texts.doc_pages import ROOT
 
 STAND_IN = """#!/usr/bin/env bash
@@ -35,19 +33,6 @@ def check(folder: Path, *steps: str, missing: int = 0, fails: str = "-") -> tupl
     return done.returncode, done.stdout, (folder / "record").read_text(encoding="utf-8")
 
 
-def test_all_steps_stay_within_eight_minutes() -> None:
-    text = (ROOT / "scripts" / "gpu_check.sh").read_text(encoding="utf-8")
-    limits = [
-        int(words[position])
-        for line in text.splitlines()
-        if (words := line.split()) and words[0] in ("tests", "step", "bench") and len(words) > 3
-        for position in [3 if words[0] == "bench" else 2]
-        if words[position].isdigit()
-    ]
-    assert len(limits) == 5
-    assert sum(limits) <= 8 * 60 - 10
-
-
 def test_every_step_is_taken_and_told(tmp_path: Path) -> None:
     status, said, commands = check(tmp_path)
     assert status == 0
@@ -62,24 +47,3 @@ def test_every_step_is_taken_and_told(tmp_path: Path) -> None:
     assert names == ["attention", "training", "sampling", "bench_1b", "bench_8b"]
     assert said.count("┏ a table") == 5
     assert said.endswith(summary)
-
-
-def test_a_failure_is_told_and_the_others_go_on(tmp_path: Path) -> None:
-    status, said, commands = check(tmp_path, fails="test_cuda.py")
-    assert status == 1
-    assert "FAILED (3)" in said
-    assert "seen so far" in said
-    assert "random-llama:8b" in commands
-
-
-def test_steps_can_be_chosen(tmp_path: Path) -> None:
-    status, said, commands = check(tmp_path, "bench_8b")
-    assert status == 0
-    assert len(commands.splitlines()) == 1
-    assert "attention" not in said
-
-
-@pytest.mark.parametrize("step", [(), ("training",)])
-def test_what_is_missing_ends_it_at_once(tmp_path: Path, step: tuple[str, ...]) -> None:
-    status, _, commands = check(tmp_path, *step, missing=1)
-    assert (status, commands) == (2, "")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 from pathlib import Path
-
-import pytest
 
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
@@ -78,38 +75,3 @@ def test_it_runs_the_commands_of_the_guide_in_order(tmp_path: Path) -> None:
     for block in blocks(GUIDE):
         if block.language == "yaml":
             assert (folder / block.title).read_text(encoding="utf-8") == block.text
-
-
-def test_it_hands_every_word_on(tmp_path: Path) -> None:
-    follow(tmp_path, clinic=30, served_clinic=30, served_other=30)
-    text = "\n".join(b.text for b in blocks(GUIDE) if b.language == "bash")
-    wanted = [shlex.split(line) for line in text.splitlines() if line.startswith("gatt ")]
-    assert [words for words in recorded(tmp_path) if words[0] == "gatt"] == wanted
-
-
-@pytest.mark.parametrize(("passed", "undecided"), [((27, 30), 0), ((28, 26), 0), ((28, 26), 4)])
-def test_it_fails_where_the_bar_is_missed(
-    tmp_path: Path, passed: tuple[int, int], undecided: int
-) -> None:
-    done, _ = follow(
-        tmp_path, undecided=undecided, clinic=20, served_clinic=passed[0], served_other=passed[1]
-    )
-    assert done.returncode == 1
-    assert f"asked in {passed[0]} of 30" in done.stdout
-
-
-def test_it_does_not_measure_the_server_of_another(tmp_path: Path) -> None:
-    (tmp_path / "record").write_text("transformers", encoding="utf-8")
-    done, _ = follow(tmp_path, clinic=30, served_clinic=30, served_other=30)
-    assert done.returncode == 2
-    assert "port 8000 is taken by another server: stop it first" in done.stderr
-
-
-def test_it_wants_an_empty_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    done = subprocess.run(
-        [str(ROOT / "scripts" / "guide_dental.sh"), str(tmp_path)],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "usage: scripts/guide_dental.sh FOLDER (new or empty)" in done.stderr

@@ -1,6 +1,7 @@
-// The list of transcripts: a window on the matches, each a card that opens in place.
+// The list of cases: a window on the matches, each a card that opens in place.
 
-const PAGE_SIZE = 40;
+// Few, so that what stands below the list is in reach.
+const PAGE_SIZE = 12;
 const list = document.getElementById("list");
 const more = document.getElementById("more");
 const earlier = document.getElementById("earlier");
@@ -8,109 +9,68 @@ const cards = new WeakMap();
 let first = 0;
 let end = 0;
 
-function strip(transcript) {
+// The arms that the filters leave.
+function armsShown(found) {
+  const { arm } = wanted();
+  return found.arms.filter((one) => !arm || one.key === arm);
+}
+
+function strip(found, arm) {
   const node = element("span", "strip");
-  const shown = hits.get(transcript);
+  const shown = hits.get(found)?.get(arm.row);
   const counts = { p: 0, f: 0, u: 0 };
-  transcript.turns.forEach(({ turn, isProbe, event }, number) => {
-    const status = transcript.status[number];
+  arm.turns.forEach(({ turn, isProbe, event }, number) => {
+    const status = arm.status[number];
     counts[status] += 1;
     const square = element("i", `${WORDS[status]}${isProbe ? " of-probe" : ""}${event ? " of-event" : ""}`);
     square.title = `${isProbe ? "probe at turn" : "turn"} ${turn}: ${WORDS[status]}`;
-    if (shown && !shown.has(number)) square.classList.add("dim");
+    if (!shown?.has(number)) square.classList.add("dim");
     node.append(square);
   });
   const label = element("span", "tally", `${counts.p}/${counts.p + counts.f}${counts.u ? ` ${counts.u}?` : ""}`);
   node.setAttribute("role", "img");
-  node.setAttribute("aria-label", `${counts.p} of ${counts.p + counts.f} pass, ${counts.u} undecided`);
-  return element("span", "score", node, label);
+  node.setAttribute("aria-label", `${arm.name}: ${counts.p} of ${counts.p + counts.f} pass, ${counts.u} undecided`);
+  return element("span", "score", element("b", `name arm-${arm.arm % 8}`, arm.name), node, label);
 }
 
-function card(transcript) {
-  const node = element("details", `transcript arm-${transcript.arm % 8}`);
-  node.id = transcript.id;
-  const given = element("span", "given", transcript.instruction ? transcript.instruction[0] : "No instruction");
+function card(found) {
+  const node = element("details", "transcript");
+  node.id = found.id;
+  const given = element("span", "given", instructionOf(found));
   given.dir = "auto";
-  const head = element("span", "who", element("b", "name", transcript.armName));
-  const facts = [transcript.dialogue, transcript.family, SPLITS[transcript.split]];
-  if (!form.elements.history.closest("label").hidden) facts.push(`${transcript.history} history`);
-  for (const fact of distinct(facts)) head.append(element("span", "fact", fact));
-  node.append(element("summary", "", head, given, strip(transcript)));
-  cards.set(node, transcript);
+  const facts = element("span", "who");
+  const several = form.elements.history.closest("label").hidden ? [] : [`${found.history} history`];
+  for (const fact of distinct([found.family, SPLITS[found.split], ...several])) facts.append(element("span", "fact", fact));
+  const strips = element("span", "scores", ...armsShown(found).map((arm) => strip(found, arm)));
+  node.append(element("summary", "", element("span", "told", given, facts), strips));
+  cards.set(node, found);
   node.addEventListener("toggle", () => {
     if (!node.open) return;
-    if (!node.querySelector(".body")) fill(node, false);
-    if (!node.dataset.silent) setHash(transcript.id, isSideBySide(node) ? { side: 1 } : {});
+    if (!node.querySelector(".body")) fill(node);
+    if (!node.dataset.silent) setHash(found.id);
     delete node.dataset.silent;
   });
   return node;
 }
 
-function armsOf(transcript) {
-  return all.filter((t) => t.chunk === transcript.chunk && t.case === transcript.case);
-}
-
-function isSideBySide(node) {
-  return node.querySelector(".body")?.dataset.side === "1";
-}
-
 // Draws the body of a card; resolves when its texts are there.
-async function fill(node, isSide) {
-  const transcript = cards.get(node);
-  const body = node.querySelector(".body") ?? node.appendChild(element("div", "body"));
-  body.dataset.side = isSide ? "1" : "";
+async function fill(node) {
+  const found = cards.get(node);
+  const body = node.appendChild(element("div", "body"));
   body.setAttribute("aria-busy", "true");
-  const arms = armsOf(transcript);
-  const nodes = isSide ? await drawSideBySide(arms) : drawOne(transcript, await textsOf(transcript));
-  if (body.dataset.side !== (isSide ? "1" : "")) return;
-  const turns = element("div", isSide ? "turns side" : "turns", ...nodes);
-  body.replaceChildren(tools(node, transcript, arms, isSide), ...instruction(transcript), turns);
+  const turns = await drawTurns(found, armsShown(found));
+  const link = element("a", "", `Link to dialogue ${found.dialogue}`);
+  link.href = hashOf(found.id);
+  const told = found.instruction ? [element("p", "said", `instruction, ${found.instruction[1]}, given in turn 1`)] : [];
+  body.replaceChildren(element("p", "tools", link), ...told, element("div", "turns", ...turns));
   body.removeAttribute("aria-busy");
-}
-
-function instruction(transcript) {
-  if (!transcript.instruction) return [];
-  const [text, wording] = transcript.instruction;
-  return [element("div", "instruction", element("p", "said", `instruction, ${wording}, given in turn 1`), message(text))];
-}
-
-function tools(node, transcript, arms, isSide) {
-  const bar = element("div", "tools");
-  if (arms.length > 1) {
-    const button = element("button", "toggle", "Arms side by side");
-    button.type = "button";
-    button.setAttribute("aria-pressed", String(isSide));
-    button.addEventListener("click", () => toggleSide(node));
-    bar.append(button);
-    for (const other of arms) if (other !== transcript) bar.append(link(other, other.armName));
-  }
-  const own = link(transcript, "Link");
-  if (isSide) own.href = hashOf(transcript.id, { side: 1 });
-  bar.append(own);
-  return bar;
-}
-
-function link(transcript, text) {
-  const node = element("a", `arm-${transcript.arm % 8}`, text);
-  node.href = hashOf(transcript.id);
-  return node;
-}
-
-async function toggleSide(node) {
-  const isSide = !isSideBySide(node);
-  const hadFocus = node.contains(document.activeElement);
-  node.dataset.silent = node.open ? "" : "1";
-  node.open = true;
-  setHash(cards.get(node).id, isSide ? { side: 1 } : {});
-  await fill(node, isSide);
-  if (hadFocus && !node.contains(document.activeElement)) node.querySelector(".toggle")?.focus();
 }
 
 // The window
 
 function draw(from, to) {
   const fragment = document.createDocumentFragment();
-  for (const transcript of matches.slice(from, to)) fragment.append(card(transcript));
+  for (const found of matches.slice(from, to)) fragment.append(card(found));
   return fragment;
 }
 
@@ -135,6 +95,6 @@ function showEarlier() {
 function showFrom(number) {
   list.replaceChildren();
   first = end = number;
-  if (!matches.length) list.append(element("p", "lead", "No transcript fits these filters."));
+  if (!matches.length) list.append(element("p", "lead", "No dialogue fits these filters."));
   showMore();
 }

@@ -1,22 +1,27 @@
 // Which transcripts are shown, and the hash of the address that says so:
-// #ANCHOR?arm=…&turn=…, the anchor that of a transcript or `transcripts`.
+// #ANCHOR?arm=…&turn=…, the anchor that of a case or `transcripts`.
 
 const SPLITS = { train: "seen", heldout_value: "unseen value", heldout_family: "unseen family", none: "no instruction" };
-const VERDICTS = { pass: "pass", fail: "fail", undecided: "undecided" };
+const VERDICTS = { pass: "follows it", fail: "does not", undecided: "undecided" };
 const MARKS = { judge: [1, "judge disagrees"], task: [2, "task not done"], loose: [4, "lenient reading differs"] };
-const FILTERS = ["arm", "family", "split", "history", "turn", "event", "verdict", "text"];
+const FILTERS = ["instruction", "verdict", "arm", "turn", "text", "family", "split", "history", "event"];
+const MORE_FILTERS = FILTERS.slice(4);
 
 const form = document.getElementById("filters");
 const count = document.getElementById("count");
 let data = null;
 let all = [];
 let matches = [];
-// Of each match the replies that fit the filters, by their number.
+// Of each match the replies that fit the filters: number of the arm's row -> numbers of its replies.
 let hits = new Map();
 let searchNumber = 0;
 
 function distinct(values) {
   return [...new Set(values)];
+}
+
+function instructionOf(found) {
+  return found.instruction ? found.instruction[0] : "No instruction";
 }
 
 function wanted() {
@@ -25,35 +30,40 @@ function wanted() {
   return values;
 }
 
-function hasVerdict(transcript, number, verdict) {
-  if (MARKS[verdict]) return (Number(transcript.marks[number]) & MARKS[verdict][0]) !== 0;
-  return transcript.status[number] === verdict[0];
+function hasVerdict(arm, number, verdict) {
+  if (MARKS[verdict]) return (Number(arm.marks[number]) & MARKS[verdict][0]) !== 0;
+  return arm.status[number] === verdict[0];
 }
 
-function hitsOf(transcript, filter) {
-  if (filter.arm && transcript.armKey !== filter.arm) return [];
-  for (const key of ["family", "split", "history"]) {
-    if (filter[key] && transcript[key] !== filter[key]) return [];
+function hitsOf(found, filter) {
+  const rows = new Map();
+  if (filter.instruction && instructionOf(found) !== filter.instruction) return rows;
+  for (const key of ["family", "split", "history"]) if (filter[key] && found[key] !== filter[key]) return rows;
+  for (const arm of found.arms) {
+    if (filter.arm && arm.key !== filter.arm) continue;
+    const numbers = [];
+    arm.turns.forEach(({ turn, event }, number) => {
+      if (filter.turn && String(turn) !== filter.turn) return;
+      if (filter.event && event !== filter.event) return;
+      if (filter.verdict && !hasVerdict(arm, number, filter.verdict)) return;
+      numbers.push(number);
+    });
+    if (numbers.length) rows.set(arm.row, new Set(numbers));
   }
-  const found = [];
-  transcript.turns.forEach(({ turn, event }, number) => {
-    if (filter.turn && String(turn) !== filter.turn) return;
-    if (filter.event && event !== filter.event) return;
-    if (filter.verdict && !hasVerdict(transcript, number, filter.verdict)) return;
-    found.push(number);
-  });
-  return found;
+  return rows;
 }
 
-function headHas(transcript, text) {
-  return `${transcript.dialogue} ${transcript.instruction ? transcript.instruction[0] : ""}`.toLowerCase().includes(text);
-}
-
-// The replies among `numbers` in whose texts the words stand.
-async function searched(transcript, numbers, text) {
-  if (headHas(transcript, text)) return numbers;
-  const { texts, rows } = await textsOf(transcript);
-  return numbers.filter((number) => [rows[number].u, rows[number].r].some((at) => texts[at].toLowerCase().includes(text)));
+// The replies among `rows` in whose texts the words stand.
+async function searched(found, rows, words) {
+  if (instructionOf(found).toLowerCase().includes(words)) return rows;
+  const { texts, arms } = await textsOf(found);
+  const has = (row, number) => [arms[row][number].u, arms[row][number].r].some((at) => texts[at].toLowerCase().includes(words));
+  const fitting = new Map();
+  for (const [row, numbers] of rows) {
+    const left = [...numbers].filter((number) => has(row, number));
+    if (left.length) fitting.set(row, new Set(left));
+  }
+  return fitting;
 }
 
 // Fills `matches` and `hits`; false if a later call has taken over meanwhile.
@@ -61,12 +71,12 @@ async function applyFilters() {
   searchNumber += 1;
   const mine = searchNumber;
   const filter = wanted();
-  const found = new Map();
+  const fitting = new Map();
   let said = performance.now();
-  for (const [number, transcript] of all.entries()) {
-    let numbers = hitsOf(transcript, filter);
-    if (filter.text && numbers.length) {
-      numbers = await searched(transcript, numbers, filter.text);
+  for (const [number, found] of all.entries()) {
+    let rows = hitsOf(found, filter);
+    if (filter.text && rows.size) {
+      rows = await searched(found, rows, filter.text);
       if (mine !== searchNumber) return false;
       if (performance.now() - said > 150) {
         count.value = `searching, ${Math.round((100 * number) / all.length)} %`;
@@ -74,12 +84,11 @@ async function applyFilters() {
         await new Promise((resolve) => setTimeout(resolve));
       }
     }
-    if (numbers.length) found.set(transcript, new Set(numbers));
+    if (rows.size) fitting.set(found, rows);
   }
-  hits = found;
-  matches = [...found.keys()];
-  const total = all.length.toLocaleString("en");
-  count.value = `${matches.length.toLocaleString("en")} of ${total} transcripts`;
+  hits = fitting;
+  matches = [...fitting.keys()];
+  count.value = `${matches.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} dialogues`;
   return true;
 }
 
@@ -90,19 +99,22 @@ function addOptions(name, values, label = (value) => value) {
 }
 
 function fillFilters() {
-  const patterns = distinct(all.map((t) => t.turns)).flat();
-  const splits = distinct(all.map((t) => t.split));
+  const arms = all.flatMap((found) => found.arms);
+  const patterns = distinct(arms.map((arm) => arm.turns)).flat();
+  const splits = distinct(all.map((found) => found.split));
+  addOptions("instruction", distinct(all.map(instructionOf)).sort());
   addOptions("arm", data.arms.map(([key]) => key), (key) => data.arms.find((arm) => arm[0] === key)[1]);
-  addOptions("family", distinct(all.map((t) => t.family)).sort());
-  addOptions("split", Object.keys(SPLITS).filter((s) => splits.includes(s)), (split) => SPLITS[split]);
-  addOptions("history", distinct(all.map((t) => t.history)).sort());
+  addOptions("family", distinct(all.map((found) => found.family)).sort());
+  addOptions("split", Object.keys(SPLITS).filter((split) => splits.includes(split)), (split) => SPLITS[split]);
+  addOptions("history", distinct(all.map((found) => found.history)).sort());
   addOptions("turn", distinct(patterns.map((p) => p.turn)).sort((a, b) => a - b));
   const events = distinct(patterns.map((p) => p.event)).filter(Boolean).sort();
   addOptions("event", events, (event) => event.replaceAll("_", " "));
   form.elements.event.closest("label").hidden = events.length === 0;
-  const known = Object.keys(VERDICTS).filter((v) => all.some((t) => t.status.includes(v[0])));
-  const marked = Object.keys(MARKS).filter((m) => all.some((t) => t.turns.some((_, i) => hasVerdict(t, i, m))));
-  addOptions("verdict", [...known, ...marked], (v) => VERDICTS[v] ?? MARKS[v][1]);
+  const known = [...Object.keys(VERDICTS), ...Object.keys(MARKS)].filter((verdict) =>
+    arms.some((arm) => arm.turns.some((_, number) => hasVerdict(arm, number, verdict))),
+  );
+  addOptions("verdict", known, (verdict) => VERDICTS[verdict] ?? MARKS[verdict][1]);
   form.hidden = false;
 }
 
@@ -130,4 +142,5 @@ function setHash(anchor, more) {
 function fillForm(values) {
   for (const name of FILTERS) form.elements[name].value = values.get(name) ?? "";
   for (const select of form.querySelectorAll("select")) if (select.selectedIndex < 0) select.value = "";
+  if (MORE_FILTERS.some((name) => form.elements[name].value)) document.getElementById("more-filters").open = true;
 }

@@ -1,9 +1,9 @@
 // Moving about: addresses, keys, printing, and the start.
 
-// Shows what the address says: filters, a transcript, one of its turns.
+// Shows what the address says: filters, a case, one of its turns.
 async function followHash() {
   const { anchor, values } = readHash();
-  const target = all.find((transcript) => transcript.id === anchor);
+  const target = all.find((found) => found.id === anchor);
   // The plain link of the section changes no filter.
   if (!target && (anchor !== "transcripts" || ![...values].length)) return;
   const isSame = FILTERS.every((name) => form.elements[name].value === (values.get(name) ?? ""));
@@ -22,14 +22,14 @@ async function followHash() {
   }
   const place = matches.indexOf(target);
   if (!document.getElementById(anchor)) showFrom(Math.max(0, place - 2));
-  await reveal(document.getElementById(anchor), values.get("side") === "1", values.get("at"));
+  await reveal(document.getElementById(anchor), values.get("at"));
 }
 
 // Opens a card and brings it, or one of its turns, into view.
-async function reveal(node, isSide, at) {
+async function reveal(node, at) {
   if (!node.open) node.dataset.silent = "1";
   node.open = true;
-  if (!node.querySelector(".body") || isSideBySide(node) !== isSide) await fill(node, isSide);
+  if (!node.querySelector(".body")) await fill(node);
   for (const old of list.querySelectorAll(".target")) old.classList.remove("target");
   const turn = at ? node.querySelector(`[data-turn="${CSS.escape(at)}"]`) : null;
   turn?.classList.add("target");
@@ -67,11 +67,11 @@ function focus(summary) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   const onCard = event.target.matches?.(".transcript > summary");
-  const card = event.target.closest?.(".transcript");
-  if (event.key === "/") form.elements.text.focus();
-  else if (event.key === "j" || (event.key === "ArrowDown" && onCard)) step(1);
+  if (event.key === "/") {
+    document.getElementById("more-filters").open = true;
+    form.elements.text.focus();
+  } else if (event.key === "j" || (event.key === "ArrowDown" && onCard)) step(1);
   else if (event.key === "k" || (event.key === "ArrowUp" && onCard)) step(-1);
-  else if (event.key === "c" && card && armsOf(cards.get(card)).length > 1) toggleSide(card);
   else return;
   event.preventDefault();
 });
@@ -114,7 +114,7 @@ async function start() {
     return;
   }
   data = await unpack("index");
-  all = transcriptsOf(data);
+  all = casesOf(data);
   fillFilters();
   await applyFilters();
   showFrom(0);

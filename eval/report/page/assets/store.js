@@ -1,5 +1,5 @@
-// What the page holds packed: an index of all transcripts, read at once, and chunks of their texts,
-// each read when one of its transcripts is opened. `packing.py` writes them.
+// What the page holds packed: an index of all cases, read at once, and chunks of their texts, each read
+// when one of its cases is opened. `transcripts.py` writes them.
 "use strict";
 
 const KEPT_CHUNKS = 6;
@@ -9,19 +9,13 @@ const parsed = new Promise((resolve) => {
   else resolve();
 });
 
-function bytesOf(text) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
-  return bytes;
-}
-
 async function unpack(id) {
   // The last chunks of a large file arrive after the page can be used.
   if (!document.getElementById(id)) await parsed;
-  const stream = new Blob([bytesOf(document.getElementById(id).textContent)]).stream();
-  return new Response(stream.pipeThrough(new DecompressionStream("deflate-raw"))).json();
+  const letters = atob(document.getElementById(id).textContent);
+  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).json();
 }
 
 // The cases of a chunk; of those read last some are kept.
@@ -33,33 +27,21 @@ function chunk(number) {
   return found;
 }
 
-// Transcripts as objects, from the columns of the index; `turns` is shared by all of one pattern.
-function transcriptsOf(index) {
-  const columns = index.transcripts;
+// Cases as objects; `turns` of an arm is shared by all arms of one pattern.
+function casesOf(index) {
   const patterns = index.patterns.map((pattern) =>
     pattern.map(([turn, isProbe, event]) => ({ turn, isProbe: isProbe === 1, event: event < 0 ? "" : index.events[event] })),
   );
-  return columns.id.map((id, i) => ({
-    id,
-    dialogue: columns.dialogue[i],
-    history: columns.history[i],
-    arm: columns.arm[i],
-    armKey: index.arms[columns.arm[i]][0],
-    armName: index.arms[columns.arm[i]][1],
-    split: columns.split[i],
-    family: columns.family[i],
-    instruction: columns.instruction[i] === null ? null : index.instructions[columns.instruction[i]],
-    turns: patterns[columns.pattern[i]],
-    status: columns.status[i],
-    marks: columns.marks[i],
-    chunk: columns.chunk[i],
-    case: columns.case[i],
-    row: columns.row[i],
+  return index.cases.map((found) => ({
+    ...found,
+    instruction: found.instruction === null ? null : index.instructions[found.instruction],
+    arms: found.arms.map(([arm, pattern, status, marks], row) => ({
+      row, arm, key: index.arms[arm][0], name: index.arms[arm][1], turns: patterns[pattern], status, marks,
+    })),
   }));
 }
 
-// The texts of one transcript: its rows, and the list that their numbers point into.
-async function textsOf(transcript) {
-  const found = (await chunk(transcript.chunk))[transcript.case];
-  return { texts: found.texts, rows: found.arms[transcript.row] };
+// The texts of one case, and the rows of each of its arms, whose numbers point into them.
+async function textsOf(found) {
+  return (await chunk(found.chunk))[found.place];
 }

@@ -1,4 +1,4 @@
-// One transcript drawn: every text enters the page through textContent, never as HTML.
+// One case drawn: every text enters the page through textContent, never as HTML.
 
 const GLYPHS = { p: "✓", f: "✗", u: "?" };
 const WORDS = { p: "pass", f: "fail", u: "undecided" };
@@ -45,13 +45,12 @@ function verdictLine([status, rule, evidence], of = "") {
   return element("li", WORDS[status], element("b", "", `${GLYPHS[status]} ${name}`), ` ${evidence}`);
 }
 
-function reply(transcript, number, { texts, rows }, hasName) {
-  const row = rows[number];
-  const status = transcript.status[number];
+function reply(found, arm, row, texts, number) {
+  const status = arm.status[number];
   const node = element("div", `reply ${WORDS[status]}`);
-  const head = element("p", "said");
-  if (hasName) head.append(element("b", `name arm-${transcript.arm % 8}`, transcript.armName), " ");
-  head.append(element("b", "verdict", `${GLYPHS[status]} ${(transcript.instruction ? WORDS : PLAIN_WORDS)[status]}`));
+  if (!hits.get(found)?.get(arm.row)?.has(number)) node.classList.add("dim");
+  const head = element("p", "said", element("b", `name arm-${arm.arm % 8}`, arm.name), " ");
+  head.append(element("b", "verdict", `${GLYPHS[status]} ${(found.instruction ? WORDS : PLAIN_WORDS)[status]}`));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
   if (row.l) head.append(`, ${row.l} if read leniently`);
   node.append(head, message(texts[row.r], row.v));
@@ -63,32 +62,17 @@ function reply(transcript, number, { texts, rows }, hasName) {
   return node;
 }
 
-function asked(transcript, number, { texts, rows }, isSide) {
-  const { turn, isProbe, event } = transcript.turns[number];
+function asked(found, { turn, isProbe, event }, row, texts) {
   const node = element("div", "asked");
   const says = element("p", "said", isProbe ? "probe, off the record" : "user");
   if (event) says.append(" ", element("span", "event", `event: ${event.replaceAll("_", " ")}`));
-  if (rows[number].x === "released") says.append(" ", element("span", "event", "the instruction no longer holds"));
+  if (row.x === "released") says.append(" ", element("span", "event", "the instruction no longer holds"));
   const at = element("a", "number", String(turn));
-  at.href = hashOf(transcript.id, isSide ? { side: 1, at: turn } : { at: turn });
+  at.href = hashOf(found.id, { at: turn });
   at.setAttribute("aria-label", `Link to turn ${turn}`);
   node.append(at, says);
-  if (rows[number].a) node.append(message(rows[number].a));
-  node.append(message(texts[rows[number].u]));
-  return node;
-}
-
-// The dialogue's own reply, once for all arms.
-function ownReply({ texts, rows }, number) {
-  const at = rows[number].o;
-  if (at === undefined) return "";
-  return element("details", "own", element("summary", "", "the dialogue’s own reply"), message(texts[at]));
-}
-
-function turnOf(transcript, number) {
-  const { turn, isProbe } = transcript.turns[number];
-  const node = element("div", isProbe ? "turn is-probe" : "turn");
-  node.dataset.turn = turn;
+  if (row.a) node.append(message(row.a));
+  node.append(message(texts[row.u]));
   return node;
 }
 
@@ -98,43 +82,32 @@ function gap(last, turn) {
   return turn > from ? [element("p", "gap", words)] : [];
 }
 
-// The turns of one arm.
-function drawOne(transcript, found) {
-  const nodes = [];
-  let last = 0;
-  transcript.turns.forEach(({ turn }, number) => {
-    nodes.push(...gap(last, turn));
-    const node = turnOf(transcript, number);
-    node.classList.toggle("dim", !(hits.get(transcript)?.has(number) ?? true));
-    node.append(asked(transcript, number, found, false), reply(transcript, number, found, false), ownReply(found, number));
-    nodes.push(node);
-    last = turn;
-  });
-  return nodes;
-}
-
-// The turns of all arms of a case: each user message once, the replies side by side.
-async function drawSideBySide(arms) {
-  const found = await Promise.all(arms.map(textsOf));
+// The turns of a case: each user message once, the replies of its arms side by side.
+async function drawTurns(found, shownArms) {
+  const { texts, arms } = await textsOf(found);
   const places = new Map();
-  arms.forEach((transcript, arm) => {
-    transcript.turns.forEach(({ turn, isProbe }, number) => {
-      const key = JSON.stringify([turn, isProbe, found[arm].texts[found[arm].rows[number].u]]);
-      if (!places.has(key)) places.set(key, { turn, isProbe, replies: [] });
-      places.get(key).replies.push([arm, number]);
+  for (const arm of shownArms) {
+    arm.turns.forEach((place, number) => {
+      const row = arms[arm.row][number];
+      const key = JSON.stringify([place.turn, place.isProbe, texts[row.u]]);
+      if (!places.has(key)) places.set(key, { place, row, replies: [] });
+      places.get(key).replies.push(reply(found, arm, row, texts, number));
     });
-  });
+  }
   const nodes = [];
   let last = 0;
-  for (const { turn, replies } of [...places.values()].sort((a, b) => a.turn - b.turn || a.isProbe - b.isProbe)) {
-    nodes.push(...gap(last, turn));
-    const [first, number] = replies[0];
-    const node = turnOf(arms[first], number);
-    const columns = element("div", "columns");
-    for (const [arm, at] of replies) columns.append(reply(arms[arm], at, found[arm], true));
-    node.append(asked(arms[first], number, found[first], true), columns, ownReply(found[first], number));
+  const sorted = [...places.values()].sort((a, b) => a.place.turn - b.place.turn || a.place.isProbe - b.place.isProbe);
+  for (const { place, row, replies } of sorted) {
+    nodes.push(...gap(last, place.turn));
+    const node = element("div", place.isProbe ? "turn is-probe" : "turn", asked(found, place, row, texts));
+    node.dataset.turn = place.turn;
+    node.classList.toggle("dim", replies.every((one) => one.classList.contains("dim")));
+    node.append(element("div", "columns", ...replies));
+    if (row.o !== undefined) {
+      node.append(element("details", "own", element("summary", "", "the dialogue’s own reply"), message(texts[row.o])));
+    }
     nodes.push(node);
-    last = turn;
+    last = place.turn;
   }
   return nodes;
 }

@@ -135,12 +135,13 @@ def test_an_entry_is_complete(entry: Entry) -> None:
 
 
 @each_entry
-def test_good_passes_and_bad_and_junk_fail(entry: Entry) -> None:
+def test_good_passes_bad_does_not_and_junk_fails(entry: Entry) -> None:
     assert {text: verdict(entry.verifiers, text) for text in entry.good} == dict.fromkeys(
         entry.good, "pass"
     )
-    for text in (*entry.bad, *JUNK):
-        assert verdict(entry.verifiers, text) == "fail", text
+    # A near miss without a term ("Is it a gift?") may be undecided.
+    assert [text for text in entry.bad if verdict(entry.verifiers, text) == "pass"] == []
+    assert [text for text in JUNK if verdict(entry.verifiers, text) != "fail"] == []
 
 
 @pytest.mark.parametrize("entry", entries_of("behaviour"), ids=lambda entry: entry.id)

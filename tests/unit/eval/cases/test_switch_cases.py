@@ -191,7 +191,7 @@ def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"switches": [{"turn": 2, "kind": "swap", "text": "x"}]}, "unknown kind 'swap': expected one of"),
+        ({"switches": [{"turn": 2, "kind": "swap", "text": "x"}]}, "'switches.0.kind' is 'swap'"),
         (
             {"switches": [{"turn": 9, "kind": "cancel", "text": "x"}]},
             "switch at turn 9, but the dialogue has 3 turns: expected a turn from 2 to 3",
@@ -203,15 +203,15 @@ def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
         ),
         (
             {"switches": [{"turn": 2, "kind": "cancel", "text": "x"}], "instruction": None},
-            "'switches' without 'instruction': expected what they change",
+            "switches without instruction",
         ),
         (
             {"switches": [{"turn": 2, "kind": "cancel", "text": "x", "instruction": NEW}]},
             "switch 1: 'cancel' with 'instruction': expected none",
         ),
         ({"switches": [{"turn": 2, "kind": "replace", "text": "x"}]}, "'replace' without instruction"),
-        ({"switches": {"turn": 2}}, "'switches' is dict: expected a list"),
-        ({"switches": [{"at": 2}]}, "switch 1: unknown key 'at'"),
+        ({"switches": {"turn": 2}}, "'switches' is a mapping"),
+        ({"switches": [{"at": 2}]}, "unknown key 'switches.0.at'"),
     ],
 )  # fmt: skip
 def test_broken_changes_of_a_case_are_one_line(tmp_path, changes, message) -> None:

@@ -34,7 +34,7 @@ def test_several_runs_and_the_tables(runs: Path) -> None:
     assert "later · GAtt" in (runs / "sub" / "both.html").read_text(encoding="utf-8")
     card = (runs / "card.md").read_text(encoding="utf-8")
     assert card.startswith(
-        "GAtt keeps 100 % [21, 100] in one and 100 % [21, 100] in later at turn 2"
+        "At turn 2 one · GAtt still follows its instruction in 100 of 100 replies, later · GAtt in 100"
     )
     assert "| one · GAtt |" in card
     assert main(["report", "one", "two"]) == 0

@@ -82,23 +82,19 @@ def test_a_text_in_the_language_that_is_asked_for_is_no_distraction() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [1]", r"e\.yaml: a: found list: expected about, expect"),
-        ("a: {expect: kept, text: [x]}", r"a: unknown key 'text', did you mean 'texts'\?"),
-        ("a: {expect: keep, texts: [{text: x}]}", "a: 'expect' is 'keep': expected one of kept, released"),
-        ("a: {expect: kept}", "a: 'texts' is None: expected a list with at least one text"),
-        ("a: {expect: kept, texts: [{text: ''}]}", "a: text 1: 'text' is '': expected what the user says"),
-        ("a: {expect: kept, families: x, texts: [{text: x}]}", "'families' is 'x': expected a list of names"),
-        ("a: {expect: kept, texts: [{text: x, language: 3}]}", "'language' is 3: expected a code"),
-        ("a: {expect: kept, texts: [{text: x, verifiers: 3}]}", "'verifiers' is int: expected a list"),
-        (
-            "a: {expect: kept, texts: [{text: x, verifiers: [{kind: trems}]}]}",
-            "a: text 1: verifier 1: .*did you mean 'terms'",
-        ),
-        (
-            "a: {expect: released, texts: [{text: x, verifiers: [{kind: terms, any_of: [y]}]}]}",
-            "a: texts with verifiers in a kind that releases: expected none",
-        ),
-        ("a: 1\na: 2", r"key 'a' already stands in line 1"),
+        ("a: [1]", r"e\.yaml line 1: a: .*\[1\]"),
+        ("a: {expect: kept, text: [x]}", r"'text', did you mean 'texts'\?"),
+        ("a: {expect: keep, texts: [{text: x}]}", "'expect' is 'keep'.*kept.*released"),
+        ("a: {expect: kept}", "'texts'"),
+        ("a: {expect: kept, texts: [{text: ''}]}", "'texts.0': text is ''"),
+        ("a: {expect: kept, families: x, texts: [{text: x}]}", "'families' is 'x'"),
+        ("a: {expect: kept, texts: [{text: x, language: 3}]}", "'texts.0.language' is 3"),
+        ("a: {expect: kept, texts: [{text: x, verifiers: 3}]}", "'texts.0.verifiers' is 3"),
+        ("a: {expect: kept, texts: [{text: x, verifiers: [{kind: trems}]}]}",
+         "a: text 1: verifier 1: .*'terms'"),
+        ("a: {expect: released, texts: [{text: x, verifiers: [{kind: terms, any_of: [y]}]}]}",
+         "a: texts with verifiers"),
+        ("a: 1\na: 2", r"line 2.*'a' already stands in line 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_one_line(tmp_path, text, message) -> None:

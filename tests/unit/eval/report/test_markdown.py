@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.report import markdown_tables
+from eval.report.markdown import markdown_tables
 from tests.support.runs.fake_samples import fake_results, sample
 from tests.support.texts.fake_lists import fake_lists
 
@@ -24,7 +24,7 @@ def test_the_rates_are_what_a_readme_shows() -> None:
     # Wilson 1 of 1: low = 1 / 4.841459 = 0.2065; 0 of 1: high = 0.7935.
     text = markdown_tables(tiny())
     assert text.startswith(
-        "GAtt keeps 100 % [21, 100] at turn 2, the base model 0 % [0, 79].\n"
+        "At turn 2 GAtt still follows its instruction in 100 of 100 replies, the base model in 0.\n"
         "\n"
         "**Adherence** (seen instructions, reference history; per cent with 95 % interval)\n"
         "\n"
@@ -52,12 +52,12 @@ def test_what_was_not_measured_has_no_table() -> None:
 def test_all_lists_become_tables(run_results: dict[str, Any]) -> None:
     text = markdown_tables(run_results | fake_lists())
     for line in (
-        "**Adherence of GAtt by family** (all instructions; per cent)",
-        "| *Llama 2, baseline* |  | *100 %* | *10 %* | *0 %* |  | *0 %* |",
-        "| Topic jump | base model | 2 | 0 | 0 | 0 | 0 |",
+        "**Adherence by kind of instruction** (turn 20, reference history)",
+        "| Llama 2, baseline (published) |  | 100 % | 10 % | 0 % |  | 0 % |",
+        "| Topic jump | base model | 2 [0, 12] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] |",
         "| Adherence | seen | GAtt | >20 | 75 % [60, 90] | 38 % [30, 45] |",
         "| GAtt | base model | seen | 1 | +74 | [+44, +94] | <0.001 | 0.002 | ±34 | 12 |",
-        "| Adherence | GAtt | 80 | 3 | 90 % | 0.78 [0.60, 0.90] |",
+        "| GAtt | Adherence | 80 | 3 | 90 % | 0.78 [0.60, 0.90] | 38 | 34 | 2 | 6 |",
         "| GAtt | reference | 16 | 3 | 18 | 6 |",
         "| base model | reference | 16 | 0 |  | 0 |",
         "| not covered | 2 | 10 % |",

@@ -355,7 +355,7 @@ def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, mes
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]: expected rising turns"),
         ({"turns": (1, 5)}, "turn 5 is asked for, but source.min_turns is 4: raise it"),
         ({"probe_turns": (9,)}, "turn 9 is asked for, but source.min_turns is 4"),
-        ({"num_plain": -1}, "num_plain is -1: expected 0 or more"),
+        ({"num_plain": -1}, "num_plain is -1: expected 0 to 10000000"),
         ({"num_dialogues": 0}, "no case: raise num_dialogues or num_plain"),
         ({"batch_cases": 0}, "batch_cases is 0: expected at least 1"),
     ],

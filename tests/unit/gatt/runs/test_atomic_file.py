@@ -74,6 +74,8 @@ def test_links_devices_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
         assert os.read(reader, 100) == b"through"
     finally:
         os.close(reader)
+    with pytest.raises(StoreError, match=str(pipe)):
+        atomic_write_text(pipe, "to nobody")
     assert not pipe.is_file()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.txt", "link.txt", "pipe"]
     with pytest.raises(StoreError, match="is a folder: expected a file"):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import platform
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatt.errors import DataError, StoreError
-from gatt.runs.lock import lock_note
-from gatt.runs.store import RecordStore, meta_path, numbered_records, read_meta, read_records
+from gatt.runs.store import meta_path, numbered_records, read_meta, read_records
 from tests.support.runs.stores import fill, open_store
 
 
@@ -149,31 +146,29 @@ def test_rows_keep_the_numbers_of_their_lines(tmp_path: Path) -> None:
         assert found == [(2, {"id": 1}), (4, {"id": 2})]
 
 
-def test_a_broken_end_is_a_mistake_in_a_file_that_was_written_as_a_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "is_whole", "line"),
+    [
+        (b'{"id": 1}\n{"id": 2', True, 2),
+        (b'{"id": "\xe9"}\n{}\n', True, 1),
+        (b'{"id": "\xe9"}\n{}\n', False, 1),
+        (None, True, None),
+        (None, False, None),
+    ],
+)
+def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, line) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
-    assert list(numbered_records(path, is_whole=False)) == [(1, {"id": 1})]
-    with pytest.raises(
-        DataError,
-        match=r"x\.jsonl line 2: broken JSON \(.*, column \d+\), expected one JSON object",
-    ):
-        list(numbered_records(path, is_whole=True))
+    if content is not None:
+        path.write_bytes(content)
+    fact = rf"x\.jsonl line {line}: " if line else r"x\.jsonl: "
+    with pytest.raises(DataError, match=fact):
+        list(numbered_records(path, is_whole=is_whole))
 
 
 def test_a_byte_order_mark_in_front_is_no_part_of_the_first_row(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n{"id": 2}\n')
     assert list(numbered_records(path, is_whole=True)) == [(1, {"id": 1}), (2, {"id": 2})]
-
-
-@pytest.mark.parametrize("is_whole", [False, True])
-def test_rows_of_data_are_refused_as_data(tmp_path: Path, is_whole: bool) -> None:
-    path = tmp_path / "x.jsonl"
-    with pytest.raises(DataError, match=r"x\.jsonl: cannot read: No such file.*: check the path"):
-        list(numbered_records(path, is_whole=is_whole))
-    path.write_bytes(b'{"id": "\xe9"}\n{}\n')
-    with pytest.raises(DataError, match=r"x\.jsonl line 1: broken JSON \('utf-8' codec"):
-        list(numbered_records(path, is_whole=is_whole))
 
 
 def test_reading_a_missing_file_names_it(tmp_path: Path) -> None:
@@ -201,25 +196,27 @@ def test_many_changes_are_counted_rather_than_listed(path: Path) -> None:
         open_store(path, "f2", describe={str(n): 1 for n in range(5)}).open()
 
 
-def test_another_kind_is_refused(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("meta", "facts"),
+    [
+        (None, ("samples.jsonl.meta.json",)),
+        ("{", ("samples.jsonl.meta.json", "JSON")),
+        ("[]", ("samples.jsonl.meta.json", "JSON")),
+        (
+            '{"kind": "rollout", "schema": 1, "fingerprint": "f1"}',
+            ("kind", "'rollout'", "'sample'"),
+        ),
+        ('{"kind": "sample", "schema": 0, "fingerprint": "f1"}', ("schema", "0", "1")),
+    ],
+)
+def test_rows_of_nobody_or_of_another_kind_are_refused(path: Path, meta, facts) -> None:
     fill(path, [{"id": "a"}])
-    with pytest.raises(StoreError, match=r"kind 'sample', expected 'rollout'"):
-        RecordStore(path, fingerprint="f1", kind="rollout").open()
-
-
-def test_rows_without_their_meta_file_are_refused(path: Path) -> None:
-    fill(path, [{"id": "a"}])
-    (path.parent / "samples.jsonl.meta.json").unlink()
-    with pytest.raises(StoreError, match=r"rows without samples\.jsonl\.meta\.json"):
+    meta_path(path).unlink()
+    if meta is not None:
+        meta_path(path).write_text(meta, encoding="utf-8")
+    with pytest.raises(StoreError) as caught:
         open_store(path).open()
-
-
-@pytest.mark.parametrize("text", ["{", "[]"])
-def test_a_broken_meta_file_is_refused(path: Path, text: str) -> None:
-    fill(path, [{"id": "a"}])
-    (path.parent / "samples.jsonl.meta.json").write_text(text, encoding="utf-8")
-    with pytest.raises(StoreError, match=r"meta\.json: broken JSON"):
-        open_store(path).open()
+    assert [fact for fact in facts if fact not in str(caught.value)] == []
 
 
 def test_a_failed_opening_leaves_no_lock_behind(path: Path) -> None:
@@ -242,7 +239,7 @@ def test_a_second_process_is_told_who_holds_the_store(path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
-        with pytest.raises(StoreError, match=rf"in use by another process \(pid {other.pid}\)"):
+        with pytest.raises(StoreError, match=rf"pid {other.pid}\b"):
             open_store(path).open()
         other.kill()
         other.wait()
@@ -310,31 +307,9 @@ def test_a_folder_in_the_place_of_the_file_is_one_line(path: Path) -> None:
         open_store(path).open()
 
 
-def test_a_store_that_waits_is_opened_when_the_other_closes_it(path: Path) -> None:
-    first = open_store(path)
-    first.open()
-    first.append({"id": "a"})
-    threading.Timer(0.1, first.close).start()
-    with open_store(path, waits=True) as second:
-        assert len(second) == 1
-
-
-def test_a_lock_tells_how_many_rows_stood_there(path: Path) -> None:
-    fill(path, [{"id": "a"}])
-    with open_store(path) as store:
-        store.append({"id": "b"})
-        _, note = lock_note(path)
-        assert json.loads(note.partition("\n")[2]) == {"host": platform.node(), "num_records": 1}
-
-
 def test_what_a_store_says_of_itself_can_be_read(path: Path) -> None:
     fill(path, [])
     assert read_meta(path)["fingerprint"] == "f1"
-    meta_path(path).write_text("[1]", encoding="utf-8")
-    with pytest.raises(
-        StoreError, match=r"samples.jsonl.meta.json: broken JSON, expected the store"
-    ):
-        read_meta(path)
     meta_path(path).unlink()
-    with pytest.raises(StoreError, match=r"samples.jsonl.meta.json: cannot read: No such file"):
+    with pytest.raises(StoreError, match=r"samples\.jsonl\.meta\.json"):
         read_meta(path)

@@ -70,9 +70,7 @@ def test_a_finished_run_is_recognised(make: Any) -> None:
 
 def test_the_output_of_another_configuration_is_refused(make: Any) -> None:
     train(make())
-    with pytest.raises(
-        StoreError, match=r"belongs to another configuration \(learning_rate 0\.0002, now 0\.1\)"
-    ):
+    with pytest.raises(StoreError, match=r"learning_rate 0\.0002\b.*\b0\.1\b"):
         train(make(learning_rate=0.1))
 
 
@@ -80,7 +78,7 @@ def test_other_samples_under_the_same_name_are_another_run(make: Any) -> None:
     config = make()
     train(config)
     write_samples(config.samples[0], [sample(9, 2)])
-    with pytest.raises(StoreError, match=r"belongs to another configuration \(samples \["):
+    with pytest.raises(StoreError, match=r"\(changed: samples \["):
         train(config)
 
 
@@ -90,7 +88,7 @@ def test_another_model_under_the_same_name_is_another_run(make: Any, tmp_path: P
     train(config)
     # The same shapes: the files have the same size.
     tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
-    with pytest.raises(StoreError, match=r"belongs to another configuration \(model_digest"):
+    with pytest.raises(StoreError, match=r"\(changed: model_digest"):
         train(config)
 
 
@@ -145,7 +143,7 @@ def test_a_folder_that_another_run_trains_into(
         assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
         error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
         assert len(error) == 1
-        assert f"train.json: is in use by another process (pid {other.pid}): wait for" in error[0]
+        assert f"pid {other.pid})" in error[0]
         assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
         other.kill()
     assert train(config).is_new

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from eval.metrics.statistics.clustered import (
     MIN_INSTRUCTIONS,
@@ -14,7 +15,6 @@ from eval.metrics.statistics.clustered import (
     effective_size,
     inflation,
 )
-from eval.metrics.statistics.student_t import t_quantile
 from eval.metrics.statistics.wilson import wilson_from_rate, wilson_interval
 
 CLUSTERS = st.lists(
@@ -123,7 +123,7 @@ def test_cases_of_a_dialogue_and_of_an_instruction_add_up_two_ways() -> None:
     measured = Measured(np.array([1.0, 0.0] * 48))
     assert inflation(measured, where.instruction)[0] == pytest.approx(8.625, abs=1e-9)
     assert inflation(measured, where.dialogue)[0] < 1
-    expected = 96 / 8.625 * (t_quantile(0.95, 95) / t_quantile(0.95, 14)) ** 2
+    expected = 96 / 8.625 * (stdtrit(95, 0.975) / stdtrit(14, 0.975)) ** 2
     assert effective_size(measured, where) == pytest.approx(expected, rel=1e-4)
 
 

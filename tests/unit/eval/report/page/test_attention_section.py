@@ -61,16 +61,21 @@ def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> 
     }  # fmt: skip
 
 
+def maps(data: dict[str, Any], arms: tuple[str, ...] = ARMS) -> str:
+    return "".join(attention_svgs(data, arms)["maps"])
+
+
 def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
     svgs = attention_svgs(figures(), ("base", "base+reminder", "gatt"))
-    for svg in svgs.values():
+    assert [len(svgs["maps"]), len(svgs["turns"])] == [2, 1]
+    # The adapter's arm is the third of the page, and looks like it.
+    for svg in (svgs["maps"][1], svgs["turns"][0]):
         ET.fromstring(svg)
-        # The adapter's arm is the third of the page, and looks like it.
         assert "var(--arm-2)" in svg
         assert "var(--arm-1)" not in svg
         assert not re.search(r"#0[0-9a-f]{5}\b", svg)
-    assert "Speak &lt;French&gt; &amp; Latin." in svgs["map"]
-    ids = re.findall(r'\bid="([^"]+)"', "".join(svgs.values()))
+    assert "Speak &lt;French&gt; &amp; Latin." in svgs["maps"][0]
+    ids = re.findall(r'\bid="([^"]+)"', "".join([*svgs["maps"], *svgs["turns"]]))
     assert len(ids) == len(set(ids))
 
 
@@ -78,7 +83,7 @@ def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
     data = figures()
     render_attention(data, tmp_path / "a.html")
     assert "keeps most often" not in (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "✓" not in attention_svgs(data, ARMS)["map"]
+    assert "✓" not in maps(data)
     for record in data["maps"]:
         for row, status in zip(record["rows"], ("pass", "fail", "undecided") * 4, strict=True):
             row["status"] = status
@@ -89,7 +94,7 @@ def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
 
 
 def test_a_map_stays_small_however_many_cells_it_has() -> None:
-    svg = attention_svgs(figures(), ARMS)["map"]
+    svg = maps(figures())
     assert svg.count("opacity") < 150
     assert len(svg) < 250_000
     labels = re.findall(r">(\d+)</text>", svg)
@@ -99,12 +104,11 @@ def test_a_map_stays_small_however_many_cells_it_has() -> None:
 
 def test_the_weights_decide_the_strength_of_colour() -> None:
     data = figures()
-    strong = attention_svgs(data, ARMS)["map"]
+    strong = maps(data)
     for record in data["maps"]:
         for row in record["rows"]:
             row["peak"] = [0.0] * len(row["peak"])
-    blank = attention_svgs(data, ARMS)["map"]
-    # What is left are the 24 strengths of the scale, for both arms.
+    blank = maps(data)
     assert blank.count("opacity: 0.5") < strong.count("opacity: 0.5")
     assert len(blank) < len(strong)
 
@@ -121,22 +125,26 @@ def test_files_stand_beside_each_other_with_fixed_bytes(tmp_path: Path) -> None:
         save_attention_charts(tmp_path / "m.jpeg", figures())
 
 
-def test_the_section_tells_numbers_and_escapes_text(tmp_path: Path) -> None:
+def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Path) -> None:
     section = attention_section(figures(), ("base",))
-    assert section["turns"]["turns"] == [1, 2, 4, 16, 20, 40]
-    rows = {(arm, metric): cells for arm, metric, cells in section["turns"]["rows"]}
-    assert rows["gatt", "mass"][0] == ("20.00", "[1.00, 40.00]")
-    assert rows["gatt", "mass_difference"][1] == ("+5.00", "[1.00, 40.00]")
-    assert (
-        attention_section(figures(low=-0.5), ARMS)["turns"]["rows"][0][2][0][1] == "[−50.00, 40.00]"
-    )
-    assert [r["interval"] for r in section["falls"]] == ["[10, 90]", ""]
+    share, fall = section["tables"]
+    assert share.heads == ("arm", *(f"turn {t}" for t in (1, 2, 4, 16, 20, 40)))
+    _, ours, difference, even = share.rows
+    assert even[1].text == "50.00"
+    assert ours[1].joined() == "20.00 [1.00, 40.00]"
+    assert difference[2].joined() == "+5.00 [1.00, 40.00]"
+    assert [cells[4].joined() for cells in fall.rows] == ["+62 [10, 90]", "–"]
+    low = attention_section(figures(low=-0.5), ARMS)["tables"][0]
+    assert low.rows[0][1].interval == "[−50.00, 40.00]"
+    # Kept: 12 of 100 replies, 75 with everything in sight; at turn 20 0.2 / 20 and 0.1 / 20 of attention.
+    for fact in ("in 12 of 100", "in 75", "[10, 90]", "turn 20", "1.0 %", "0.5 %"):
+        assert fact in section["conclusion"]
     render_attention(figures(), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert section["conclusion"] in page
     assert "A &lt;note&gt;." in page
-    assert "Not looked at: 2 (no instruction)." in page
+    assert "2 (no instruction)" in page
     assert "“Speak &lt;French&gt; &amp; Latin.”" in page
-    assert "<b>+62</b>" in page
     assert "<script" not in page
 
 
@@ -145,9 +153,9 @@ def test_the_terminal_shows_the_curve_and_the_fall() -> None:
     with console.capture() as capture:
         console.print(attention_table(figures()))
     said = capture.get()
-    assert "20.00 [1.00, 40.00]" in said
-    assert "with the instruction hidden:" in said
-    assert "GAtt +62 points [10, 90], 7 of 9 replies change" in said
+    assert "20.00" in said
+    assert "[1.00, 40.00]" in said
+    assert "[10, 90]" in said
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
@@ -156,10 +164,10 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
     path.write_text(json.dumps(figures()), encoding="utf-8")
     assert read_attention(tmp_path) == figures()
     for text, message in (
-        ("{", r"attention\.json: no JSON \(.*make it again with `gatt attend`"),
-        ('{"schema": 9}', r"schema is 9: expected 1, make it again"),
-        ("[]", r"schema is 'list': expected 1"),
-        ('{"schema": 1}', r"attention\.json: no 'arms': make it again"),
+        ("{", r"attention\.json: .*gatt attend"),
+        ('{"schema": 9}', r"9: expected 1"),
+        ("[]", r"'list': expected 1"),
+        ('{"schema": 1}', r"attention\.json: .*'arms'"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):

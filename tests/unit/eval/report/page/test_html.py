@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,16 +12,18 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report import render_report
 from eval.report.charts.drawing import NUM_STYLES
 from eval.report.data.runs import Run, joined
-from eval.report.page.compressed import unpacked
-from eval.report.page.render import report_html
-from eval.report.page.sections import HEAT_INK_FROM
+from eval.report.page.render import render_report, report_pieces
 from gatt.errors import DataError, StoreError
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import HOSTILE, fake_results, sample
 from tests.support.texts.fake_lists import fake_lists
+
+
+def report_html(results: dict[str, Any], samples: list[Sample]) -> str:
+    return "".join(report_pieces(results, samples))
+
 
 VOID = {"meta", "input", "br", "img", "link", "hr"}
 
@@ -66,7 +70,7 @@ class Page(HTMLParser):
         return [str(a["id"]) for tag, a in self.tags if tag == "section"]
 
     def value(self, name: str) -> Any:
-        return unpacked(self.packed[name])
+        return json.loads(zlib.decompress(base64.b64decode(self.packed[name]), -zlib.MAX_WBITS))
 
 
 @pytest.fixture(scope="module")
@@ -74,55 +78,41 @@ def page(run_results: dict[str, Any], run_samples: list[Sample]) -> Page:
     return Page(report_html(run_results | fake_lists(), run_samples))
 
 
-def test_the_page_states_verdict_curves_rates_and_run(page: Page) -> None:
+def test_the_page_holds_answer_curves_rates_and_run(page: Page) -> None:
     text = " ".join(page.text.replace("\N{NO-BREAK SPACE}", " ").split())
-    assert re.search(r"GAtt keeps \d+ % \[\d+, \d+\] at turn 20, the base model \d+ % \[", text)
-    for words in ("Survival", "False triggers", "Unseen value", "never under half", "Half-life"):
+    assert re.search(r"At turn 20 GAtt .* in \d+ of 100 replies, the base model in \d+\.", text)
+    for words in ("Survival", "False triggers", "Unseen value", "Half-life", "gatt run configs/demo.yaml",
+                  "turns:", "Greedy decoding; replies are at most 64 tokens."):  # fmt: skip
         assert words in text
-    assert "gatt run configs/demo.yaml" in text
-    assert "eval.turns" in text
-    assert "Greedy decoding; replies are at most 64 tokens." in text
-    assert sum(tag == "svg" for tag, _ in page.tags) >= 2 + 2 + 2 + 1 + 4
+    # Two of the first chart, then adherence to unseen values and probe recall.
+    assert sum(tag == "svg" for tag, _ in page.tags) == 2 + 2
     assert any(tag == "noscript" for tag, _ in page.tags)
+    assert sum(a.get("class") == "example" for _, a in page.tags) == 3
 
 
 def test_the_sections_stand_in_the_order_of_a_reader(page: Page) -> None:
     assert page.sections() == [
-        "families", "splits", "measures", "probes", "events", "compared", "trust", "rates",
-        "transcripts", "run",
+        "transcripts", "kinds", "probes", "events", "compared", "trust", "curves", "rates", "run",
     ]  # fmt: skip
-    for words in (
-        "Published by Llama 2 (arXiv:2307.09288, Table 30)", "another and far larger model",
-        "Topic jump", "±34", "<0.001", "0.78", "all arms", "60 %", "rules (12)",
-        "Sound like a <b>pirate</b>.", "2 are left out", "format.no-digits",
-    ):  # fmt: skip
+    for words in ("arXiv:2307.09288, Table 30", "Topic jump", "±34", "<0.001", "0.78", "all arms",
+                  "60 %", "not covered", "format.no-digits"):  # fmt: skip
         assert words in " ".join(page.text.split()), words
 
 
 def test_a_section_without_data_is_left_out() -> None:
     made = [sample()]
     found = Page(report_html(fake_results(made) | {"differences": []}, []))
-    assert found.sections() == ["families", "measures", "rates", "run"]
+    assert found.sections() == ["kinds", "rates", "run"]
     assert "Table 30" not in found.text
 
 
 @pytest.mark.parametrize("num_arms", [NUM_STYLES, NUM_STYLES + 1])
-def test_the_lead_speaks_of_bands_where_the_chart_has_some(num_arms: int) -> None:
+def test_the_caption_speaks_of_bands_where_the_chart_has_some(num_arms: int) -> None:
     made = [sample(arm=f"arm {n}", turn=turn) for n in range(num_arms) for turn in (1, 2)]
     text = report_html(fake_results(made), made)
-    assert ("Bands and brackets are" in text) == ("FillBetween" in text) == (num_arms == NUM_STYLES)
-
-
-def test_cells_of_the_heat_map_say_their_rate_and_interval(page: Page) -> None:
-    cells = [a for tag, a in page.tags if tag == "td" and "--rate" in str(a.get("style"))]
-    assert len(cells) == 3 * 3 * 5
-    titles = [str(c["title"]) for c in cells]
-    assert re.fullmatch(r"figure, turn 1: \d+ % \[\d+, \d+\], \d+/\d+(,.\d+\?)?", titles[0])
-    shares = {float(re.sub(r".*--rate:", "", str(c["style"]))) for c in cells}
-    assert all(0 <= share <= 1 for share in shares)
-    bright = [c for c in cells if c.get("class") == "high"]
-    assert bright
-    assert all(float(str(c["style"])[7:]) >= HEAT_INK_FROM for c in bright)
+    assert (
+        ("bands are 95 % intervals" in text) == ("FillBetween" in text) == (num_arms == NUM_STYLES)
+    )
 
 
 def test_the_rates_show_their_counts_and_the_worst_that_undecided_replies_allow() -> None:
@@ -130,7 +120,6 @@ def test_the_rates_show_their_counts_and_the_worst_that_undecided_replies_allow(
     made = [sample(dialogue=f"d{n}", status=s) for n, s in enumerate(statuses)]
     text = " ".join(Page(report_html(fake_results(made), made)).text.split())
     assert "10/12, 4?worst 62" in text
-    assert "62 % if the 4 undecided had failed" in text
     decided = " ".join(Page(report_html(fake_results(made[:12]), made)).text.split())
     assert "10/12" in decided
     assert "10/12, 4?worst" not in decided
@@ -160,13 +149,14 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids))
     links = {str(a["href"])[1:] for tag, a in page.tags if tag == "a"}
-    assert links <= set(ids)
+    # Those of dialogues are made by the script.
+    assert {link for link in links if not link.startswith("t-")} <= set(ids)
     assert links >= set(page.sections())
 
 
 def test_the_texts_are_there_packed(page: Page, run_samples: list[Sample]) -> None:
     index = page.value("index")
-    assert len(index["transcripts"]["id"]) == len({(s.dialogue, s.arm) for s in run_samples})
+    assert len(index["cases"]) == len({s.dialogue for s in run_samples})
     texts = {
         t for name in page.packed if name != "index" for c in page.value(name) for t in c["texts"]
     }
@@ -222,7 +212,7 @@ def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_p
         yield sample()
         raise DataError("samples.jsonl line 2: broken")
 
-    with pytest.raises(DataError, match="line 2: broken"):
+    with pytest.raises(DataError, match="line 2"):
         render_report(fake_results([sample()]), broken(), path)
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "old"
@@ -230,12 +220,12 @@ def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_p
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"report\.html: cannot write: "):
+    with pytest.raises(StoreError, match=r"report\.html"):
         render_report(fake_results([]), [], tmp_path / "file" / "report.html")
 
 
 def test_broken_results_are_refused_before_a_file_is_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="schema is None"):
+    with pytest.raises(DataError, match="None"):
         render_report({}, [], tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
 
@@ -250,9 +240,7 @@ def test_several_runs_stand_side_by_side(run_results: dict[str, Any]) -> None:
     results = joined([Run(name, Path(), run_results | fake_lists()) for name in ("one", "two")])
     read = Page(report_html(results, []))
     text = " ".join(read.text.replace("\N{NO-BREAK SPACE}", " ").split())
-    assert re.search(
-        r"GAtt keeps \d+ % \[\d+, \d+\] in one and \d+ % \[\d+, \d+\] in two at turn 20", text
-    )
+    assert re.search(r"At turn 20 one · GAtt .* in \d+ of 100 replies, two · GAtt in \d+", text)
     assert text.count("gatt run configs/demo.yaml") == 2
     assert "two · base + reminder" in text
 
@@ -265,4 +253,4 @@ def test_a_commands_words_and_a_plain_run_are_shown() -> None:
     }
     read = Page(report_html(results, []))
     assert "gatt eval 'a b'" in read.text
-    assert re.search(r"y\s*1", read.text)
+    assert re.search(r"y: 1", read.text)

@@ -132,7 +132,7 @@ def test_the_last_turn_is_answered_anew_for_both_arms(data: dict[str, Any]) -> N
 
 def test_page_pictures_and_report_show_it(looked: Path, folder: Path) -> None:
     page = (looked / "attention.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3  # a map for each arm, and the curves
     assert not re.search(r'(src|href)="(?!#)', page.replace("xlink:href", "href"))
     for ending in ("", "-turns"):
         assert (folder / f"map{ending}.png").read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""From an adapter to a folder that loads as it is and says what base and adapter say together."""
+"""From an adapter to a folder that loads by itself and replies as base and adapter do together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, PhiConfig
 
@@ -24,6 +23,7 @@ from tests.support.models.tiny import save_tiny_model
 from tests.support.models.trained import record, save_adapter, save_trained, write_results
 
 IDS = torch.tensor([[5, 17, 40, 33, 8, 21]])
+WEIGHT = "model.layers.0.self_attn.q_proj.weight"
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,12 @@ def logits(model: Any) -> torch.Tensor:
 
 
 def adapted(trained: tuple[Path, Path]) -> torch.Tensor:
-    base, adapter = trained
-    return logits(load_adapter(load_model(str(base)), adapter, "gatt").model)
+    return logits(load_adapter(load_model(str(trained[0])), trained[1], "gatt").model)
+
+
+def edit(path: Path, **changes: Any) -> None:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(values | changes), encoding="utf-8")
 
 
 def test_it_loads_by_itself_and_says_what_base_and_adapter_say(
@@ -56,15 +60,10 @@ def test_it_loads_by_itself_and_says_what_base_and_adapter_say(
     expected = adapted(trained)
     torch.testing.assert_close(logits(model), expected, atol=1e-5, rtol=1e-5)
     assert (logits(load_model(str(trained[0])).model) - expected).abs().max() > 0.02
-
-
-def test_tokenizer_template_and_ends_come_along(trained: tuple[Path, Path], served: Path) -> None:
     ours, theirs = (AutoTokenizer.from_pretrained(f) for f in (served, trained[0]))
     messages = [{"role": "user", "content": "Where shall we go today?"}]
-    options = {"add_generation_prompt": True, "tokenize": True}
-    assert ours.apply_chat_template(messages, **options) == theirs.apply_chat_template(
-        messages, **options
-    )
+    prompts = [t.apply_chat_template(messages, add_generation_prompt=True) for t in (ours, theirs)]
+    assert prompts[0] == prompts[1]
     ends = GenerationConfig.from_pretrained(served)
     assert (ends.eos_token_id, ends.pad_token_id) == (theirs.eos_token_id, theirs.pad_token_id)
 
@@ -81,19 +80,15 @@ def test_nothing_but_safetensors_and_no_local_path(
     assert (served / "model.safetensors").stat().st_mode & 0o044
 
 
-def test_readers_of_before_find_the_rotary_base_and_the_tokenizer(tmp_path: Path) -> None:
-    rope = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0,
-            "high_freq_factor": 4.0, "original_max_position_embeddings": 128}  # fmt: skip
-    trained = save_trained(tmp_path, rope_parameters=rope)
-    export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "served"))
-    config = json.loads((tmp_path / "served" / "config.json").read_text(encoding="utf-8"))
-    assert config["rope_theta"] == 5e5
-    assert config["rope_scaling"]["rope_type"] == "llama3"
-    settings = json.loads((tmp_path / "served" / "tokenizer_config.json").read_text("utf-8"))
-    assert settings["tokenizer_class"] == "PreTrainedTokenizerFast"
-    again = AutoModelForCausalLM.from_pretrained(tmp_path / "served")
-    assert again.config.rope_parameters == rope
-    torch.testing.assert_close(logits(again), adapted(trained), atol=1e-5, rtol=1e-5)
+def test_a_half_base_gets_its_update_in_full_and_the_sum_is_rounded_once(tmp_path: Path) -> None:
+    base, adapter = save_trained(tmp_path)
+    AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16).save_pretrained(base)
+    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "auto"))
+    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "wide", dtype="float32"))
+    auto, wide = (load_file(tmp_path / n / "model.safetensors") for n in ("auto", "wide"))
+    assert (auto[WEIGHT].dtype, wide[WEIGHT].dtype) == (torch.bfloat16, torch.float32)
+    assert not torch.equal(wide[WEIGHT], wide[WEIGHT].to(torch.bfloat16).float())
+    assert torch.equal(auto[WEIGHT], wide[WEIGHT].to(torch.bfloat16))
 
 
 def test_readers_of_before_find_dtype_and_the_turned_part_of_a_head(
@@ -102,44 +97,11 @@ def test_readers_of_before_find_dtype_and_the_turned_part_of_a_head(
     # Phi turns a part of each head.
     PhiConfig(partial_rotary_factor=0.4, dtype=torch.bfloat16).save_pretrained(tmp_path)
     shutil.copy(trained[0] / "tokenizer_config.json", tmp_path)
-    before = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    assert before.keys().isdisjoint({"torch_dtype", "partial_rotary_factor"})
     for_older_readers(tmp_path)
     found = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     assert (found["torch_dtype"], found["dtype"]) == ("bfloat16", "bfloat16")
     assert found["partial_rotary_factor"] == 0.4
     assert "rope_scaling" not in found
-    again = PhiConfig.from_pretrained(tmp_path)
-    assert (again.rope_parameters, again.dtype) == (before["rope_parameters"], torch.bfloat16)
-
-
-@pytest.mark.parametrize(("dtype", "expected"), [("bfloat16", "BF16"), ("float16", "F16")])
-def test_the_sum_is_rounded_once(
-    trained: tuple[Path, Path], served: Path, tmp_path: Path, dtype: Any, expected: str
-) -> None:
-    export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "half", dtype=dtype))
-    name = "model.layers.0.self_attn.q_proj.weight"
-    with (
-        safe_open(served / "model.safetensors", "pt") as full,
-        safe_open(tmp_path / "half" / "model.safetensors", "pt") as half,
-    ):
-        assert half.get_slice(name).get_dtype() == expected
-        assert torch.equal(half.get_tensor(name), full.get_tensor(name).to(getattr(torch, dtype)))
-    config = json.loads((tmp_path / "half" / "config.json").read_text(encoding="utf-8"))
-    assert config["dtype"] == dtype
-
-
-def test_a_half_base_gets_its_update_in_full(tmp_path: Path) -> None:
-    base, adapter = save_trained(tmp_path)
-    AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16).save_pretrained(base)
-    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "auto"))
-    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "wide", dtype="float32"))
-    auto, wide = (load_file(tmp_path / n / "model.safetensors") for n in ("auto", "wide"))
-    name = "model.layers.0.self_attn.q_proj.weight"
-    assert (auto[name].dtype, wide[name].dtype) == (torch.bfloat16, torch.float32)
-    assert not torch.equal(wide[name], wide[name].to(torch.bfloat16).float())
-    # Not the update before the sum as well.
-    assert torch.equal(auto[name], wide[name].to(torch.bfloat16))
 
 
 def test_the_adapter_can_stay_apart(trained: tuple[Path, Path], tmp_path: Path) -> None:
@@ -151,29 +113,23 @@ def test_the_adapter_can_stay_apart(trained: tuple[Path, Path], tmp_path: Path) 
     torch.testing.assert_close(logits(model), adapted(trained), atol=1e-5, rtol=1e-5)
     settings = json.loads((folder / "adapter" / "adapter_config.json").read_text("utf-8"))
     assert settings["base_model_name_or_path"] == "base"
-    assert (folder / "chat_template.jinja").is_file()
     assert (folder / "adapter" / "trained_on.json").is_file()
-    assert "in `adapter/` a Ghost Attention adapter" in (folder / "README.md").read_text("utf-8")
 
 
 def test_the_evaluation_stands_in_the_card(trained: tuple[Path, Path], tmp_path: Path) -> None:
     results = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)])
+    out = tmp_path / "s"
     export(
         ExportConfig(
-            adapter=trained[1],
-            output_dir=tmp_path / "s",
-            results=results,
-            name="mine",
-            license="mit",
+            adapter=trained[1], output_dir=out, results=results, name="mine", license="mit"
         )
     )
-    card = read_card((tmp_path / "s" / "README.md").read_text(encoding="utf-8"))
-    assert [(r.metric_name, r.metric_value) for r in card.data.eval_results] == [
+    card = read_card((out / "README.md").read_text(encoding="utf-8")).data
+    assert [(r.metric_name, r.metric_value) for r in card.eval_results] == [
         ("Adherence at turn 1", 0.5),
         ("Adherence at turn 20", 0.25),
     ]
-    assert card.data.model_name == "mine"
-    assert card.data.license == "mit"
+    assert (card.model_name, card.license) == ("mine", "mit")
 
 
 def test_an_evaluation_of_another_adapter_stops_it_before_the_work(
@@ -182,64 +138,42 @@ def test_an_evaluation_of_another_adapter_stops_it_before_the_work(
     results = write_results(tmp_path / "eval", [record()])
     row = {"key": "gatt/reference/d", "weights": "0123456789abcdef"}
     (results / "rollouts.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match="expected an evaluation of the same adapter"):
+    with pytest.raises(DataError, match="digest 0123456789abcdef"):
         export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "s", results=results))
-    with pytest.raises(DataError, match=r"none/results\.json: cannot read: No such file"):
-        export(
-            ExportConfig(adapter=trained[1], output_dir=tmp_path / "s", results=tmp_path / "none")
-        )
     assert not (tmp_path / "s").exists()
 
 
-def test_the_licence_of_a_local_base_is_read_from_its_card(tmp_path: Path) -> None:
+def test_a_base_is_named_for_others(tmp_path: Path) -> None:
+    assert hub_id("smollm2-135m-instruct") == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert hub_id("org/name") == public_name("org/name") == "org/name"
+    assert hub_id(str(tmp_path)) is hub_id("./name") is hub_id("../name") is None
+    assert public_name("/home/me/models/llama") == "llama"
     (tmp_path / "README.md").write_text("---\nlicense: gemma\n---\n", encoding="utf-8")
     assert license_of(str(tmp_path)) == "gemma"
     assert license_of(str(tmp_path / "none")) is None
     assert license_of("smollm2-135m-instruct") == "apache-2.0"
 
 
-def test_a_base_is_named_for_others(tmp_path: Path) -> None:
-    assert hub_id("smollm2-135m-instruct") == "HuggingFaceTB/SmolLM2-135M-Instruct"
-    assert hub_id("org/name") == "org/name"
-    assert hub_id(str(tmp_path)) is hub_id("./name") is hub_id("../name") is None
-    assert public_name("org/name") == "org/name"
-    assert public_name("/home/me/models/llama") == "llama"
-
-
-def test_what_is_there_is_not_overwritten(trained: tuple[Path, Path], tmp_path: Path) -> None:
-    (tmp_path / "served").mkdir()
-    with pytest.raises(StoreError, match=r"served: exists already: give a new folder"):
-        export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "served"))
-
-
-def test_an_export_that_is_stopped_leaves_nothing(
+def test_an_export_that_is_stopped_leaves_nothing_and_one_that_is_there_stays(
     trained: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gatt.commands.export.write.for_older_readers", stop)
+    config = ExportConfig(adapter=trained[1], output_dir=tmp_path / "served")
+    monkeypatch.setattr("gatt.commands.export.write.export_card", stop)
     with pytest.raises(KeyboardInterrupt):
-        export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "served"))
+        export(config)
     assert os.listdir(tmp_path) == []
-
-
-def test_weights_that_are_broken(trained: tuple[Path, Path], tmp_path: Path) -> None:
-    adapter = Path(shutil.copytree(trained[1], tmp_path / "adapter"))
-    path = adapter / "adapter_model.safetensors"
-    weights = load_file(path)
-    first = min(weights)
-    save_file({**weights, first: torch.full_like(weights[first], torch.nan)}, path)
-    with pytest.raises(
-        ModelError, match=r"adapter: 1 weights of the adapter are not finite, the first"
-    ):
-        export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served"))
+    config.output_dir.mkdir()
+    with pytest.raises(StoreError, match="served: exists already"):
+        export(config)
 
 
 def test_ends_that_share_their_weights_are_not_merged(tmp_path: Path) -> None:
     base = save_tiny_model(tmp_path / "base")
     adapter = save_adapter(tmp_path / "adapter", str(base), target="lm_head")
-    with pytest.raises(ModelError, match=r"adapts lm_head, which shares its weights with the oth"):
+    with pytest.raises(ModelError, match="lm_head"):
         export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served"))
     export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served", merge=False))
     free = save_tiny_model(tmp_path / "free", tie_word_embeddings=False)
@@ -247,30 +181,41 @@ def test_ends_that_share_their_weights_are_not_merged(tmp_path: Path) -> None:
     export(ExportConfig(adapter=other, output_dir=tmp_path / "merged"))
 
 
-def test_a_base_that_is_quantised_or_none(trained: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_cannot_be_exported(trained: tuple[Path, Path], tmp_path: Path) -> None:
+    adapter = Path(shutil.copytree(trained[1], tmp_path / "adapter"))
     base = Path(shutil.copytree(trained[0], tmp_path / "base"))
-    path = base / "config.json"
-    config = json.loads(path.read_text(encoding="utf-8"))
-    quantised = {"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}
-    path.write_text(json.dumps(config | quantised), encoding="utf-8")
-    said = ExportConfig(adapter=trained[1], output_dir=tmp_path / "s", model=str(base))
-    with pytest.raises(ModelError, match=r"base: its weights are quantised: expected plain ones"):
-        export(said)
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"base: .*configuration: .*config"):
-        export(said)
+    out = tmp_path / "s"
+    weights = load_file(adapter / "adapter_model.safetensors")
+    first = min(weights)
+    broken = {**weights, first: torch.full_like(weights[first], torch.nan)}
+    save_file(broken, adapter / "adapter_model.safetensors")
+    with pytest.raises(ModelError, match="adapter: 1 weights of the adapter are not finite"):
+        export(ExportConfig(adapter=adapter, output_dir=out))
+    edit(base / "config.json", quantization_config={"quant_method": "bitsandbytes"})
+    with pytest.raises(ModelError, match="base: its weights are quantised"):
+        export(ExportConfig(adapter=trained[1], output_dir=out, model=str(base)))
+    (base / "config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"base: .*configuration"):
+        export(ExportConfig(adapter=trained[1], output_dir=out, model=str(base)))
+    plain = save_tiny_model(tmp_path / "plain", template=None)
+    with pytest.raises(TemplateError):
+        export(ExportConfig(adapter=trained[1], output_dir=out, model=str(plain)))
+    edit(adapter / "adapter_config.json", base_model_name_or_path=None)
+    with pytest.raises(ConfigError, match="adapter: names no base model"):
+        export(ExportConfig(adapter=adapter, output_dir=out))
+    with pytest.raises(ConfigError, match="arm is 'gatt' without results"):
+        ExportConfig(adapter=adapter, output_dir=out, arm="gatt")
+    assert not out.exists()
 
 
 def test_settings_that_the_base_was_published_with_stay(
     trained: tuple[Path, Path], tmp_path: Path
 ) -> None:
     base = Path(shutil.copytree(trained[0], tmp_path / "base"))
-    path = base / "generation_config.json"
-    settings = json.loads(path.read_text(encoding="utf-8"))
-    # As many models are published: transformers would refuse to write it once it is changed.
+    # transformers would refuse to save these once they are changed.
     kept = {"do_sample": False, "temperature": 0.6}
     changed = {"eos_token_id": 0, "pad_token_id": None, "_from_model_config": True}
-    path.write_text(json.dumps(settings | kept | changed), encoding="utf-8")
+    edit(base / "generation_config.json", **kept, **changed)
     export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "s", model=str(base)))
     found = json.loads((tmp_path / "s" / "generation_config.json").read_text(encoding="utf-8"))
     assert found["temperature"] == 0.6
@@ -278,36 +223,6 @@ def test_settings_that_the_base_was_published_with_stay(
     assert (found["eos_token_id"], found["pad_token_id"]) == ([0, 2], 0)
     assert "_from_model_config" not in found
     assert GenerationConfig.from_pretrained(tmp_path / "s").eos_token_id == [0, 2]
-
-
-def test_a_base_without_a_template(tmp_path: Path) -> None:
-    base = save_tiny_model(tmp_path / "base", template=None)
-    adapter = save_adapter(tmp_path / "adapter", str(base))
-    with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
-        export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served"))
-
-
-def test_an_adapter_that_names_no_base(trained: tuple[Path, Path], tmp_path: Path) -> None:
-    adapter = Path(shutil.copytree(trained[1], tmp_path / "adapter"))
-    path = adapter / "adapter_config.json"
-    settings = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**settings, "base_model_name_or_path": None}), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"adapter: names no base model: say which with model"):
-        export(ExportConfig(adapter=adapter, output_dir=tmp_path / "s"))
-    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "s", model=str(trained[0])))
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"arm": "gatt"}, "arm is 'gatt' without results: expected both, or neither"),
-        ({"name": " "}, "name is empty: expected some text, or null"),
-        ({"license": ""}, "license is empty: expected some text, or null"),
-    ],
-)
-def test_settings_that_make_no_sense(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        ExportConfig(adapter=Path("a"), output_dir=Path("b"), **values)
 
 
 def test_the_command_says_what_is_there_and_how_to_serve_it(
@@ -319,11 +234,9 @@ def test_the_command_says_what_is_there_and_how_to_serve_it(
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{out}: base with the adapter merged, float32, ")
     assert second == f"serve it: transformers serve {out}"
-    assert main(words) == 2
-    assert capsys.readouterr().err.startswith(f"gatt: {out}: exists already")
     assert main([*words[:2], f"--output_dir={tmp_path / 'apart'}", "--merge=false"]) == 0
     assert "--enable-lora --lora-modules gatt=" in capsys.readouterr().out
     assert main(["export", f"--adapter={tmp_path}", f"--output_dir={tmp_path / 'x'}"]) == 2
     said = capsys.readouterr().err
-    assert "no adapter_config.json: expected a folder saved by `gatt train`" in said
+    assert "adapter_config.json" in said
     assert said.count("\n") == 1

@@ -1,103 +1,84 @@
-"""The card of an exported model."""
+"""The card of an exported model, and the rates on it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
-from gatt.commands.export.card import ModelFacts, export_card
-from gatt.commands.export.evaluation import read_evaluation
-from gatt.models.adapter import adapter_rank
+from eval.report.data.selection import SCHEMA
+from gatt.commands.export.card import export_card, vllm_line
+from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.evaluation import (
+    RESULTS_SCHEMA,
+    adapter_evaluation,
+    eval_results,
+    read_evaluation,
+)
+from gatt.errors import DataError
 from gatt.models.base_card import read_card
-from tests.support.models.trained import CARD, record, write_results
-
-FACTS = ModelFacts(
-    name="mine", base="org/base", base_id="org/base", license="mit", dtype="bfloat16",
-    is_merged=True, digest="feed", rank=8,
-)  # fmt: skip
+from tests.support.models.trained import record, save_adapter, write_results
 
 
-def test_it_says_what_how_numbers_licence_and_limits(tmp_path: Path) -> None:
+def card_of(adapter: Path, base: str = "org/base", **values: Any) -> str:
+    evaluation = values.pop("evaluation", None)
+    config = ExportConfig(adapter=adapter, output_dir=Path("mine"), **values)
+    return export_card(config, base, "bfloat16", evaluation)
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_adapter(tmp_path_factory.mktemp("trained") / "adapter", "org/base")
+
+
+def test_it_says_what_how_rates_licence_and_limits(adapter: Path, tmp_path: Path) -> None:
     curves = [
+        record(arm="base", turn=20, rate=0.0, low=0.0, high=0.19),
         record(rate=0.69, low=0.44, high=0.857),
         record(turn=20, rate=0.3125),
-        record(arm="base", turn=20, rate=0.0, low=0.0, high=0.19),
         record(metric="false_trigger", rate=0.0, low=None, high=None),
     ]
-    text = export_card(FACTS, read_evaluation(write_results(tmp_path, curves)), CARD)
-    card = read_card(text)
-    assert card.data.base_model == "org/base"
-    assert card.data.license == "mit"
-    assert card.data.library_name == "transformers"
-    assert card.data.pipeline_tag == "text-generation"
-    assert len(card.data.eval_results) == 3
+    evaluation = read_evaluation(write_results(tmp_path, curves))
+    text = card_of(adapter, evaluation=evaluation, license="mit")
+    data = read_card(text).data
+    assert (data.base_model, data.license, data.library_name) == ("org/base", "mit", "transformers")
+    assert len(data.eval_results) == 3
     heads = [line for line in text.splitlines() if line.startswith("#")]
     assert heads == [
         "# mine", "## Use", "## Evaluation", "## Method", "## Data", "## Training", "## Limits",
         "## Licence",
     ]  # fmt: skip
     assert "merged into its weights (bfloat16)" in text
-    assert "Digest of the adapter: `feed`" in text
-    assert (
-        "| Adherence | all instructions | this model | 69 [44, 86] (16) | 31 [25, 75] (16) |"
-        in text
-    )
-    assert "| Adherence | all instructions | base model |  | 0 [0, 19] (16) |" in text
-    assert "| False triggers | all instructions | this model | 0 (16) |  |" in text
-    assert "suite: behaviour; dialogues: chitchat; cases of a split: 16; replies: greedy" in text
-    assert "| rows | 16 |" in text
-    assert "`mit`. What the base" in text
-    assert "/home/me" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| reference")]
+    assert rows == [
+        "| reference | Adherence | all instructions | base |  | 0 [0, 19] (16) |",
+        "| reference | Adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
+        "| reference | False triggers | all instructions | gatt | 0 (16) |  |",
+    ]
+    assert "suite: behaviour; dialogues: chitchat; cases of a split: 16; temperature: 0.0" in text
 
 
-def test_without_evaluation_licence_and_adapter_card() -> None:
-    facts = replace(FACTS, base="base", base_id=None, license=None, is_merged=False)
-    text = export_card(facts, None, "")
-    head = yaml.safe_load(text.split("---")[1])
-    assert head == {
+def test_without_evaluation_licence_and_adapter_card(tmp_path: Path) -> None:
+    adapter = save_adapter(tmp_path / "adapter", "x")
+    (adapter / "README.md").unlink()
+    text = card_of(adapter, "/home/me/base", merge=False)
+    assert read_card(text).data.to_dict() == {
         "library_name": "transformers",
         "pipeline_tag": "text-generation",
         "tags": ["ghost-attention", "gatt"],
     }
-    assert "None is recorded here." in text
-    assert "That of the base model, `base`: see its page." in text
+    assert "/home/me" not in text
     assert "--lora-modules gatt=FOLDER/adapter" in text
-    assert "- It follows whoever writes turn 1: it is no safety measure." in text
-    assert "## Method" not in text
+    assert "it is no safety measure" in text
+    assert "4-bit weights (Q4_1)" in card_of(adapter, "smollm2-135m-instruct")
 
 
-@pytest.mark.parametrize(
-    ("settings", "rank", "more"),
-    [
-        ({"r": 16}, 16, ""),
-        ({"r": 17}, 17, " --max-lora-rank 32"),
-        ({"r": 8, "rank_pattern": {"q_proj": 64}}, 64, " --max-lora-rank 64"),
-        ({"r": 300, "rank_pattern": {}}, 300, " --max-lora-rank 320"),
-    ],
-)
-def test_vllm_is_told_of_a_large_rank(
-    tmp_path: Path, settings: dict[str, object], rank: int, more: str
-) -> None:
-    text = json.dumps({"peft_type": "LORA", **settings})
-    (tmp_path / "adapter_config.json").write_text(text, encoding="utf-8")
-    assert adapter_rank(tmp_path) == rank
-    text = export_card(replace(FACTS, is_merged=False, rank=rank), None, "")
-    assert f"vllm serve FOLDER --enable-lora --lora-modules gatt=FOLDER/adapter{more}\n" in text
-
-
-def test_weights_of_the_embedded_model_are_told_from_those_of_the_hub() -> None:
-    text = export_card(replace(FACTS, base="smollm2-135m-instruct"), None, "")
-    assert "4-bit weights (Q4_1), unpacked to float32" in text
-    assert "4-bit" not in export_card(FACTS, None, "")
-
-
-def test_an_evaluation_that_decided_nothing_gives_no_index(tmp_path: Path) -> None:
-    found = read_evaluation(write_results(tmp_path, [record(rate=None)]))
-    assert "model-index" not in export_card(FACTS, found, "")
+@pytest.mark.parametrize(("rank", "room"), [(16, None), (17, 32), (64, 64), (300, 320)])
+def test_vllm_is_told_of_a_large_rank(rank: int, room: int | None) -> None:
+    more = f" --max-lora-rank {room}" if room else ""
+    assert vllm_line("F", rank) == f"vllm serve F --enable-lora --lora-modules gatt=F/adapter{more}"
 
 
 def test_a_card_is_read_whatever_its_head_is() -> None:
@@ -106,3 +87,94 @@ def test_a_card_is_read_whatever_its_head_is() -> None:
     for head in ("[1, 2]", "a: [", "license: {"):
         card = read_card(f"---\n{head}\n---\n# x\n")
         assert (card.text.strip(), card.data.get("license")) == ("# x", None)
+
+
+def test_rates_become_a_model_index(tmp_path: Path) -> None:
+    curves = [
+        record(rate=0.87654321, low=0.7, high=0.95),
+        record(turn=20, rate=0.5),
+        record(turn=4, rate=None, low=None, high=None),
+        record(family="language"),
+        record(metric="repetition"),
+        record(arm="base", rate=0.0),
+        record(history="own", metric="survival", rate=0.25),
+    ]
+    found = eval_results(read_evaluation(write_results(tmp_path, curves)))
+    assert [(r.metric_type, r.metric_args["turn"], r.metric_value) for r in found] == [
+        ("adherence", 1, 0.8765), ("adherence", 20, 0.5), ("survival", 1, 0.25),
+    ]  # fmt: skip
+    assert found[0].metric_args == {"turn": 1, "low": 0.7, "high": 0.95, "num_dialogues": 16}
+    assert found[0].dataset_type == "chitchat"
+    assert found[0].dataset_name == ("gatt eval behaviour, reference history, all instructions")
+
+
+def test_splits_stand_apart_unless_there_is_one(tmp_path: Path) -> None:
+    curves = [record(split=s) for s in ("all", "train", "heldout_value")]
+    many = read_evaluation(write_results(tmp_path / "many", curves))
+    assert [r["split"] for r in many.records] == ["all", "train", "heldout_value"]
+    one = read_evaluation(write_results(tmp_path / "one", curves[:2]))
+    assert [r["split"] for r in one.records] == ["train"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"source": {"name": "jsonl", "path": "/home/me/d.jsonl"}}, "jsonl"),
+        ({"source": {"name": "hub", "path": "org/chats"}}, "org/chats"),
+        ({"source": {"name": "hub", "path": "/home/me/chats"}}, "hub"),
+        ({"source": {"name": "chitchat", "path": None}, "cases": "/home/me/c.jsonl"}, "cases"),
+        ({}, "dialogues"),
+    ],
+)
+def test_the_data_set_is_named_without_paths(
+    tmp_path: Path, changes: dict[str, object], expected: str
+) -> None:
+    config = {"adapters": {"gatt": "a"}, "suite": "/home/me/mine.yaml", **changes}
+    (found,) = eval_results(read_evaluation(write_results(tmp_path, [record()], config=config)))
+    assert found.dataset_type == expected
+    assert found.dataset_name.startswith("gatt eval mine, ")
+
+
+def test_an_arm_is_named_or_the_only_one(tmp_path: Path) -> None:
+    curves = [record(arm=arm) for arm in ("one", "two", "base")]
+    folder = write_results(tmp_path, curves, config={"adapters": {"one": "a"}})
+    assert read_evaluation(folder).arm == "one"
+    assert read_evaluation(folder, "two").arm == "two"
+    with pytest.raises(DataError, match=r"'three' \(found: one, two, base\)"):
+        read_evaluation(folder, "three")
+    with pytest.raises(DataError, match="'base' has no adapter"):
+        adapter_evaluation(folder, "base", "feed")
+    write_results(tmp_path, curves, config={"adapters": {"one": "a", "two": "b"}})
+    with pytest.raises(DataError, match="no arm 'gatt'"):
+        read_evaluation(folder)
+
+
+def test_an_evaluation_of_another_adapter_is_refused(tmp_path: Path) -> None:
+    folder = write_results(tmp_path, [record(arm=arm) for arm in ("gatt", "other", "served")])
+    adapter_evaluation(folder, "gatt", "feed")  # no roll-outs: nothing is known
+    rows = [
+        {"key": "base/reference/d1"},
+        {"key": "gatt/reference/d1", "weights": "feed"},
+        {"key": "other/reference/d1", "weights": "beef"},
+        {"key": "served/reference/d1", "weights": "served as gatt"},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "rollouts.jsonl").write_text(lines, encoding="utf-8")
+    for arm in ("gatt", "served"):
+        assert adapter_evaluation(folder, arm, "feed").arm == arm
+    with pytest.raises(DataError, match="'other' is an adapter with digest beef"):
+        adapter_evaluation(folder, "other", "feed")
+
+
+def test_results_that_are_missing_broken_or_of_another_schema(tmp_path: Path) -> None:
+    assert RESULTS_SCHEMA == SCHEMA
+    with pytest.raises(DataError, match=r"results\.json: cannot read: No such file"):
+        read_evaluation(tmp_path)
+    schema = f'"schema": {SCHEMA}, "run": '
+    for text in ("{", "[]", f"{{{schema}{{}}}}", f'{{{schema}1, "curves": []}}'):
+        (tmp_path / "results.json").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=r"results\.json: broken"):
+            read_evaluation(tmp_path)
+    (tmp_path / "results.json").write_text('{"schema": 2}', encoding="utf-8")
+    with pytest.raises(DataError, match="schema is 2: expected 3"):
+        read_evaluation(tmp_path)

@@ -78,7 +78,7 @@ def test_what_a_run_is_configured_with_goes_from_all_its_texts() -> None:
         "page": "https://uni-x.de/about",
         "seed": 3,
     }  # fmt: skip
-    found = private_in(config)
+    found = list(private_in(config))
     text = (
         "a+/cluster/jane/m/x </b>, --urls=[http://gpu01.hpc.uni-x.de:8000/v1] gpu01.hpc.uni-x.de is slow, "
         "https://llm.uni-x.de/v1, https://uni-x.de/about, gpu01.hpc.uni-x.design"

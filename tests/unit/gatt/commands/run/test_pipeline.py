@@ -141,10 +141,10 @@ def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, sta
     with pytest.raises(ConfigError) as caught:
         load_run(path)
     text = str(caught.value)
-    assert "missing key 'synth.output_dir': expected path" in text
-    assert "train.inner: rate is 0.0: expected above 0" in text
-    assert "unknown key 'eval.nmu', did you mean 'eval.num'?" in text
-    assert "unknown key 'trian', did you mean 'train'?" in text
+    assert "line 2: missing key 'synth.output_dir'" in text
+    assert "line 3: train.inner: rate is 0.0" in text
+    assert "line 4: unknown key 'eval.nmu', did you mean 'eval.num'?" in text
+    assert "line 5: unknown key 'trian', did you mean 'train'?" in text
     assert not stages.done
     assert not (tmp_path / "out").exists()
 
@@ -179,6 +179,17 @@ def test_a_refused_stage_leaves_the_older_run_file(tmp_path, stages) -> None:
         execute_run(load_run(path, ["train.num=9"]), lambda _: None)
     assert written.read_text(encoding="utf-8") == before
     assert [name for name, _ in stages.done] == ["synth", "train", "eval", "synth"]
+
+
+def test_a_check_refuses_before_any_stage_runs(tmp_path, stages) -> None:
+    def check(config: Fake) -> None:
+        raise StoreError(f"{config.output_dir}: cannot be measured")
+
+    vars(sys.modules["fake_stage_eval"])["check"] = check
+    with pytest.raises(StoreError, match=r"/out: "):
+        execute_run(load_run(write(tmp_path, WHOLE)), print)
+    assert stages.done == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_command_is_named(tmp_path, stages) -> None:

@@ -82,7 +82,7 @@ def test_seed_and_key_cannot_run_into_each_other() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_new_tokens": 0}, "max_new_tokens is 0: expected at least 1"),
+        ({"max_new_tokens": 0}, "max_new_tokens is 0: expected 1 to 1000000"),
         ({"temperature": -0.1}, r"temperature is -0.1: expected 0 \(greedy\) or more"),
         ({"top_p": 0.0}, r"top_p is 0.0: expected a share in \(0, 1\]"),
         ({"top_p": 1.1}, r"top_p is 1.1: expected a share in \(0, 1\]"),

@@ -213,9 +213,12 @@ def test_no_sample_left() -> None:
         build([sample(1, 1, targets=[None])])
 
 
-@pytest.mark.parametrize(("num_bad", "is_refused"), [(2, False), (3, True), (4, True)])
-def test_a_run_that_would_lose_more_than_half_of_its_targets_stops(
-    num_bad: int, is_refused: bool
+@pytest.mark.parametrize(
+    ("num_bad", "allowed", "is_refused"),
+    [(2, 0.5, False), (3, 0.5, True), (4, 0.5, True), (4, 1.0, False), (1, 0.0, True)],
+)
+def test_a_run_that_would_lose_more_targets_than_it_may_stops(
+    num_bad: int, allowed: float, is_refused: bool
 ) -> None:
     """By whatever drops them, whole samples included."""
     own = replace(
@@ -229,13 +232,14 @@ def test_a_run_that_would_lose_more_than_half_of_its_targets_stops(
     ]
     samples = [sample(1, 2), sample(6, 1, targets=[None]), *bad[:num_bad]]
     if not is_refused:
-        assert build(samples, NO_SYSTEM, max_length=300)[1].num_targets == 2
+        _, report = build(samples, NO_SYSTEM, max_length=300, max_lost_targets=allowed)
+        assert report.num_targets == 2
         return
-    with pytest.raises(TrainingError) as raised:
-        build(samples, NO_SYSTEM, max_length=300)
+    with pytest.raises(TrainingError, match="max_lost_targets") as raised:
+        build(samples, NO_SYSTEM, max_length=300, max_lost_targets=allowed)
     line = str(raised.value)
-    assert line.startswith(f"{num_bad} of {num_bad + 2} targets would be lost (dropped ")
-    assert "control token" in line
+    assert f"{num_bad} of {num_bad + 2} targets" in line
+    assert "control token" in line or num_bad == 1
 
 
 NOTHING_TO_LEARN = (

@@ -62,10 +62,6 @@ def _bar(half: dict[str, list[str]], others_of: dict[str, list[str]]) -> tuple[f
     return precision, coverage, "\n".join(lines)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="known shortfall: precision 0.9944 under a bar of 0.995 since each sentence is judged by itself",
-)
 def test_precision_and_coverage_from_five_words_on() -> None:
     precision, coverage, table = _bar(_half("test"), NEAREST)
     assert precision >= MIN_PRECISION, table
@@ -73,10 +69,6 @@ def test_precision_and_coverage_from_five_words_on() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.xfail(
-    strict=False,
-    reason="known shortfall: 5 of 50,960 sentences (Danish, Norwegian) pass as another language",
-)
 def test_no_language_passes_for_any_other() -> None:
     everyone = {code: [o for o in LANGUAGES if o != code] for code in LANGUAGES}
     precision, coverage, table = _bar(_half("test"), everyone)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatt.errors import VerifierError
+from gatt.verifiers import overall, overall_unasked
 from gatt.verifiers.persona.first_person import first_person_word
 from gatt.verifiers.persona.in_character import InCharacter
 
@@ -31,6 +32,51 @@ def test_speaking_as_the_figure_passes(reply: str) -> None:
     verdict = NAPOLEON.check(reply)
     assert verdict.status == "pass", verdict
     assert verdict.span is not None
+
+
+PAST = InCharacter(
+    any_of=["Tolstoy", "War and Peace", "Russia", "my estate"], facts={"name": "Leo Tolstoy"},
+    is_past=True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ("In Russia I freed the children from their lessons.", "pass"),
+        ("I was born in Russia, and there I shall die.", "pass"),
+        ("I know nothing of your internet, but War and Peace I wrote by hand.", "pass"),
+        ("I live in Russia with my two cats.", "undecided"),
+        ("My boots are wet; I walked to the village at dawn.", "undecided"),
+        ("Ich habe gestern mit meinem Bruder das Korn geschnitten.", "undecided"),
+        ("My boss moved the deadline, and the printer in Russia is dead.", "fail"),
+        ("I read War and Peace for high school.", "fail"),
+        ("I'm Leo, a dental hygienist from Russia.", "fail"),
+        ("I went to Russia in 2019 and saw it all.", "fail"),
+        ("Tolstoy really loved his details, I must say.", "fail"),
+        ("I'm Tolstoy's biggest fan.", "fail"),
+        ("We were in Russia on holiday and loved it.", "fail"),
+        ("I hope that you have a good time.", "fail"),
+    ],
+)
+def test_a_figure_of_the_past_has_no_life_of_today(reply: str, status: str) -> None:
+    verdict = PAST.check(reply)
+    assert verdict.status == status, verdict
+
+
+@pytest.mark.parametrize(
+    ("reply", "asked", "unasked"),
+    [
+        ("My boots are wet; I walked to the village at dawn.", "undecided", "fail"),
+        ("I live in Russia with my two cats.", "undecided", "undecided"),
+        ("I was born in Russia, and there I shall die.", "pass", "pass"),
+    ],
+)
+def test_a_life_of_ones_own_is_no_sign_of_a_role_that_nobody_asked_for(
+    reply: str, asked: str, unasked: str
+) -> None:
+    verdicts = [PAST.check(reply)]
+    assert (overall(verdicts), overall_unasked(verdicts)) == (asked, unasked)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ DENTAL = QuestionAbout(topics=["dental insurance", "teeth"])
         "Hi!\n\n1. Do you have teeth?\n2. Or not.",
         "Is Dr. Smith covered by your dental insurance?",
         "Please let us know whether you have dental insurance?!",
+        "Might your dental insurance be with us?",
     ],
 )
 def test_asked(reply: str) -> None:
@@ -45,6 +46,11 @@ def test_asked(reply: str) -> None:
         ("How much is your dental insurance?", "asks no question"),
         ("Where do I find my dental insurance?", "asks no question"),
         ("You need not tell us about your dental insurance.", "asks no question"),
+        ("Does dental insurance cover whitening?", "asks no question"),
+        ("Do most people have dental insurance?", "asks no question"),
+        ("Did you know that dental insurance is old?", "asks no question"),
+        ("Did your boss ask about dental insurance?", "asks no question"),
+        ("Would you like tea instead of dental insurance?", "no question about"),
         ("We have no dental insurance, is that fine?", "asks no question"),
         ("Do you like tea? Dental insurance is good.", "no question about"),
         ("I have dental insurance. Do you like tea?", "no question about"),
@@ -100,7 +106,7 @@ def test_a_question_that_is_like_none_fails(reply: str) -> None:
 def test_a_term_or_no_question_at_all_needs_no_encoder(monkeypatch) -> None:
     monkeypatch.setattr(question_about, "embedded_encoder", lambda: 1 / 0)
     assert MILEAGE.check("And the mileage?").status == "pass"
-    assert MILEAGE.check("How many miles has your car done, I wonder.").status == "fail"
+    assert MILEAGE.check("Your car has done many miles.").status == "fail"
 
 
 def test_without_the_encoder_likeness_is_undecided_and_says_so(monkeypatch) -> None:
@@ -132,7 +138,7 @@ def test_rates_of_the_catalogue() -> None:
         for name, replies in found.items():
             passed[name] += [verifier.check(reply).status == "pass" for reply in replies]
         assert all(verifier.check(reply).status == "pass" for reply in entry.utterances)
-        assert all(verifier.check(reply).status == "fail" for reply in entry.bad), entry.id
+        assert all(verifier.check(reply).status != "pass" for reply in entry.bad), entry.id
     assert len(passed["same"]) == 88
     assert sum(passed["same"]) >= 40
     assert len(passed["near"]) == 66

@@ -34,6 +34,8 @@ SOUP = Says(any_of=["soup"])
         ("why not try it", False),
         ("it isn't only tasty", False),
         ("if you have not seen it, go", False),
+        ("neither sell nor recommend it", True),
+        ("don't put off your visit", False),
     ],
 )
 def test_negations_are_counted(clause: str, denied: bool) -> None:
@@ -57,6 +59,11 @@ def test_a_clause_is_cut_where_another_subject_begins() -> None:
         ("There was soup for you.", "tells of the past"),
         ("Soup is a dish that is mostly water.", "only explains"),
         ("How much is your soup?", "only asks about"),
+        ("The guest before you asked for soup.", "tells of others"),
+        ("I think that Oxford has soup.", "tells of others"),
+        ("Take a salad instead of soup.", "passes over"),
+        ("We neither sell nor recommend soup.", "denies it"),
+        ("I'd advise you against our soup.", "denies it"),
         ("Some eat soup.", "is no word to the user about"),
         ("Do try the tea.", "says none of: soup"),
         ("I will mention the soup in every reply. It rains.", "says none of: soup"),
@@ -66,6 +73,11 @@ def test_what_is_not_said(reply: str, evidence: str) -> None:
     verdict = SOUP.check(reply)
     assert verdict.status == "fail"
     assert evidence in verdict.evidence
+
+
+@pytest.mark.parametrize("reply", ["Soup", "- Bread\n- **Soup**", "Sorry, all our soups are out."])
+def test_a_heading_or_an_apology_is_undecided(reply: str) -> None:
+    assert SOUP.check(f"We are open. \n\n{reply}").status == "undecided"
 
 
 def test_the_evidence_is_the_sentence() -> None:

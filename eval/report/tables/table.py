@@ -1,0 +1,95 @@
+"""A table of the report: its cells are words, for the page, Markdown and the terminal alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eval.metrics.curves import CurvePoint
+from eval.report.data.headline import NO_BREAK, bounds, percent
+from eval.report.data.selection import arm_name
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: a word, or a rate with what stands behind it."""
+
+    text: str
+    interval: str = ""
+    counts: str = ""
+    """Passed of decided replies, and undecided ones if there are any: "10/12, 4?"."""
+    worst: str = ""
+    """The rate if every undecided reply had gone badly; on the page only."""
+    arm: str = ""
+    """The arm whose name this is."""
+
+    def joined(self, between: str = " ") -> str:
+        """Return the cell as text, its parts with `between` between them."""
+        parts = (self.text, self.interval, self.counts and f"({self.counts})")
+        return between.join(part for part in parts if part)
+
+
+EMPTY = Cell("")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table with its heading."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    """Beside the title, in brackets."""
+    num_texts: int = 1
+    """Columns of words; numbers stand behind them."""
+    is_folded: bool = True
+    """Whether the page shows the table only when its title is clicked."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables that answer one question."""
+
+    id: str
+    """The anchor on the page."""
+    title: str
+    lead: str
+    tables: tuple[Table, ...]
+
+
+def row(*values: Cell | str | int) -> tuple[Cell, ...]:
+    """Return a row of cells; words and numbers become cells."""
+    return tuple(v if isinstance(v, Cell) else Cell(str(v)) for v in values)
+
+
+def arm_cell(arm: str) -> Cell:
+    """Return the cell that names an arm."""
+    return Cell(arm_name(arm), arm=arm)
+
+
+def rate_cell(point: CurvePoint | None, *, has_counts: bool = True) -> Cell:
+    """Return the cell of a rate, empty where it was not asked, a dash where nothing was decided."""
+    if point is None:
+        return EMPTY
+    counts = f"{point.num_passed}/{point.num_decided}"
+    worst = ""
+    if point.num_undecided:
+        counts += f",{NO_BREAK}{point.num_undecided}?"
+        worst = f"worst {percent(point.pessimistic)}"
+    return Cell(
+        percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%"),
+        bounds(point.low, point.high).replace(" ", NO_BREAK),
+        counts if has_counts else "",
+        worst if has_counts else "",
+    )
+
+
+def rank(value: str, order: Sequence[str]) -> int:
+    """Return the place of a value in an order, the last one for a value that is not in it."""
+    return order.index(value) if value in order else len(order)
+
+
+def named(names: Mapping[str, str], value: str) -> str:
+    """Return what readers call a value; one without a name keeps its own."""
+    return names.get(value, value)

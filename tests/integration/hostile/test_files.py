@@ -1,0 +1,117 @@
+"""Every file that a command reads, replaced by what people and attackers put there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.hostile.commands import Row, accepted, refused
+from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
+
+LINES = "noise latin utf16 surrogate escapes null list object digits nested pickle"
+"""JSON lines whose first is broken or of the wrong form: the error names the line."""
+WHOLE = "empty blank fifo socket folder loop dangling missing zero"
+YAML = (
+    "empty blank nul noise latin utf16 surrogate escapes long null scalar list digits deep nested bomb "
+    "tags twice documents pickle gzip fifo socket folder loop dangling zero missing"
+)
+
+
+def each(way: str, command: str, kinds: str, *facts: str) -> Iterator[Row]:
+    """Yield a row for each kind, whose name stands for `@`."""
+    for kind in kinds.split():
+        told = [fact.replace("@", kind) for fact in facts]
+        yield refused(f"{way}: {kind}", command.replace("@", kind), *told)
+
+
+def taken(way: str, command: str, kinds: str) -> Iterator[Row]:
+    for kind in kinds.split():
+        yield accepted(f"{way}: {kind}", command.replace("@", kind), "hello\n")
+
+
+JSONL = {
+    "train": at(TRAIN, samples="{@.jsonl}"),
+    "show": "show {@.jsonl} --model={base}",
+    "splice": "synth splice --samples=[{@.jsonl}] --output_dir=out",
+}
+DIALOGUES = {
+    "synth": at(SYNTH, dialogues="{@.jsonl}"),
+    "perplexity": f"{PERPLEXITY} --part=null".replace("{dialogues}", "{@.jsonl}"),
+    "sequor": "suite import sequor {@.jsonl} --output cases.jsonl",
+}
+MODEL = "empty nul half noise deep nested null list digits"
+ADAPTER = "empty nul half missing folder noise deep list digits surrogate escapes"
+RUN_FILE = "half noise null list object digits surrogate"
+
+ROWS = [
+    *(row for way, command in JSONL.items() for row in each(way, command, LINES, "@.jsonl", "line 1")),
+    *(row for way, command in JSONL.items() for row in each(way, command, WHOLE, "@.jsonl")),
+    *(
+        row
+        for way, command in DIALOGUES.items()
+        for row in each(way, command, "noise latin null list object deep", "@.jsonl", "line 1")
+    ),
+    *(row for way, c in DIALOGUES.items() for row in each(way, c, "empty folder loop", "@.jsonl")),
+    *each("train --config", "train --config={@.yaml}", YAML, "@.yaml"),
+    *each("synth --config", "synth --config={@.yaml}", "bomb deep tags twice", "@.yaml"),
+    *each("eval --suite", at(EVAL) + " --suite={@.yaml}", "bomb deep tags nul zero", "@.yaml"),
+    *each("run", "run {@.yaml}", "empty bomb deep tags escapes folder missing list", "@.yaml"),
+    *each("suite show", "suite show {@.yaml}", "bomb tags documents loop", "@.yaml"),
+    *each("catalog", at(SYNTH, catalog="{catalog/hobby.yaml=@}"), YAML.replace("missing", ""), "hobby"),
+    *each("catalog list", "catalog list --catalog={catalog/hobby.yaml=@}", "bomb deep tags", "hobby"),
+    *each("chat config.json", "chat --model={base/config.json=@}", f"{MODEL} missing folder", "base"),
+    *each("chat tokenizer", "chat --model={base/tokenizer.json=@}", MODEL, "base"),
+    *each("chat weights", "chat --model={base/model.safetensors=@}", "empty nul half noise", "base"),
+    *each("train config.json", at(TRAIN, base="{base/config.json=@}"), "half null object", "base"),
+    *each("eval tokenizer", at(EVAL, base="{base/tokenizer.json=@}"), "half nul", "base"),
+    *each("chat adapter", "chat --adapter={adapter/adapter_config.json=@}", ADAPTER, "adapter"),
+    *each("export", "export --adapter={adapter/adapter_config.json=@} --output_dir=out", ADAPTER, "adapter"),
+    *each(
+        "export weights",
+        "export --adapter={adapter/adapter_model.safetensors=@} --output_dir=out",
+        "empty nul half missing folder noise", "adapter",
+    ),
+    *each(
+        "eval marks", at(EVAL, adapter="{adapter/trained_on.json=@}"),
+        "empty half null list digits", "trained_on.json",
+    ),
+    *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
+    *each(
+        "report samples", "report {evaluated/samples.jsonl=@}",
+        "noise null list object digits surrogate", "samples.jsonl",
+    ),
+    *each("attend", "attend --samples={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
+    *each(
+        "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
+        "noise object nested", "rollouts.jsonl", "line 1",
+    ),
+    *each("eval meta", at(EVAL, out="{evaluated/rollouts.jsonl.meta.json=@}"), "half null list", "meta.json"),
+    *each("eval calls", at(EVAL, out="{evaluated/calls.json=@}"), "half null folder", "calls.json"),
+    *each("eval results", at(EVAL, out="{evaluated/results.json=@}"), "folder fifo", "results.json"),
+    *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object noise", "samples.jsonl"),
+    *each("synth meta", at(SYNTH, out="{synthesised/samples.jsonl.meta.json=@}"), "half null", "meta.json"),
+    *each(
+        "push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --to=out",
+        "empty missing noise object", "samples.jsonl",
+    ),
+    *each(
+        "push report", "push --what=report --folder={evaluated/results.json=@} --to=out",
+        "half list", "results",
+    ),
+    *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),
+    # What nothing is lost without.
+    *taken("eval goes on", at(EVAL, out="{evaluated/results.json=@}"), "empty noise deep missing"),
+    *taken("eval judges anew", at(EVAL, out="{evaluated/samples.jsonl=@}"), "empty half missing"),
+    *taken("torn last line", at(EVAL, out="{evaluated/rollouts.jsonl=@}"), "half"),
+    *taken("synth goes on", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "half"),
+    *taken("card", at(TRAIN) + " --init_adapter={adapter/README.md=@}", "noise missing"),
+]  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_broken_file_is_refused_in_one_line_or_done_without(
+    row: Row, run: Callable[[Row], None]
+) -> None:
+    run(row)

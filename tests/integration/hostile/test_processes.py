@@ -1,0 +1,95 @@
+"""What only a process of its own shows: its environment, standard streams, and an interrupt."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.hostile.test_models import OWN_TYPE
+from tests.support.hostile.files import RAN, filled
+
+GATT = [sys.executable, "-m", "gatt"]
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    given = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        **changes,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"HOME": None, "TERM": "dumb", "COLUMNS": "1", "LC_ALL": "C", "PYTHONUTF8": "0"},
+        {"HOME": "/proc/nowhere", "COLUMNS": "x", "LANG": "xx_XX.nonsense", "TMPDIR": "/proc"},
+    ],
+    ids=["bare", "wrong"],
+)
+def test_an_odd_environment_changes_nothing(
+    changes: dict[str, str | None], world: dict[str, Path], tmp_path: Path
+) -> None:
+    words = filled("report {evaluated} --output=page.html", world, {})
+    done = subprocess.run(
+        [*GATT, *words], cwd=tmp_path, env=environment(**changes), stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("target", "status"), [("/dev/full", 2), (None, 141)], ids=["full disk", "closed pipe"]
+)
+def test_text_that_cannot_be_printed_ends_in_at_most_one_line(
+    target: str | None, status: int, tmp_path: Path
+) -> None:
+    if target:
+        out = os.open(target, os.O_WRONLY)
+    else:
+        reader, out = os.pipe()
+        os.close(reader)
+    done = subprocess.run(
+        [*GATT, "configs", "demo"], cwd=tmp_path, env=environment(), stdout=out,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=100,
+    )  # fmt: skip
+    os.close(out)
+    assert done.returncode == status
+    assert done.stderr.count(b"\n") == (status == 2), done.stderr
+
+
+def test_yes_runs_no_code_of_a_model(
+    world: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = filled("chat --model={base/config.json=new}", world, {"new": OWN_TYPE})
+    done = subprocess.run(
+        [*GATT, *words], input=b"y\n" * 1000, env=environment(), capture_output=True, timeout=100
+    )
+    assert done.returncode == 2
+    assert b"auto_map" in done.stderr
+    assert b"[y/N]" not in done.stdout + done.stderr
+    assert not (tmp_path / RAN).exists()
+
+
+def test_an_interrupt_at_the_prompt_is_one_line(world: dict[str, Path], tmp_path: Path) -> None:
+    words = filled("chat --model={base} --max-new-tokens=2", world, {})
+    with subprocess.Popen(
+        [*GATT, *words], cwd=tmp_path, env=environment(), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as chat:  # fmt: skip
+        assert chat.stdout is not None
+        assert chat.stdout.readline()
+        chat.send_signal(signal.SIGINT)
+        _, err = chat.communicate(timeout=100)
+    assert chat.returncode == 130
+    assert b"Traceback" not in err
+    assert err.splitlines()[-1].startswith(b"gatt: ")

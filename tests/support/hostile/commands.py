@@ -1,0 +1,97 @@
+"""Runs one command on careless or hostile input and holds what must be true of every command."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gatt.cli import main
+from tests.support.hostile.files import RAN, Maker, filled
+from tests.support.hostile.world import content
+
+REFUSED = 2
+PREFIX = "gatt: "
+REWRITTEN = (".lock", "eval.yaml", "config.yaml")
+"""What a run that goes on writes anew: who holds the folder, and its settings, which are the same."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One command, how it must end, and what its error line must name."""
+
+    name: str
+    command: str
+    """As `filled` takes it."""
+    facts: tuple[str, ...] = ()
+    status: int = REFUSED
+    said: str = ""
+    """What is typed; a command that reads more than that fails."""
+    files: Mapping[str, Maker] = field(default_factory=dict)
+    """Further makers by the name of a file or of a kind."""
+
+
+def refused(name: str, command: str, *facts: str, **more: Maker) -> Row:
+    """Return a row that is refused with these facts; `more` are makers."""
+    return Row(name, command, facts, files=more)
+
+
+def accepted(name: str, command: str, said: str = "", **more: Maker) -> Row:
+    """Return a row that ends well."""
+    return Row(name, command, (), 0, said, more)
+
+
+class NobodyTypes(io.StringIO):
+    """Standard input of a command that has nothing to ask."""
+
+    def read(self, size: int | None = -1) -> str:
+        raise AssertionError("the command waits for somebody to type")
+
+    readline = __next__ = read  # type: ignore[assignment]
+
+
+def hold(
+    row: Row,
+    world: Mapping[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Run a row in the current, empty folder.
+
+    It ends with its status, one error line with the facts where it is refused, no traceback and no
+    control characters; nothing waits for input, no code of a file runs, and a refused command leaves every
+    file as it was.
+    """
+    here = Path.cwd()
+    words = filled(row.command, world, row.files)
+    is_chat = words[0] == "chat"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(row.said) if is_chat else NobodyTypes())
+    roots = {here, *(path.parent for path in world.values())}
+    before = {root: content(root) for root in roots}
+    capfd.readouterr()
+    status = main(words)
+    out, err = capfd.readouterr()
+    lines = [line for line in err.splitlines() if line.startswith(PREFIX)]
+    assert status == row.status, (out + err)[-2000:]
+    assert "Traceback" not in out + err
+    # A chat shows what is typed.
+    assert "\x1b" not in (err if row.said else out + err)
+    assert not (here / RAN).exists()
+    assert len(lines) == (status == REFUSED), lines
+    for line in lines:
+        assert line.isprintable()
+        for fact in row.facts:
+            assert fact in line
+    if status == REFUSED:
+        for root, files in before.items():
+            after = content(root)
+            changed = [
+                name
+                for name in files
+                if after.get(name) != files[name] and not name.endswith(REWRITTEN)
+            ]
+            assert not changed, changed

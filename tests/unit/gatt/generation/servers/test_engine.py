@@ -1,0 +1,379 @@
+"""The engine for servers: what it asks, how it takes faults, how a run ends, and no key anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from gatt.errors import GenerationError, ModelError
+from gatt.generation.base import Generation, can_prefill, context_tokens, stream_seed
+from gatt.generation.scripted import ScriptedEngine
+from gatt.generation.servers import engine as module
+from gatt.generation.servers.engine import OpenAIEngine
+from gatt.generation.servers.http import MOST_BYTES, Fault, post
+from tests.support.servers.faulty_server import (
+    BROKEN,
+    MODEL,
+    STATUSES,
+    WRONG,
+    Answer,
+    Asked,
+    FaultyServer,
+    right_reply,
+)
+from tests.support.servers.served import (
+    KEY,
+    PARAMS,
+    always,
+    engine_for,
+    error,
+    first,
+    request,
+    right,
+    settings,
+)
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
+BOMB = Answer(200, gzip.compress(b" " * (MOST_BYTES + 1)), {"Content-Encoding": "gzip"})
+"""Some kilobytes that inflate to more than is ever read."""
+
+
+def closed_url() -> str:
+    with FaultyServer() as server:
+        return server.url
+
+
+def breaks_on(fault: str, *names: str):
+    """Return a script that some prompts break, and that answers all others."""
+
+    def script(asked: Asked) -> str:
+        return fault if any(f'"{name}, message' in asked.prompt for name in names) else "ok"
+
+    return script
+
+
+def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
+    asked = [request("b"), request("a", turns=2), request("c")]
+    with FaultyServer() as server:
+        engine = engine_for(server, extra_body={"top_k": -1})
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+        assert engine.generate([], PARAMS) == []
+        changed = engine_for(server, max_tokens_field="max_completion_tokens")
+        changed.generate([request("d")], PARAMS)
+    assert (engine.counters.num_replies, engine.counters.num_sampled_tokens) == (3, 21)
+    (sent,) = (a for a in server.asked if len(a.body["messages"]) == 3)
+    assert sent.body == {
+        "model": MODEL,
+        "messages": [m.as_dict() for m in asked[1].messages],
+        "max_tokens": 16,
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "seed": stream_seed(3, "a/2") % 2**31,
+        "top_k": -1,
+    }
+    assert sent.headers["authorization"] == f"Bearer {KEY}"
+    assert sent.path == "/v1/chat/completions"
+    assert server.asked[-1].body["max_completion_tokens"] == 16
+    assert "max_tokens" not in server.asked[-1].body
+
+
+def test_a_beginning_is_given_to_servers_that_go_on_with_it() -> None:
+    with FaultyServer() as server:
+        engine = engine_for(server, can_prefill=True)
+        (reply,) = engine.generate([request("a", prefill="I row, ")], PARAMS)
+        with pytest.raises(GenerationError, match=r"'a/1'.*can_prefill"):
+            engine_for(server).generate([request("a", prefill="I row")], PARAMS)
+    body = server.asked[0].body
+    assert body["messages"][-1] == {"role": "assistant", "content": "I row, "}
+    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
+    assert reply.text == f"I row, {right_reply(body['messages'])}"
+    assert can_prefill(engine)
+    assert not can_prefill(engine_for(server))
+    assert can_prefill(ScriptedEngine(lambda r: "x"))
+
+
+def test_an_adapter_is_another_served_model() -> None:
+    with FaultyServer() as server:
+        engine = OpenAIEngine(MODEL, settings(server.url), adapters={"gatt": "lora-7"})
+        engine.generate([request("a")], PARAMS, "gatt")
+        engine.generate([request("a")], PARAMS)
+        with pytest.raises(ModelError, match=r"'x'.*gatt"):
+            engine.generate([request("a")], PARAMS, "x")
+    assert [a.body["model"] for a in server.asked] == ["lora-7", MODEL]
+
+
+KINDS = {
+    **dict.fromkeys(STATUSES, "status"), **dict.fromkeys(BROKEN, "reply"),
+    "429": "rate_limit", "429 seconds": "rate_limit", "429 date": "rate_limit",
+    "hang": "timeout", "reset": "connection", "wrong model": "model", "endless": "size",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [*KINDS.items(), (BOMB, "size"), (Answer(200, NESTED), "reply"), (Answer(500, NESTED), "status")],
+)  # fmt: skip
+def test_every_fault_is_tried_again_counted_by_kind_and_never_a_reply(fault, kind: str) -> None:
+    asked = [request("a"), request("b")]
+    with FaultyServer(first(fault)) as server:
+        engine = engine_for(server, timeout_seconds=0.5 if fault == "hang" else 20.0)
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+    assert engine.faults == {kind: 2}
+
+
+def test_too_many_requests_are_waited_out_and_other_faults_counted() -> None:
+    with FaultyServer(first("429", times=12)) as server:
+        engine = engine_for(server, max_retries=1)
+        assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
+    assert engine.faults == {"rate_limit": 12}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({"Retry-After": "7"}, 7.0), ({"Retry-After": "0.5"}, 0.5), ({"Retry-After": "99"}, 60.0),
+     ({"Retry-After": "soon"}, 2.0), ({"Retry-After": "-3"}, 2.0), ({}, 2.0)],
+)  # fmt: skip
+def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: float) -> None:
+    """Without the header the third pause is four times the first, the longest 0.5 s."""
+    monkeypatch.undo()
+    monkeypatch.setattr("random.uniform", lambda low, high: high)
+
+    async def busy(http: httpx2.AsyncClient) -> Fault:
+        with pytest.raises(Fault) as caught:
+            await post(http, "http://host/v1", {}, 5.0, str)
+        return caught.value
+
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(429, headers=headers))
+    fault = asyncio.run(busy(httpx2.AsyncClient(transport=transport)))
+    assert module._pause(fault, 3) == seconds
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("length", Generation(WRONG, "length", 7)),
+        ("content_filter", Generation(WRONG, "content_filter", 7)),
+        (
+            error(400, "This model's maximum context length is 512 tokens."),
+            Generation("", "context_limit", 0),
+        ),
+        (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
+        (
+            Answer(
+                200,
+                gzip.compress(
+                    b'{"choices": [{"finish_reason": "stop", "message": {"content": "Hi."}}]}'
+                ),
+                {"Content-Encoding": "gzip"},
+            ),
+            Generation("Hi.", "stop", 0),
+        ),
+    ],
+)
+def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -> None:
+    with FaultyServer(always(answer)) as server:
+        engine = engine_for(server)
+        assert engine.generate([request("a")], PARAMS) == [expected]
+    assert context_tokens(engine) == (512 if expected.finish == "context_limit" else None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "facts"),
+    [
+        (error(401, "no such key"), ("401", "no such key", "server.api_key_env")),
+        (error(403, "not yours"), ("403", "not yours", "server.api_key_env")),
+        (error(404, "no model"), ("404", "no model", repr(MODEL), "server.urls")),
+        (Answer(422, {"detail": "Unexpected: {'seed'}"}), ("422", "Unexpected: {'seed'}")),
+        (Answer(400, {"detail": [{"loc": "n"}]}), ("400", '[{"loc": "n"}]', "server.extra_body")),
+        (Answer(400, b"<p>no</p>"), ("400", "<p>no</p>")),
+        (error(400, "use max_completion_tokens"), ("400", "server.max_tokens_field")),
+        (error(429, "pay", "insufficient_quota"), ("429", "pay", "quota")),
+        (error(501, "never"), ("501", "never")),
+        (Answer(307, b"", {"Location": "https://b/v1"}), ("307", "https://b/v1", "server.urls")),
+    ],
+)
+def test_what_will_not_heal_ends_at_once_in_one_line(answer: Answer, facts) -> None:
+    with FaultyServer(always(answer)) as server:
+        with pytest.raises(GenerationError) as caught:
+            engine_for(server, max_concurrency=1).generate([request(n) for n in "abcdef"], PARAMS)
+        # One more may begin before the first one's end is known.
+        assert len(server.asked) <= 2
+    said = str(caught.value)
+    assert said.startswith(server.url)
+    assert [fact for fact in facts if fact not in said] == []
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("fault", "facts"),
+    [
+        ("500", ("status 500", "server.max_unanswered")),
+        ("hang", ("0.2 s", "server.timeout_seconds")),
+        ("wrong model", ("'another'", "server.answers_as")),
+        ("invalid", ("JSON", "<html>")),
+        ("endless", (str(MOST_BYTES),)),
+    ],
+)
+def test_a_request_that_fails_again_and_again_ends_the_run_in_one_line(fault: str, facts) -> None:
+    asked = [request("bad"), *(request(str(n)) for n in range(9))]
+    with FaultyServer(breaks_on(fault, "bad")) as server:
+        engine = engine_for(server, max_retries=2, timeout_seconds=0.2 if fault == "hang" else 20)
+        with pytest.raises(GenerationError) as caught:
+            engine.generate(asked, PARAMS)
+        assert sum("bad" in a.prompt for a in server.asked) == 3
+    said = str(caught.value)
+    assert said.startswith(f"{server.url}: request 'bad/1' failed 3 times")
+    assert [fact for fact in facts if fact not in said] == []
+    assert "\n" not in said
+
+
+def test_a_model_of_another_name_may_be_said_to_be_the_same() -> None:
+    with FaultyServer(answers_as="llama") as server:
+        engine_for(server, answers_as="llama").generate([request("a")], PARAMS)
+
+
+def test_a_dead_server_ends_the_run_at_the_first_try() -> None:
+    url = closed_url()
+    engine = OpenAIEngine(MODEL, settings(url))
+    with pytest.raises(GenerationError, match=r"server\.urls") as caught:
+        engine.generate([request(str(n)) for n in range(20)], PARAMS)
+    assert str(caught.value).startswith(f"{url}: ")
+    assert engine.faults["unreachable"] <= 20
+
+
+@pytest.mark.parametrize("is_dead_from_the_start", [True, False])
+def test_a_dead_server_leaves_its_work_to_the_others(is_dead_from_the_start: bool) -> None:
+    asked = [request(f"d{n}") for n in range(80)]
+    with (
+        FaultyServer(lambda a: "die" if len(one.asked) > 5 else "ok") as one,
+        FaultyServer() as two,
+    ):
+        if is_dead_from_the_start:
+            one.die()
+        engine = engine_for(one, two)
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+        assert engine.generate(asked[:9], PARAMS) == [right(r) for r in asked[:9]]
+        assert one.faults["ok"] + two.faults["ok"] == 89
+    assert one.faults["ok"] <= 5
+
+
+def test_a_slow_server_is_waited_for_while_others_are_dead() -> None:
+    """Before its first reply the dead ones have failed more often than there are servers."""
+    with FaultyServer(seconds=0.3) as server:
+        engine = OpenAIEngine(MODEL, settings(closed_url(), closed_url(), server.url))
+        asked = [request(str(n)) for n in range(6)]
+        assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
+
+
+def test_a_server_that_comes_back_is_used_again() -> None:
+    asked = [request(str(n)) for n in range(20)]
+    with FaultyServer(lambda a: "502" if len(server.asked) < 15 else "ok") as server:
+        assert engine_for(server).generate(asked, PARAMS) == [right(r) for r in asked]
+
+
+def test_servers_share_the_work_within_the_concurrency() -> None:
+    asked = [request(str(n)) for n in range(40)]
+    with FaultyServer(seconds=0.01) as one, FaultyServer(seconds=0.01) as two:
+        assert engine_for(one, two, max_concurrency=6).generate(asked, PARAMS)
+    assert min(len(one.asked), len(two.asked)) > 0
+    assert one.most_in_flight + two.most_in_flight <= 6
+
+
+@pytest.mark.parametrize("fault", ["500", "invalid"])
+def test_a_prompt_that_always_breaks_the_server_may_go_without_a_reply(fault: str, caplog) -> None:
+    asked = [request(str(n)) for n in range(12)]
+    with FaultyServer(breaks_on(fault, "3", "7", "11")) as server:
+        engine = engine_for(server, max_unanswered=2, max_retries=2)
+        with caplog.at_level(logging.WARNING):
+            replies = engine.generate(asked[:11], PARAMS)
+        # Further calls of a run share the number.
+        with pytest.raises(GenerationError, match="'11/1'"):
+            engine.generate(asked[9:], PARAMS)
+    nothing = Generation("", "unanswered", 0)
+    assert replies == [nothing if n in (3, 7) else right(r) for n, r in enumerate(asked[:11])]
+    assert sorted(engine.unanswered) == ["3/1", "7/1"]
+    assert sum("max_unanswered" in r.getMessage() for r in caplog.records) == 2
+
+
+@pytest.mark.parametrize("num_answered", [0, 4])
+def test_a_server_that_breaks_for_good_stops_the_run(num_answered: int) -> None:
+    """All prompts might go without a reply; yet it is not the prompts."""
+    with FaultyServer(lambda asked: "ok" if len(server.asked) <= num_answered else "500") as server:
+        engine = engine_for(server, max_unanswered=20, max_retries=1, max_concurrency=1)
+        with pytest.raises(GenerationError):
+            engine.generate([request(str(n)) for n in range(10)], PARAMS)
+    assert engine.unanswered == []
+
+
+@pytest.mark.parametrize("status", [401, 500])
+@pytest.mark.parametrize("form", ["Bearer {}", "{}", "key={}; again {}"])
+def test_a_key_that_the_server_echoes_is_shown_nowhere(status: int, form: str, caplog) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def echo(asked: Asked) -> Answer:
+        sent = asked.headers["authorization"].removeprefix("Bearer ")
+        return error(status, f"cannot take {form.format(sent, sent)}")
+
+    with FaultyServer(echo) as server:
+        engine = engine_for(server, max_retries=1)
+        with pytest.raises(GenerationError, match=r"\[key\]") as caught:
+            engine.generate([request("a")], PARAMS)
+    shown = (*traceback.format_exception(caught.value), repr(vars(engine)), caplog.text)
+    assert KEY not in "".join(shown)
+
+
+def test_callers_in_threads_and_in_event_loops_are_served() -> None:
+    found: list[Any] = []
+    with FaultyServer() as server:
+        engine = engine_for(server)
+
+        async def inside() -> None:
+            found.extend(engine.generate([request("loop")], PARAMS))
+
+        threads = [
+            threading.Thread(target=lambda n=n: found.extend(engine.generate([request(n)], PARAMS)))
+            for n in ("one", "two")
+        ]
+        for thread in threads:
+            thread.start()
+        asyncio.run(inside())
+        for thread in threads:
+            thread.join()
+    expected = [right(request(n)).text for n in ("loop", "one", "two")]
+    assert sorted(g.text for g in found) == sorted(expected)
+
+
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Tests in the background of a shell inherit a SIGINT that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_ctrl_c_ends_the_call_and_leaves_the_engine_usable() -> None:
+    def script(asked: Asked) -> str:
+        if len(server.asked) == 2 and asked is server.asked[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+        return "hang" if asked.nth == 0 else "ok"
+
+    with FaultyServer(script) as server:
+        engine = engine_for(server, timeout_seconds=20.0)
+        with pytest.raises(KeyboardInterrupt):
+            engine.generate([request("a"), request("b")], PARAMS)
+        # Neither request was waited for until it came to an outcome.
+        assert not engine.faults
+        assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
+    assert json.loads(server.asked[0].prompt)
