@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.comb.collator import GattCollator, combs_to_features, features_to_combs
+from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, expand
 from gatt.comb.loss import summed_kl, supervised_logits
 from gatt.train.arguments import training_arguments
@@ -153,7 +153,7 @@ def test_kl_by_hand(make_config: Any) -> None:
     randomise_lora_b(trainer.model)
     total, num = 0.0, 0
     for row in trainer.train_dataset:
-        (comb,) = features_to_combs(row)
+        (comb,) = combs_of(row)
         for plain in expand(comb):
             ids = torch.tensor([plain.trunk])
             labels = torch.tensor(plain.trunk_labels)[1:]
@@ -183,7 +183,7 @@ def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
         trainer = prepare(config, args, open_store(config, args)).trainer
         trainer.train()
         # The last is the plain one.
-        comb = replace(features_to_combs(trainer.train_dataset[3])[0], by_kl=True)
+        comb = replace(combs_of(trainer.train_dataset[3])[0], by_kl=True)
         batch = GattCollator(0)([combs_to_features([comb])])
         with torch.no_grad():
             own, _ = supervised_logits(trainer.model, batch)

@@ -22,7 +22,6 @@ from torch.utils.checkpoint import checkpoint
 from gatt.comb.attention.sdpa import attend
 from gatt.comb.collator import TRUNK, RowGeometry
 
-
 QUERIES_PER_BLOCK = 64
 """Branches are taken together until a block has so many queries: fewer waste less on pairs that
 the mask forbids, more keep the matrix product busy."""

@@ -100,7 +100,7 @@ class AppendStep:
             prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
             first = 0 if window is None else max(0, known - window + 1)
             keys, values = prefix.read(layer, first, known + end - start)
-            found = _attention(
+            found = attend(
                 query[:, :, start:end], keys[None], values[None], self._mask(index, first, window),
                 scale=scale, softcap=softcap,
             )  # fmt: skip
