@@ -139,8 +139,8 @@ def load_model(
         weight, stored, expected = min(found["mismatched_keys"])
         raise ModelError(
             f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, "
-            f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json these weights "
-            "were saved with"
+            f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json "
+            "these weights were saved with"
         )
     if found["missing_keys"]:
         # transformers would go on with random numbers in their place.
