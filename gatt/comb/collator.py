@@ -118,7 +118,9 @@ class GattCollator:
             ("labels", labels, IGNORE),
         )
         return {
-            name: pad_sequence(vector.split(sizes), batch_first=True, padding_value=fill)
+            name: pad_sequence(
+                list(torch.split(vector, sizes)), batch_first=True, padding_value=fill
+            )
             for name, vector, fill in columns
         }
 

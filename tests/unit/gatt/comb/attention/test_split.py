@@ -90,13 +90,6 @@ def test_what_other_devices_compute_is_the_same(documents, window) -> None:
     torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
 
 
-def test_a_softcap_wants_masks() -> None:
-    geometry = geometry_of([Comb((1, 2), (IGNORE,) * 2)])
-    blocks = plan_blocks(geometry, torch.float64)
-    with pytest.raises(ValueError, match="a block without a mask: with a softcap, plan with"):
-        split_attention(*tensors(2), blocks, scale=0.3, softcap=2.0)
-
-
 def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
     """Twice the turns: 4 times the pairs, and never near those of a plain row."""
 
