@@ -1,8 +1,10 @@
-"""The collator: combs to the 1-D vectors of a batch. Keeps the instruction in turn 1 only.
+"""Packed rows: their columns, the vectors of a batch, and which token sees which.
 
-The views have put the instruction there; this module moves ids and labels
-into tensors and never a T x T mask: `gatt.comb.attention` makes what each attention
-back end needs from the vectors, on the device that uses it.
+A row is stored as its segments, one behind the other: the trunk of a comb, its branches, the trunk of the
+next comb. The collator makes vectors of them and never a T x T mask: `gatt.comb.attention` makes what each
+attention back end needs from the vectors, on the device that uses it.
+
+Shapes: B rows, T tokens of the row, S segments, Q queries, K keys.
 """
 
 from __future__ import annotations
@@ -12,60 +14,35 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
-from gatt.comb.comb import IGNORE, Branch, Comb, pack
+from gatt.comb.comb import IGNORE, Comb
 from gatt.errors import DataError
 
 Layout = Literal["comb", "expanded"]
 LAYOUTS: tuple[str, ...] = get_args(Layout)
+TRUNK = 0
+"""Branch id of trunk tokens, and the fork of a trunk; branches count from 1 within their document."""
 
 
 def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
-    """Return the combs as one row of a `datasets.Dataset` (plain integers)."""
-    return {
-        "documents": [
-            {
-                "trunk": list(comb.trunk),
-                "trunk_labels": list(comb.trunk_labels),
-                "forks": [b.fork for b in comb.branches],
-                "branch_ids": [list(b.input_ids) for b in comb.branches],
-                "branch_labels": [list(b.labels) for b in comb.branches],
-                "by_kl": comb.by_kl,
-            }
-            for comb in combs
-        ]
-    }
+    """Return the combs as the columns of one row of a `datasets.Dataset` (plain integers).
 
-
-def features_to_combs(features: Mapping[str, Any]) -> list[Comb]:
-    """Return the combs of such a row.
-
-    Raises:
-        DataError: a missing column, or a comb that breaks its contract.
+    `input_ids` and `labels` hold a value a token; `forks` (`TRUNK` for a trunk), `lengths` and `by_kl`
+    a value a segment.
     """
-    combs: list[Comb] = []
-    try:
-        for document in features["documents"]:
-            branches = zip(
-                document["forks"], document["branch_ids"], document["branch_labels"], strict=True
-            )
-            combs.append(
-                Comb(
-                    tuple(document["trunk"]),
-                    tuple(document["trunk_labels"]),
-                    tuple(
-                        Branch(fork, tuple(ids), tuple(labels)) for fork, ids, labels in branches
-                    ),
-                    document.get("by_kl", False),
-                )
-            )
-    except DataError as error:
-        raise DataError(f"document {len(combs) + 1} of a training row: {error}") from None
-    except KeyError as error:
-        raise DataError(
-            f"a training row without column {error}: expected rows of `build_rows`"
-        ) from None
-    return combs
+    columns: dict[str, Any] = {
+        name: [] for name in ("input_ids", "labels", "forks", "lengths", "by_kl")
+    }
+    for comb in combs:
+        branches = ((b.fork, b.input_ids, b.labels) for b in comb.branches)
+        for fork, ids, labels in ((TRUNK, comb.trunk, comb.trunk_labels), *branches):
+            columns["input_ids"] += ids
+            columns["labels"] += labels
+            columns["forks"].append(fork)
+            columns["lengths"].append(len(ids))
+            columns["by_kl"].append(comb.by_kl)
+    return columns
 
 
 @dataclass(frozen=True)
@@ -73,8 +50,14 @@ class GattCollator:
     """Makes one micro-batch of several rows of one or more combs.
 
     `layout="comb"` packs all combs into one row; the batch holds, each `[1, T]`:
-    `input_ids`, `position_ids`, `labels`, `document_ids`, `branch_ids`,
-    `visible`, `source` (see `gatt.comb.comb.Row`).
+    `input_ids`, `labels` and
+
+    - `position_ids`: from 0 within each document; those of a branch go on from its fork;
+    - `document_ids`, `branch_ids`: from 0; the trunk is branch 0 (`TRUNK`);
+    - `visible`: how many trunk tokens of its document a token may see at most (a trunk token: up to
+      itself, a branch token: its fork);
+    - `source`: index in the row of the token whose hidden state predicts this one: the one before it, or
+      for the head of a branch the last trunk token that it sees; -1 for the first token of a document.
 
     `layout="expanded"` pads plain sequences on the right; the batch holds, each
     `[B, T]`: `input_ids`, `attention_mask`, `labels`. Rows must have no branches.
@@ -87,6 +70,7 @@ class GattCollator:
     Example:
         A trunk of four tokens, and a target of two that follows the first three:
 
+        >>> from gatt.comb.comb import Branch
         >>> comb = Comb((5, 6, 7, 8), (IGNORE,) * 4, (Branch(3, (20, 21), (20, 21)),))
         >>> batch = GattCollator(pad_token_id=0)([combs_to_features([comb])])
         >>> batch["input_ids"].tolist()
@@ -101,38 +85,114 @@ class GattCollator:
     layout: Layout = "comb"
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-        """Return the batch of the given rows."""
-        combs = [comb for row in features for comb in features_to_combs(row)]
-        is_comb = self.layout == "comb"
-        batch = self._packed(combs) if is_comb else self._padded(combs)
-        by_kl = torch.tensor([c.by_kl for c in combs])
-        if by_kl.any():
-            width = batch["input_ids"].shape[1]
-            counts = torch.tensor([c.num_tokens if is_comb else width for c in combs])
-            batch["by_kl"] = by_kl.repeat_interleave(counts).view_as(batch["input_ids"])
-        return batch
-
-    def _packed(self, combs: Sequence[Comb]) -> dict[str, torch.Tensor]:
-        """Return the combs behind each other in one row."""
-        row = pack(combs)
-        return {
-            name: torch.tensor([getattr(row, name)], dtype=torch.long)
-            for name in row.__dataclass_fields__
+        """Return the batch of rows of `combs_to_features`."""
+        columns = {
+            name: torch.tensor([value for row in features for value in row[name]])
+            for name in ("input_ids", "labels", "forks", "lengths", "by_kl")
         }
+        by_kl_S = columns.pop("by_kl")
+        if self.layout == "comb":
+            batch = _packed(**columns)
+            by_kl = by_kl_S.repeat_interleave(columns["lengths"])[None]
+        else:
+            batch = self._padded(**columns)
+            by_kl = by_kl_S[:, None].expand_as(batch["input_ids"])
+        return {**batch, "by_kl": by_kl} if by_kl_S.any() else batch
 
-    def _padded(self, combs: Sequence[Comb]) -> dict[str, torch.Tensor]:
-        """Return a row a comb, each as long as the longest."""
-        if any(c.branches for c in combs):
+    def _padded(
+        self,
+        input_ids: torch.Tensor,
+        labels: torch.Tensor,
+        forks: torch.Tensor,
+        lengths: torch.Tensor,
+    ) -> dict[str, torch.Tensor]:
+        """Return a row a trunk, each as long as the longest."""
+        if (forks != TRUNK).any():
             raise DataError(
                 "a row with branches in the expanded layout: write it out with `expand`"
             )
-        length = max(len(c.trunk) for c in combs)
-
-        def padded(values: Sequence[int], fill: int) -> list[int]:
-            return [*values, *[fill] * (length - len(values))]
-
+        sizes = lengths.tolist()
+        columns = (
+            ("input_ids", input_ids, self.pad_token_id),
+            ("attention_mask", torch.ones_like(input_ids), 0),
+            ("labels", labels, IGNORE),
+        )
         return {
-            "input_ids": torch.tensor([padded(c.trunk, self.pad_token_id) for c in combs]),
-            "attention_mask": torch.tensor([padded([1] * len(c.trunk), 0) for c in combs]),
-            "labels": torch.tensor([padded(c.trunk_labels, IGNORE) for c in combs]),
+            name: pad_sequence(
+                list(torch.split(vector, sizes)), batch_first=True, padding_value=fill
+            )
+            for name, vector, fill in columns
         }
+
+
+def _packed(
+    input_ids: torch.Tensor, labels: torch.Tensor, forks: torch.Tensor, lengths: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """Return all segments as one row; see `GattCollator`."""
+    is_trunk_S = forks == TRUNK
+    starts_S = lengths.cumsum(0) - lengths
+    documents_S = is_trunk_S.cumsum(0) - 1
+    trunk_of_S = is_trunk_S.nonzero()[:, 0][documents_S]
+    index_S, index_T = torch.arange(len(forks)), torch.arange(len(input_ids))
+    segment_T = index_S.repeat_interleave(lengths)
+    positions_T = index_T + (forks - starts_S)[segment_T]
+    source_T = index_T - 1
+    source_T[starts_S] = torch.where(is_trunk_S, -1, starts_S[trunk_of_S] + forks - 1)
+    vectors = {
+        "input_ids": input_ids,
+        "position_ids": positions_T,
+        "labels": labels,
+        "document_ids": documents_S[segment_T],
+        "branch_ids": (index_S - trunk_of_S)[segment_T],
+        "visible": torch.where(is_trunk_S[segment_T], positions_T + 1, forks[segment_T]),
+        "source": source_T,
+    }
+    return {name: vector[None] for name, vector in vectors.items()}
+
+
+@dataclass(frozen=True)
+class RowGeometry:
+    """The vectors of one packed row that its attention depends on, int64 `[T]` each."""
+
+    document_ids: torch.Tensor
+    branch_ids: torch.Tensor
+    visible: torch.Tensor
+    position_ids: torch.Tensor
+
+    @classmethod
+    def from_batch(cls, batch: Mapping[str, torch.Tensor]) -> RowGeometry:
+        """Return the geometry of a batch of `GattCollator`, one row `[1, T]`."""
+        return cls(*(batch[name][0] for name in cls.__dataclass_fields__))
+
+    @property
+    def num_tokens(self) -> int:
+        """T."""
+        return len(self.document_ids)
+
+    def sees(
+        self, queries: torch.Tensor, keys: torch.Tensor, window: int | None = None
+    ) -> torch.Tensor:
+        """Return whether each query sees each key: bool, of the shape that the indices broadcast to.
+
+        A query q sees a key k of its own document if k stands in the trunk among
+        the first `visible[q]` tokens, or in q's own branch no later than q. Trunk
+        positions count from 0 within the document, so position and index agree.
+
+        Args:
+            queries: indices into the row.
+            keys: likewise.
+            window: tokens that a layer with a sliding window sees, itself
+                included, by position; None sees all.
+        """
+        at_q, at_k = self.position_ids[queries], self.position_ids[keys]
+        branch_q, branch_k = self.branch_ids[queries], self.branch_ids[keys]
+        in_visible_trunk = (branch_k == TRUNK) & (at_k < self.visible[queries])
+        in_branch_before = (branch_q == branch_k) & (branch_k != TRUNK) & (at_k <= at_q)
+        same_document = self.document_ids[queries] == self.document_ids[keys]
+        seen = same_document & (in_visible_trunk | in_branch_before)
+        return seen if window is None else seen & (at_q - at_k < window)
+
+    def mask(self, window: int | None = None) -> torch.Tensor:
+        """Return `sees` of all tokens: bool `[T, T]`, query rows, key columns."""
+        indices = torch.arange(self.num_tokens, device=self.document_ids.device)
+        return self.sees(indices[:, None], indices[None, :], window)

@@ -13,15 +13,12 @@ prompt t and s_t, and the history is encoded once instead of n times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gatt.errors import DataError
 
 IGNORE = -100
 """Label of a token that carries no loss (as in torch's cross-entropy)."""
-TRUNK = 0
-"""Branch id of trunk tokens; branches count from 1 within their document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,65 +93,6 @@ class Comb:
         """Number of tokens that carry loss."""
         labels = (self.trunk_labels, *(b.labels for b in self.branches))
         return sum(label != IGNORE for part in labels for label in part)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One packed row of T tokens as parallel vectors; what the collator emits.
-
-    `visible` is the number of trunk tokens of the own document that a token
-    may see at most (a trunk token: up to itself, a branch token: its fork).
-    `source` is the index in the row whose hidden state predicts the token: the
-    one before it, or for the head of a branch the last trunk token it sees; -1
-    for the first token of a document.
-    """
-
-    input_ids: tuple[int, ...]
-    position_ids: tuple[int, ...]
-    labels: tuple[int, ...]
-    document_ids: tuple[int, ...]
-    branch_ids: tuple[int, ...]
-    visible: tuple[int, ...]
-    source: tuple[int, ...]
-
-
-def pack(combs: Sequence[Comb]) -> Row:
-    """Return the combs as one row, block-diagonal by document.
-
-    Raises:
-        DataError: no comb.
-    """
-    if not combs:
-        raise DataError("a row without combs: expected at least one")
-    ids: list[int] = []
-    positions: list[int] = []
-    labels: list[int] = []
-    documents: list[int] = []
-    branch_ids: list[int] = []
-    visible: list[int] = []
-    source: list[int] = []
-    for document, comb in enumerate(combs):
-        start = len(ids)
-        length = len(comb.trunk)
-        ids += comb.trunk
-        labels += comb.trunk_labels
-        positions += range(length)
-        documents += [document] * comb.num_tokens
-        branch_ids += [TRUNK] * length
-        visible += range(1, length + 1)
-        source += [-1, *range(start, start + length - 1)]
-        for number, branch in enumerate(comb.branches, start=1):
-            head, size = len(ids), len(branch.input_ids)
-            ids += branch.input_ids
-            labels += branch.labels
-            positions += range(branch.fork, branch.fork + size)
-            branch_ids += [number] * size
-            visible += [branch.fork] * size
-            source += [start + branch.fork - 1, *range(head, head + size - 1)]
-    return Row(
-        tuple(ids), tuple(positions), tuple(labels), tuple(documents),
-        tuple(branch_ids), tuple(visible), tuple(source),
-    )  # fmt: skip
 
 
 def expand(comb: Comb) -> list[Comb]:

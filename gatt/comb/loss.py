@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from gatt.comb.attention.backend import IMPLEMENTATION, Backend, CombAttention
-from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE
 from gatt.errors import TrainingError
 

@@ -12,7 +12,6 @@ from benchmark.contenders import Contender, Setting, base_model
 from benchmark.flops import ModelShape, hides_pairs
 from transformers.trainer_callback import TrainerCallback
 
-from gatt.comb.collator import features_to_combs
 from gatt.comb.comb import IGNORE
 from gatt.errors import ConfigError
 
@@ -86,13 +85,7 @@ def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, A
 
 def num_supervised(rows: Any) -> int:
     """Return the tokens that carry loss in a trainer's own rows: this project's, or TRL's."""
-    total = 0
-    for row in rows:
-        if "documents" in row:
-            total += sum(comb.num_supervised for comb in features_to_combs(row))
-        else:
-            total += sum(label != IGNORE for label in row["labels"])
-    return total
+    return sum(label != IGNORE for row in rows for label in row["labels"])
 
 
 def start_of_peak() -> int:

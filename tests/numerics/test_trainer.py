@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 import torch
 
-from gatt.comb.collator import GattCollator, combs_to_features, features_to_combs
+from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, expand
 from gatt.comb.loss import summed_kl, supervised_logits
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
+from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.first_step import randomise_lora_b, record_steps
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
@@ -153,7 +154,7 @@ def test_kl_by_hand(make_config: Any) -> None:
     randomise_lora_b(trainer.model)
     total, num = 0.0, 0
     for row in trainer.train_dataset:
-        (comb,) = features_to_combs(row)
+        (comb,) = combs_of(row)
         for plain in expand(comb):
             ids = torch.tensor([plain.trunk])
             labels = torch.tensor(plain.trunk_labels)[1:]
@@ -183,7 +184,7 @@ def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
         trainer = prepare(config, args, open_store(config, args)).trainer
         trainer.train()
         # The last is the plain one.
-        comb = replace(features_to_combs(trainer.train_dataset[3])[0], by_kl=True)
+        comb = replace(combs_of(trainer.train_dataset[3])[0], by_kl=True)
         batch = GattCollator(0)([combs_to_features([comb])])
         with torch.no_grad():
             own, _ = supervised_logits(trainer.model, batch)
@@ -271,13 +272,15 @@ def test_modes_of_supervision_differ_only_in_labels(
         )
         args = training_arguments(config)
         dataset = prepare(config, args, open_store(config, args)).trainer.train_dataset
-        documents = [document for row in dataset for document in row["documents"]]
-        rows[mode] = {name: [d[name] for d in documents] for name in documents[0]}
-    for column in ("trunk", "forks", "branch_ids"):
-        assert (
-            rows["last_turn"][column] == rows["all_turns"][column] == rows["context_only"][column]
-        )
-    for column, same in (("branch_labels", "last_turn"), ("trunk_labels", "context_only")):
-        assert rows["all_turns"][column] == rows[same][column]
+        combs = [comb for row in dataset for comb in combs_of(row)]
+        branches = [branch for comb in combs for branch in comb.branches]
+        rows[mode] = {
+            "ids": [(comb.trunk, [(b.fork, b.input_ids) for b in comb.branches]) for comb in combs],
+            "trunk_labels": [comb.trunk_labels for comb in combs],
+            "branch_labels": [branch.labels for branch in branches],
+        }
+    assert rows["last_turn"]["ids"] == rows["all_turns"]["ids"] == rows["context_only"]["ids"]
+    for part, same in (("branch_labels", "last_turn"), ("trunk_labels", "context_only")):
+        assert rows["all_turns"][part] == rows[same][part]
     assert rows["last_turn"]["trunk_labels"] != rows["all_turns"]["trunk_labels"]
     assert rows["context_only"]["branch_labels"] != rows["all_turns"]["branch_labels"]

@@ -23,8 +23,7 @@ from transformers.masking_utils import sdpa_mask
 
 from eval.studies.attention.layout import Layout, Target
 from gatt.comb.attention.backend import CombAttention, comb_attention_forward, window_of
-from gatt.comb.attention.visibility import RowGeometry
-from gatt.comb.collator import GattCollator, combs_to_features
+from gatt.comb.collator import GattCollator, RowGeometry, combs_to_features
 from gatt.comb.model_support import packing_problem
 from gatt.errors import ModelError
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import torch
-from torch.nn import functional
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from gatt.comb.attention.flex import flex_block_attention, plan_block_mask
+from gatt.comb.attention.sdpa import attend
 from gatt.comb.attention.split import plan_blocks, split_attention
-from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.collator import RowGeometry
 from gatt.errors import ConfigError
 
 IMPLEMENTATION = "gatt_comb"
@@ -62,7 +62,7 @@ class CombAttention:
             value: likewise.
             scale: factor of the scores.
             window: tokens that the layer sees, itself included; None sees all.
-            softcap: scores are bent to stay below it.
+            softcap: see `gatt.comb.attention.sdpa.soft_capped`.
             dropout: share of the weights that training drops.
         """
         device = query.device.type
@@ -104,14 +104,14 @@ def comb_attention_forward(
     """Return the attention output `[1, T, H, D]` of one layer, and no weights.
 
     The signature is that of transformers' attention functions; without
-    `comb_attention` this is its SDPA, and where scores are bent, which SDPA
-    cannot, written out.
+    `comb_attention` this is its SDPA, or with a soft cap, which SDPA does not have,
+    `gatt.comb.attention.sdpa.attend`.
 
     Raises:
         ValueError: attention sinks (`s_aux`), which no back end has.
     """
     if comb_attention is None and softcap is not None:
-        return _bent_attention(
+        return _capped_attention(
             module, query, key, value, attention_mask,
             scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
             softcap=softcap, dropout=dropout if module.training else 0.0,
@@ -136,18 +136,15 @@ def comb_attention_forward(
     return output, None
 
 
-def _bent_attention(
+def _capped_attention(
     module: Any,
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
     mask: torch.Tensor | None,
-    *,
-    scale: float,
-    softcap: float,
-    dropout: float,
+    **settings: Any,
 ) -> torch.Tensor:
-    """Return the attention output `[B, T, H, D]` of a plain batch whose scores are bent.
+    """Return the attention output `[B, T, H, D]` of a plain batch with a soft cap.
 
     Args:
         module: the layer.
@@ -156,22 +153,15 @@ def _bent_attention(
         value: likewise.
         mask: of `sdpa_mask`: `[B, 1, T, S]`, true where a key is seen; None is causal, or for one
             query all.
-        scale: factor of the scores.
-        softcap: scores stay below it.
-        dropout: share of the weights that training drops.
+        settings: of `gatt.comb.attention.sdpa.attend`.
     """
-    groups = query.shape[1] // key.shape[1]
-    key, value = (t.repeat_interleave(groups, dim=1) for t in (key, value))
-    scores = softcap * torch.tanh(query @ key.transpose(2, 3) * (scale / softcap))
-    num_queries, num_keys = scores.shape[-2:]
-    if mask is None and num_queries > 1 and getattr(module, "is_causal", True):
-        mask = scores.new_ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
-    if mask is not None:
-        seen = mask if mask.dtype == torch.bool else mask == 0
-        # Finite, since a padded query sees nothing.
-        scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
-    weights = functional.dropout(scores.softmax(-1, dtype=torch.float32).to(query.dtype), dropout)
-    return (weights @ value).transpose(1, 2).contiguous()
+    num_queries, num_keys = query.shape[2], key.shape[2]
+    if mask is None:
+        mask = query.new_ones(num_queries, num_keys, dtype=torch.bool)
+        if num_queries > 1 and getattr(module, "is_causal", True):
+            mask = mask.tril(num_keys - num_queries)
+    seen = mask if mask.dtype == torch.bool else mask == 0
+    return attend(query, key, value, seen, **settings).transpose(1, 2).contiguous()
 
 
 def window_of(module: Any, sliding_window: int | None) -> int | None:

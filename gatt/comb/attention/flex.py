@@ -12,7 +12,8 @@ import torch
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.attention.sdpa import soft_capped
+from gatt.comb.collator import RowGeometry
 
 BLOCK = 128
 """Block size of the mask, and the least length that a kernel is compiled for."""
@@ -110,21 +111,21 @@ def flex_block_attention(
         value: likewise.
         mask: of `plan_block_mask`.
         scale: factor of the scores.
-        softcap: scores are bent to stay below it (Gemma 2).
+        softcap: see `gatt.comb.attention.sdpa.soft_capped`.
     """
     num_tokens = query.shape[2]
     missing = mask.shape[-1] - num_tokens
     query, key, value = (functional.pad(t, (0, 0, 0, missing)) for t in (query, key, value))
-    bend = None if softcap is None else functools.partial(_bend, softcap)
+    cap = None if softcap is None else functools.partial(_capped, softcap)
     with torch._dynamo.config.patch(recompile_limit=MOST_KERNELS, fail_on_recompile_limit_hit=True):
         output: torch.Tensor = _function(query.device)(
-            query, key, value, score_mod=bend, block_mask=mask, scale=scale, enable_gqa=True
+            query, key, value, score_mod=cap, block_mask=mask, scale=scale, enable_gqa=True
         )
     return output[:, :, :num_tokens].transpose(1, 2)
 
 
-def _bend(softcap: float, score: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
-    return softcap * torch.tanh(score / softcap)
+def _capped(softcap: float, score: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
+    return soft_capped(score, softcap)
 
 
 def _function(device: torch.device) -> Any:

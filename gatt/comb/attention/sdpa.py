@@ -1,4 +1,4 @@
-"""torch's attention function by kernels that need no plan for each new shape.
+"""Plain attention: torch's function by kernels that need no plan for each new shape, and with a soft cap.
 
 On recent GPUs torch would take cuDNN's, which plans every pair of lengths that it
 meets for about a second; blocks of a packed row and prefixes of a conversation have
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
 _PLANLESS: Final = [
@@ -21,6 +22,11 @@ _PLANLESS: Final = [
 ]
 
 
+def soft_capped(scores: torch.Tensor, softcap: float) -> torch.Tensor:
+    """Return scores that stay between -softcap and softcap (Gemma 2, arXiv:2408.00118, section 2)."""
+    return softcap * torch.tanh(scores / softcap)
+
+
 def attend(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -28,6 +34,7 @@ def attend(
     mask: torch.Tensor | None,
     *,
     scale: float,
+    softcap: float | None = None,
     dropout: float = 0.0,
 ) -> torch.Tensor:
     """Return the attention output `[B, H, S, D]`; without a mask it is causal.
@@ -38,12 +45,15 @@ def attend(
         value: likewise.
         mask: bool, or added to the scores; of a shape that goes with `[B, H, S, L]`.
         scale: factor of the scores.
+        softcap: see `soft_capped`; no kernel has it, so all scores are held at once.
         dropout: share of the weights that is dropped.
     """
     repeat = query.shape[1] // key.shape[1]
-    if query.is_cuda and repeat > 1:
+    if repeat > 1 and (query.is_cuda or softcap is not None):
         # Only one of the kernels takes grouped heads, and that one neither a mask nor float32.
         key, value = (t.repeat_interleave(repeat, dim=1) for t in (key, value))
+    if softcap is not None:
+        return _attend_capped(query, key, value, mask, scale, softcap, dropout)
     kernels: AbstractContextManager[Any] = (
         sdpa_kernel(_PLANLESS) if query.is_cuda else nullcontext()
     )
@@ -52,3 +62,24 @@ def attend(
             query, key, value, attn_mask=mask, is_causal=mask is None, dropout_p=dropout,
             scale=scale, enable_gqa=key.shape[1] < query.shape[1],
         )  # fmt: skip
+
+
+def _attend_capped(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    scale: float,
+    softcap: float,
+    dropout: float,
+) -> torch.Tensor:
+    scores = soft_capped(query @ key.transpose(-1, -2) * scale, softcap)
+    if mask is None:
+        mask = scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril()
+    if mask.dtype == torch.bool:
+        # Finite, since a padded query sees nothing.
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    else:
+        scores = scores + mask
+    precise = torch.promote_types(scores.dtype, torch.float32)
+    return drop(scores.softmax(-1, dtype=precise).to(query.dtype), dropout) @ value

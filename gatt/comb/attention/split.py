@@ -17,12 +17,10 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from gatt.comb.attention.sdpa import attend
-from gatt.comb.attention.visibility import RowGeometry
-from gatt.comb.comb import TRUNK
+from gatt.comb.collator import TRUNK, RowGeometry
 
 QUERIES_PER_BLOCK = 64
 """Branches are taken together until a block has so many queries: fewer waste less on pairs that
@@ -148,7 +146,7 @@ def split_attention(
         value: likewise.
         blocks: of `plan_blocks`, with masks only where there is a softcap.
         scale: factor of the scores.
-        softcap: scores are bent to stay below it (Gemma 2).
+        softcap: see `gatt.comb.attention.sdpa.soft_capped`.
         dropout: share of the weights that training drops.
     """
     if query.device.type == "cpu" and softcap is None and not dropout:
@@ -173,17 +171,10 @@ def _attend(
     dropout: float,
 ) -> torch.Tensor:
     """Return the output `[1, H, Q, D]` of one block by what torch offers on every device."""
-    repeat = query.shape[1] // key.shape[1]
-    query = query[:, :, block.start : block.end]
-    keys, values = block.keys(key), block.keys(value)
-    if softcap is None:
-        return attend(query, keys, values, block.mask, scale=scale, dropout=dropout)
-    if block.mask is None:
-        raise ValueError("a block without a mask: with a softcap, plan with has_masks_only=True")
-    keys, values = (t.repeat_interleave(repeat, dim=1) for t in (keys, values))
-    scores = softcap * torch.tanh(query @ keys.transpose(-1, -2) * (scale / softcap)) + block.mask
-    precise = torch.promote_types(scores.dtype, torch.float32)
-    return functional.dropout(scores.softmax(-1, dtype=precise).to(query.dtype), dropout) @ values
+    return attend(
+        query[:, :, block.start : block.end], block.keys(key), block.keys(value), block.mask,
+        scale=scale, softcap=softcap, dropout=dropout,
+    )  # fmt: skip
 
 
 class _FlashBlocks(torch.autograd.Function):

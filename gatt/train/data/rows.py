@@ -271,15 +271,9 @@ def rows_of(
 def _dataset(rows: Sequence[Sequence[Comb]]) -> Any:
     from datasets import Dataset, Features, List, Value
 
-    ids = List(Value("int32"))
-    document = {
-        "trunk": ids,
-        "trunk_labels": ids,
-        "forks": ids,
-        "branch_ids": List(ids),
-        "branch_labels": List(ids),
-        "by_kl": Value("bool"),
+    integers = List(Value("int32"))
+    columns = {
+        **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), integers),
+        "by_kl": List(Value("bool")),
     }
-    return Dataset.from_list(
-        [combs_to_features(row) for row in rows], features=Features({"documents": List(document)})
-    )
+    return Dataset.from_list([combs_to_features(row) for row in rows], features=Features(columns))

@@ -100,7 +100,7 @@ class AppendStep:
             prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
             first = 0 if window is None else max(0, known - window + 1)
             keys, values = prefix.read(layer, first, known + end - start)
-            found = _attention(
+            found = attend(
                 query[:, :, start:end], keys[None], values[None], self._mask(index, first, window),
                 scale=scale, softcap=softcap,
             )  # fmt: skip
@@ -204,31 +204,6 @@ class RowStep:
             seen = torch.cat((seen_shared, seen_own), dim=-1)
             self._masks[window] = RowMask(seen, self._num_shared, repeat, dtype)
         return self._masks[window]
-
-
-def _attention(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None,
-    *,
-    scale: float,
-    softcap: float | None,
-) -> torch.Tensor:
-    """Return the output `[B, H, S, D]` of plain attention; no mask is causal."""
-    length = query.shape[2]
-    if mask is None and length == 1:
-        mask = torch.ones(1, 1, dtype=torch.bool, device=query.device)
-    if softcap is None:
-        return attend(query, key, value, mask, scale=scale)
-    if mask is None:
-        mask = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
-    repeat = query.shape[1] // key.shape[1]
-    key, value = (t.repeat_interleave(repeat, dim=1) for t in (key, value))
-    scores = softcap * torch.tanh(query @ key.transpose(-1, -2) * (scale / softcap))
-    scores = scores.masked_fill(~mask, torch.finfo(query.dtype).min)
-    precise = torch.promote_types(query.dtype, torch.float32)
-    return scores.softmax(-1, dtype=precise).to(query.dtype) @ value
 
 
 def prefix_attention(

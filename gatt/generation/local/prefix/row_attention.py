@@ -19,6 +19,7 @@ from functools import cached_property
 
 import torch
 
+from gatt.comb.attention.sdpa import soft_capped
 from gatt.generation.local.prefix.stack import Readers
 
 
@@ -88,7 +89,7 @@ def row_attention(
         shared: of all rows that share something, each once.
         mask: what is seen.
         scale: factor of the scores.
-        softcap: scores are bent to stay below it (Gemma 2).
+        softcap: see `gatt.comb.attention.sdpa.soft_capped`.
     """
     rows, heads, columns, size = query.shape
     kv_heads = own[0].shape[1]
@@ -150,8 +151,8 @@ def _side_by_side(
         scores[part.readers.rows, ..., : found.shape[-1]] = part.readers.unfold(found)
     scores *= scale
     if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    # What no product filled holds anything, NaN included: the mask covers it.
+        scores = soft_capped(scores, softcap)
+    # Rows that no product wrote are uninitialised and may hold NaN; the mask covers them.
     split = scores.view(rows, kv_heads, queries // columns, columns, -1)
     split.masked_fill_(~mask.seen[:, None, None], torch.finfo(precise).min)
     weights = scores.softmax(dim=-1).to(query.dtype)

@@ -6,9 +6,10 @@ import pytest
 import torch
 from hypothesis import given
 
-from gatt.comb.collator import GattCollator, combs_to_features, features_to_combs
+from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.errors import DataError
+from tests.support.models.combs_of_rows import combs_of, vectors_of
 from tests.support.models.random_combs import combs
 
 X = IGNORE
@@ -16,7 +17,23 @@ X = IGNORE
 
 @given(comb=combs())
 def test_columns_keep_the_comb(comb) -> None:
-    assert features_to_combs(combs_to_features([comb])) == [comb]
+    assert combs_of(combs_to_features([comb])) == [comb]
+
+
+def test_a_packed_row_by_hand() -> None:
+    """Trunk a b c d with branches after 2 (e f) and 4 (g), then a trunk h i."""
+    first = Comb((1, 2, 3, 4), (X,) * 4, (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (7,))))
+    row = vectors_of([first, Comb((8, 9), (X, 9))])
+    assert {name: vector.tolist() for name, vector in row.items()} == {
+        "input_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        "position_ids": [0, 1, 2, 3, 2, 3, 4, 0, 1],
+        "labels": [X, X, X, X, 5, 6, 7, X, 9],
+        "document_ids": [0] * 7 + [1, 1],
+        "branch_ids": [0, 0, 0, 0, 1, 1, 2, 0, 0],
+        "visible": [1, 2, 3, 4, 2, 2, 4, 1, 2],
+        # Heads of branches are predicted in the trunk: b (1) for e, d (3) for g.
+        "source": [-1, 0, 1, 2, 1, 4, 3, -1, 7],
+    }
 
 
 def test_comb_layout_is_one_row_of_vectors() -> None:
@@ -59,20 +76,3 @@ def test_branches_in_the_expanded_layout() -> None:
     row = combs_to_features([Comb((1,), (X,), (Branch(1, (2,), (2,)),))])
     with pytest.raises(DataError, match="a row with branches in the expanded layout: write it out"):
         GattCollator(pad_token_id=0, layout="expanded")([row])
-
-
-def test_missing_column() -> None:
-    row = combs_to_features([Comb((1,), (X,))])
-    del row["documents"][0]["forks"]
-    with pytest.raises(DataError, match="a training row without column 'forks'"):
-        features_to_combs(row)
-
-
-def test_a_fork_past_the_trunk_names_the_document() -> None:
-    good, bad = (Comb((1, 2), (X, X), (Branch(2, (3,), (3,)),)) for _ in range(2))
-    row = combs_to_features([good, bad])
-    row["documents"][1]["forks"] = [3]
-    with pytest.raises(
-        DataError, match="document 2 of a training row: branch 1 forks after token 3"
-    ):
-        features_to_combs(row)

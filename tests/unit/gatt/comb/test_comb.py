@@ -1,4 +1,4 @@
-"""Geometry of the comb: contracts, packing by hand, splitting."""
+"""Geometry of the comb: contracts, rows written out, splitting."""
 
 from __future__ import annotations
 
@@ -8,25 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, pack, split_to_fit
+from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
 from gatt.errors import DataError
 from tests.support.models.random_combs import combs
 
 X = IGNORE
-
-
-def test_pack_by_hand() -> None:
-    """Trunk a b c d with branches after 2 (e f) and 4 (g), then a trunk h i."""
-    first = Comb((1, 2, 3, 4), (X,) * 4, (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (7,))))
-    row = pack([first, Comb((8, 9), (X, 9))])
-    assert row.input_ids == (1, 2, 3, 4, 5, 6, 7, 8, 9)
-    assert row.position_ids == (0, 1, 2, 3, 2, 3, 4, 0, 1)
-    assert row.labels == (X, X, X, X, 5, 6, 7, X, 9)
-    assert row.document_ids == (0,) * 7 + (1, 1)
-    assert row.branch_ids == (0, 0, 0, 0, 1, 1, 2, 0, 0)
-    assert row.visible == (1, 2, 3, 4, 2, 2, 4, 1, 2)
-    # Heads of branches are predicted in the trunk: b (1) for e, d (3) for g.
-    assert row.source == (-1, 0, 1, 2, 1, 4, 3, -1, 7)
 
 
 def test_expand_by_hand() -> None:
@@ -107,7 +93,6 @@ def test_fold_supervises_the_same_tokens(comb) -> None:
         (lambda: Comb((), ()), "a comb without trunk"),
         (lambda: Comb((1,), (1,)), "the first trunk token has a label"),
         (lambda: Comb((1,), (X,), (Branch(2, (1,), (1,)),)), "forks after token 2 of a trunk of 1"),
-        (lambda: pack([]), "a row without combs"),
         (
             lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3, (Branch(3, (1,), (1,)),)), 3),
             "a branch of 1 tokens after 3 trunk tokens does not fit in 3",

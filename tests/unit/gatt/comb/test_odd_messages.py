@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gatt.comb.collator import features_to_combs
 from gatt.comb.comb import Comb, expand
 from gatt.commands.show.view import view_sample
 from gatt.data.dialogue import Message
@@ -15,6 +14,7 @@ from gatt.data.sample import GattSample
 from gatt.train.data.labels import SUPERVISE, BuiltSample, Supervise, build_combs, build_expanded
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make, packable
+from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.foreign_templates import foreign_tokenizer
 from tests.support.models.tiny import CHATML, SPECIAL, sample
 from tests.unit.gatt.train.data.test_supervision_expanded import learned
@@ -93,5 +93,5 @@ def test_a_run_keeps_them_in_every_layout_and_shows_what_it_trains_on(
     assert sum(report.dropped.values()) == 4 - len(expected)
     shown = view_sample(tokenizer(), one, config)
     assert sorted(turn for row in shown.rows for turn in row.target_turns) == expected
-    trained = [comb for row in rows for comb in features_to_combs(row)]
+    trained = [comb for row in rows for comb in combs_of(row)]
     assert [row.comb for row in shown.rows] == trained[: len(shown.rows)]

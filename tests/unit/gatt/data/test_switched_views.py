@@ -20,6 +20,7 @@ from gatt.models.template_facts import inspect_template
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import build_combs, build_expanded
 from gatt.train.data.rows import build_rows
+from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.models.tiny import REWRITING, sample, tiny_tokenizer, write_samples
@@ -159,7 +160,7 @@ def test_what_is_shown_is_what_trains(template, settings) -> None:
     assert report.switches == {"replace": 1}
     text = printed(one, shown, config)
     assert "from turn 3 (replace, by the system) Now instead: You enjoy chess." in text
-    assert sum(len(row["documents"]) for row in rows) >= len(shown.rows)
+    assert sum(len(combs_of(row)) for row in rows) >= len(shown.rows)
 
 
 def test_templates_without_later_system_messages_have_the_user_say_it(caplog) -> None:
@@ -169,7 +170,7 @@ def test_templates_without_later_system_messages_have_the_user_say_it(caplog) ->
         rows, report = build_rows(samples, GEMMA.tokenizer(), config, why_not_packable=lambda: None)
     assert "1 samples: a change of the instruction stands in front of the user's" in caplog.text
     assert report.switches == {"cancel": 2}
-    first, second = (row["documents"][0]["trunk"] for row in rows.select(range(2)))
+    first, second = (combs_of(row)[0].trunk for row in rows.select(range(2)))
     assert first == second
 
 
@@ -190,7 +191,7 @@ def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
     )
     assert not report.dropped
     assert (report.num_targets, report.num_rows) == (8, 2)
-    trunks = [tokenizer.decode(row["documents"][0]["trunk"]) for row in rows]
+    trunks = [tokenizer.decode(combs_of(row)[0].trunk) for row in rows]
     in_front = "Now instead: You enjoy chess.\n\nWhat is the sea"
     # Without an instruction in turn 1 there is no first system message in either placement.
     assert [in_front in trunk for trunk in trunks] == [placement == "first_user", True]

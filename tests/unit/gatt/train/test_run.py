@@ -17,13 +17,13 @@ from transformers import (
 )
 
 from gatt import cli
-from gatt.comb.collator import features_to_combs
 from gatt.config.load import save_config
 from gatt.errors import StoreError, TrainingError
 from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from gatt.train.run_folder import TrainStore, digest, is_complete
 from gatt.train.trainer import GattTrainer
+from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.ready_trainer import ready
 from tests.support.models.tiny import (
     sample,
@@ -244,9 +244,7 @@ def test_the_log_counts_what_was_trained_on(make: Any) -> None:
     trainer = ready(config)
     trainer.train()
     entries = [e for e in trainer.state.log_history if "loss" in e]
-    labels = [
-        sum(comb.num_supervised for comb in features_to_combs(row)) for row in trainer.train_dataset
-    ]
+    labels = [sum(comb.num_supervised for comb in combs_of(row)) for row in trainer.train_dataset]
     assert entries[-1]["num_supervised_tokens"] == trainer.num_supervised_tokens == 2 * sum(labels)
     assert all(0 <= e["mean_token_accuracy"] <= 1 for e in entries)
     assert all(e["tokens_per_second"] > 0 for e in entries)

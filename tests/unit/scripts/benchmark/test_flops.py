@@ -9,7 +9,8 @@ from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import LlamaConfig, MistralConfig
 
-from gatt.comb.comb import IGNORE, Branch, Comb, expand, pack
+from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from tests.support.models.combs_of_rows import vectors_of
 from tests.support.models.random_combs import combs
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 from tests.unit.gatt.comb.attention.test_visibility import geometry_of
@@ -31,10 +32,10 @@ def test_work_by_hand() -> None:
 @given(comb=combs())
 @settings(deadline=None)
 def test_pairs_and_scored_positions_are_those_of_the_packed_row(comb) -> None:
-    row, work = pack([comb]), work_of([comb])
-    assert work.num_tokens == len(row.input_ids)
+    row, work = vectors_of([comb]), work_of([comb])
+    assert work.num_tokens == len(row["input_ids"])
     assert work.num_pairs == int(geometry_of([comb]).mask().sum())
-    sources = {s for s, label in zip(row.source, row.labels, strict=True) if label != IGNORE}
+    sources = row["source"][row["labels"] != IGNORE].unique()
     assert work.num_scored == len(sources)
 
 

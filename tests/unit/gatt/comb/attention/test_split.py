@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gatt.comb.attention import split
 from gatt.comb.attention.split import plan_blocks, split_attention
-from gatt.comb.attention.visibility import RowGeometry
+from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE, Branch, Comb
 from tests.support.models.random_combs import combs
 from tests.unit.gatt.comb.attention.test_visibility import geometry_of
@@ -88,13 +88,6 @@ def test_what_other_devices_compute_is_the_same(documents, window) -> None:
     flash = split_attention(query, key, value, blocks, scale=0.3)
     composed = [split._attend(query, key, value, b, 0.3, None, 0.0) for b in blocks]
     torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
-
-
-def test_a_softcap_wants_masks() -> None:
-    geometry = geometry_of([Comb((1, 2), (IGNORE,) * 2)])
-    blocks = plan_blocks(geometry, torch.float64)
-    with pytest.raises(ValueError, match="a block without a mask: with a softcap, plan with"):
-        split_attention(*tensors(2), blocks, scale=0.3, softcap=2.0)
 
 
 def test_pairs_computed_grow_with_the_pairs_allowed() -> None:

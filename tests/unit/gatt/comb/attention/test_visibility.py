@@ -7,16 +7,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatt.comb.attention.visibility import RowGeometry
-from gatt.comb.comb import Comb, pack
+from gatt.comb.collator import RowGeometry
+from gatt.comb.comb import Comb
+from tests.support.models.combs_of_rows import vectors_of
 from tests.support.models.random_combs import combs
 
 
 def geometry_of(documents: list[Comb]) -> RowGeometry:
-    row = pack(documents)
-    return RowGeometry(
-        *(torch.tensor(getattr(row, name)) for name in RowGeometry.__dataclass_fields__)
-    )
+    row = vectors_of(documents)
+    return RowGeometry(*(row[name] for name in RowGeometry.__dataclass_fields__))
 
 
 def brute_force(documents: list[Comb], window: int | None = None) -> torch.Tensor:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gatt.comb.collator import features_to_combs
 from gatt.commands.show.rows import Piece
 from gatt.commands.show.text import counts_line, print_sample, settings_line
 from gatt.commands.show.view import ShownSample, view_sample
@@ -19,6 +18,7 @@ from gatt.train.config import TrainConfig
 from gatt.train.data.encoded_samples import has_sampled_history, placement_of
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
+from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.golden_templates import GEMMA, INSTRUCTION, SMOLLM2
 from tests.support.models.golden_templates import sample as golden_sample
 from tests.support.models.tiny import (
@@ -74,7 +74,7 @@ def test_shows_what_training_trains_on(
         # Plain ones alone are refused by KL: one row more, of an instructed one.
         more = [sample(9, 1)] if config.plain_loss == "kl" else []
         built, report = build_rows([one, *more], tokenizer, config, why_not_packable=lambda: None)
-        combs = [features_to_combs(row)[0] for row in built]
+        combs = [combs_of(row)[0] for row in built]
         assert [row.comb for row in shown.rows] == combs[: len(combs) - len(more)]
         assert shown.layout == report.layout
         assert shown.num_exchanges_dropped == report.num_exchanges_dropped

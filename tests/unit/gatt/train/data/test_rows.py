@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gatt.comb.collator import features_to_combs
 from gatt.comb.comb import IGNORE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
@@ -17,6 +16,7 @@ from gatt.train.data.encoded_samples import placement_of
 from gatt.train.data.labels import build_combs
 from gatt.train.data.rows import choose_layout
 from tests.support.models.built_rows import build, packable, recurrent
+from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.tiny import (
     CHATML,
     NO_SYSTEM,
@@ -30,7 +30,7 @@ def test_rows_are_the_combs_of_the_samples() -> None:
     samples = [sample(1, 3), sample(2, 1)]
     rows, report = build(samples)
     combs = [build_combs(tiny_tokenizer(), s).parts[0].comb for s in samples]
-    assert [features_to_combs(row)[0] for row in rows] == combs
+    assert [combs_of(row)[0] for row in rows] == combs
     assert report.layout == "comb"
     assert (report.num_samples, report.num_used, report.num_rows) == (2, 2, 2)
     assert report.num_targets == 4
@@ -58,7 +58,7 @@ def test_an_epoch_is_a_whole_number_of_steps(
     assert report.num_rows == num_samples
     assert len(rows) == num_samples + padding
     assert len(rows) % (world_size * batch * accumulation) == 0
-    assert [features_to_combs(r)[0].num_supervised > 0 for r in rows] == (
+    assert [combs_of(r)[0].num_supervised > 0 for r in rows] == (
         [True] * num_samples + [False] * padding
     )
 
@@ -69,7 +69,7 @@ def test_a_template_that_rewrites_turns_falls_back_to_expanded_rows(
     rows, report = build([sample(1, 3)], REWRITING)
     assert report.layout == "expanded"
     assert report.num_rows == 3
-    assert all(not comb.branches for row in rows for comb in features_to_combs(row))
+    assert all(not comb.branches for row in rows for comb in combs_of(row))
     (said,) = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert "'expanded' (one row a turn) instead of 'comb'" in said
     assert "rewrites earlier turns" in said
@@ -103,7 +103,7 @@ def test_a_template_without_system_role_falls_back_to_first_user(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     rows, _ = build([sample(1, 1), sample(2, 1)], NO_SYSTEM)
-    text = tiny_tokenizer(NO_SYSTEM).decode(features_to_combs(rows[0])[0].trunk)
+    text = tiny_tokenizer(NO_SYSTEM).decode(combs_of(rows[0])[0].trunk)
     assert text.startswith("<|im_start|>user\nAlways answer in French.\n\nWhat is the sea")
     messages = [r.getMessage() for r in caplog.records]
     assert messages == [
@@ -128,7 +128,7 @@ def test_mixed_placement_is_drawn_by_seed_and_id() -> None:
     rows, _ = build(samples, placement="mixed")
     decode = tiny_tokenizer().decode
     for one, row in zip(samples, rows, strict=True):
-        is_system = decode(features_to_combs(row)[0].trunk).startswith("<|im_start|>system")
+        is_system = decode(combs_of(row)[0].trunk).startswith("<|im_start|>system")
         assert is_system == (placement_of("mixed", 0, one.id) == "system")
 
 
@@ -138,17 +138,17 @@ def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
     rows, report = build(samples, max_turns=3)
     assert report.num_targets == 5
     assert sum(report.kinds.values()) == 5
-    long, short = (features_to_combs(row)[0] for row in rows)
+    long, short = (combs_of(row)[0] for row in rows)
     assert len(long.branches) == 3
-    assert short == features_to_combs(whole[1])[0]
-    assert features_to_combs(whole[0])[0].trunk[: len(long.trunk)] == long.trunk
+    assert short == combs_of(whole[1])[0]
+    assert combs_of(whole[0])[0].trunk[: len(long.trunk)] == long.trunk
 
 
 def test_the_control_keeps_the_instruction_on_every_turn() -> None:
     assert placement_of("every_turn", 0, "s") == "every_turn"
     one = sample(3, 4)
     rows, _ = build([one], placement="every_turn")
-    trunk = tiny_tokenizer().decode(features_to_combs(rows[0])[0].trunk)
+    trunk = tiny_tokenizer().decode(combs_of(rows[0])[0].trunk)
     assert one.instruction
     assert trunk.count(one.instruction.text) == 4
     _, report = build([one], NO_SYSTEM, placement="every_turn")
@@ -198,10 +198,10 @@ def test_nothing_is_said_of_samples_that_fit(caplog: pytest.LogCaptureFixture) -
 def test_a_long_comb_is_split_between_its_turns() -> None:
     whole, _ = build([sample(1, 4)])
     parts, report = build([sample(1, 4)], max_length=300, max_tokens_per_row=310)
-    assert features_to_combs(whole[0])[0].num_tokens > 310
-    combs = [features_to_combs(row)[0] for row in parts]
+    assert combs_of(whole[0])[0].num_tokens > 310
+    combs = [combs_of(row)[0] for row in parts]
     assert all(c.num_tokens <= 310 for c in combs)
-    assert [b for c in combs for b in c.branches] == list(features_to_combs(whole[0])[0].branches)
+    assert [b for c in combs for b in c.branches] == list(combs_of(whole[0])[0].branches)
     assert report.num_rows == len(combs) > 1
 
 
@@ -264,7 +264,7 @@ def test_a_sample_without_a_token_to_learn_is_counted_alike_in_all_layouts(
     rows, report = build(samples, template, layout=layout, supervise="context_only")
     assert dict(report.dropped) == {NOTHING_TO_LEARN: 2}
     assert (report.num_samples, report.num_used, report.num_targets) == (3, 1, 3)
-    assert [features_to_combs(row)[0].num_supervised > 0 for row in rows] == supervised
+    assert [combs_of(row)[0].num_supervised > 0 for row in rows] == supervised
     assert report.num_rows == len(supervised)
     assert dict(report.families) == {"language": 1}
     assert f"dropped 2: {NOTHING_TO_LEARN} (first: sample 's-1'" in caplog.text
@@ -315,11 +315,11 @@ def test_rows_are_filled_with_dialogues() -> None:
     samples = [sample(i, 1 + i % 3) for i in range(6)]
     single, _ = build(samples)
     rows, report = build(samples, pack_rows=True, max_length=300, max_tokens_per_row=400)
-    combs = [features_to_combs(row) for row in rows]
+    combs = [combs_of(row) for row in rows]
     assert report.num_rows == len(rows) < 6
     assert any(len(row) > 1 for row in combs)
     assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
-    alone = [c for row in single for c in features_to_combs(row)]
+    alone = [c for row in single for c in combs_of(row)]
     assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
 
 
@@ -348,10 +348,10 @@ def test_sampled_history_is_one_plain_sequence() -> None:
     """The fast path: no branch, the loss on every target where it stands in the history."""
     one = sample(1, 3)
     rows, report = build([one], history="sampled")
-    (comb,) = features_to_combs(rows[0])
+    (comb,) = combs_of(rows[0])
     reference, _ = build([one])
     assert not comb.branches
-    assert comb.num_supervised == features_to_combs(reference[0])[0].num_supervised
+    assert comb.num_supervised == combs_of(reference[0])[0].num_supervised
     assert (report.num_rows, report.num_targets) == (1, 3)
     text = tiny_tokenizer().decode(comb.trunk)
     assert [text.count(f"jour {turn} de 1.<|im_end|>") for turn in (1, 2, 3)] == [1, 1, 1]
@@ -360,7 +360,7 @@ def test_sampled_history_is_one_plain_sequence() -> None:
 
 def test_sampled_history_keeps_own_replies_where_there_is_no_target() -> None:
     rows, _ = build([sample(1, 3, targets=[None, "Oui.", "Non."])], history="sampled")
-    (comb,) = features_to_combs(rows[0])
+    (comb,) = combs_of(rows[0])
     text = tiny_tokenizer().decode(comb.trunk)
     assert "It is quiet and long there.<|im_end|>" in text
     labelled = tiny_tokenizer().decode([i for i in comb.trunk_labels if i != IGNORE])
@@ -372,6 +372,6 @@ def test_mixed_history_is_drawn_by_seed_and_id() -> None:
     kinds = []
     for seed in (0, 0, 1):
         rows, _ = build(samples, history="mixed", seed=seed)
-        kinds.append([not comb.branches for row in rows for comb in features_to_combs(row)])
+        kinds.append([not comb.branches for row in rows for comb in combs_of(row)])
     assert kinds[0] == kinds[1] != kinds[2]
     assert 4 < sum(kinds[0]) < 20
