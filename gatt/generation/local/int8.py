@@ -1,0 +1,59 @@
+"""Linear layers in int8 on a CPU: sampling takes half the time and the layers a quarter of the memory.
+
+Weights are rounded once, a scale for each output, inputs at every call (torch's dynamic quantisation).
+A few layers see inputs with outliers, some a thousand times the others; rounded with those in view the
+others would be lost, so these layers stay as they are, and so does the head. What a reply is depends in its
+last digits on what is sampled beside it: for drawing data, not for measuring a model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+MOST_OUTLYING = 60.0
+"""Largest input over the typical one (root mean square) of a layer that is rounded."""
+_TRIAL = "Who are you, and what did you do this morning? Qui es-tu ? 1 + 1 = 2."
+
+
+def quantize(model: Any, tokenizer: Any) -> list[str]:
+    """Replace a float32 model's linear layers by int8 ones, in place; return the names of those that stay.
+
+    Source: https://pytorch.org/docs/stable/quantization.html, dynamic quantisation.
+    """
+    from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+
+    head = model.get_output_embeddings()
+    linear = {n: m for n, m in model.named_modules() if type(m) is nn.Linear and m is not head}
+    found = _outliers(model, linear, tokenizer)
+    spec = {n: per_channel_dynamic_qconfig for n in linear if found.get(n, 0) <= MOST_OUTLYING}
+    with warnings.catch_warnings():
+        # It asks to move to a package of its own.
+        warnings.simplefilter("ignore")
+        quantize_dynamic(model, spec, inplace=True)
+    return [name for name in linear if name not in spec]
+
+
+def _outliers(model: Any, layers: dict[str, nn.Module], tokenizer: Any) -> dict[str, float]:
+    """Return by name the largest input of each layer over its typical one, on a line of text."""
+    found: dict[str, float] = {}
+
+    def watch(name: str) -> Any:
+        def look(_module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+            x = inputs[0].detach().flatten(end_dim=-2)
+            typical = x.square().mean(-1).sqrt().median()
+            found[name] = float(x.abs().max() / typical.clamp_min(1e-12))
+
+        return look
+
+    hooks = [layer.register_forward_pre_hook(watch(name)) for name, layer in layers.items()]
+    try:
+        with torch.inference_mode():
+            model(input_ids=torch.tensor([tokenizer(_TRIAL)["input_ids"]]), use_cache=False)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found

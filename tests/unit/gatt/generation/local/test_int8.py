@@ -1,0 +1,53 @@
+"""Int8 layers: near the float model, smaller, and never beside an adapter."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from gatt.data.dialogue import Message
+from gatt.errors import ConfigError
+from gatt.generation.base import GenerationRequest, SamplingParams
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.generation.local.int8 import quantize
+from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
+
+
+def test_the_model_stays_near_the_float_one_and_its_head_as_it_is() -> None:
+    tokenizer = tiny_tokenizer()
+    model = tiny_llama(tokenizer).eval()
+    ids = torch.tensor([tokenizer("Tea or chess, and why?")["input_ids"]])
+    with torch.inference_mode():
+        expected = model(ids).logits
+        assert quantize(model, tokenizer) == []
+        found = model(ids).logits
+    linear = [name for name, module in model.named_modules() if type(module) is nn.Linear]
+    assert linear == ["lm_head"]
+    difference = (found - expected).norm() / expected.norm()
+    assert 0 < difference < 0.05
+
+
+def test_a_layer_whose_input_has_an_outlier_stays_as_it_is() -> None:
+    tokenizer = tiny_tokenizer()
+    model = tiny_llama(tokenizer).eval()
+    layer = model.model.layers[1].mlp
+    with torch.no_grad():
+        # One of the inputs of `down_proj` is a thousand times the others.
+        layer.up_proj.weight[5] *= 1000
+    assert quantize(model, tokenizer) == ["model.layers.1.mlp.down_proj"]
+
+
+def test_an_engine_samples_with_it(tmp_path) -> None:
+    config = EngineConfig(model=str(save_tiny_model(tmp_path / "model")), dtype="int8")
+    request = GenerationRequest("one", (Message("user", "Tea?"),))
+    engine = local_engine(config)
+    assert engine.shares_prefixes
+    (reply,) = engine.generate([request], SamplingParams(max_new_tokens=4))
+    assert reply.num_tokens > 0
+
+
+def test_where_it_does_not_go(tmp_path) -> None:
+    config = EngineConfig(model=str(tmp_path), dtype="int8")
+    with pytest.raises(ConfigError, match="dtype int8 with an adapter: expected a CPU and the"):
+        local_engine(config, {"gatt": tmp_path})
