@@ -9,6 +9,7 @@ last digits on what is sampled beside it: for drawing data, not for measuring a 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -33,11 +34,11 @@ def quantize(model: Any, tokenizer: Any) -> list[str]:
     with warnings.catch_warnings():
         # It asks to move to a package of its own.
         warnings.simplefilter("ignore")
-        quantize_dynamic(model, spec, inplace=True)
+        quantize_dynamic(model, spec, inplace=True)  # type: ignore[no-untyped-call]
     return [name for name in linear if name not in spec]
 
 
-def _outliers(model: Any, layers: dict[str, nn.Module], tokenizer: Any) -> dict[str, float]:
+def _outliers(model: Any, layers: Mapping[str, nn.Module], tokenizer: Any) -> dict[str, float]:
     """Return by name the largest input of each layer over its typical one, on a line of text."""
     found: dict[str, float] = {}
 
