@@ -13,7 +13,7 @@ from tests.support.servers.faulty_server import MODEL, Answer, FaultyServer
 from tests.support.servers.served import always
 
 QUICK = "--teacher.engine.server.max_retries=1 --teacher.engine.server.timeout_seconds=2"
-BOMB = gzip.compress(b"[" * 2**27)
+BOMB = gzip.compress(b"[" * 2**27, mtime=0)
 
 
 @pytest.mark.timeout(60)
