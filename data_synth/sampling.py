@@ -178,8 +178,8 @@ def _request(
         messages = (*messages[:-1], Message("user", last))
     elif instruction and kind == "prefilled":
         prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
-    group = turn.sample.id if config.context_turns is None else ""
-    return GenerationRequest(key, messages, group, prefill)
+    # With `context_turns` its turns have their instruction in common.
+    return GenerationRequest(key, messages, turn.sample.id, prefill)
 
 
 def _judge(
