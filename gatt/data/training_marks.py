@@ -45,13 +45,10 @@ class TrainedOn:
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
         """Return what is kept of training dialogues and the entries that were trained on."""
-        marks: set[str] = set()
-        beginnings: set[str] = set()
+        marks = Marks()
         for dialogue in dialogues:
-            marks.add(dialogue_mark(dialogue))
-            beginnings |= _beginnings(dialogue)
-        kept = None if entries is None else frozenset(entries)
-        return cls(frozenset(marks), frozenset(beginnings), kept)
+            marks.add(dialogue)
+        return marks.trained_on(entries)
 
     def __contains__(self, dialogue: Dialogue) -> bool:
         """Whether a dialogue is one of them, or either is the other cut short."""
@@ -70,6 +67,24 @@ class TrainedOn:
             self.beginnings | other.beginnings,
             None if mine is None or others is None else mine | others,
         )
+
+
+class Marks:
+    """What is kept of dialogues that are seen one by one."""
+
+    def __init__(self) -> None:
+        self._dialogues: set[str] = set()
+        self._beginnings: set[str] = set()
+
+    def add(self, dialogue: Dialogue) -> None:
+        """Keep the marks of one more dialogue."""
+        self._dialogues.add(dialogue_mark(dialogue))
+        self._beginnings |= _beginnings(dialogue)
+
+    def trained_on(self, entries: Iterable[str] | None = None) -> TrainedOn:
+        """Return what is kept, with the catalogue entries that were trained on; None where not known."""
+        kept = None if entries is None else frozenset(entries)
+        return TrainedOn(frozenset(self._dialogues), frozenset(self._beginnings), kept)
 
 
 def _beginnings(dialogue: Dialogue) -> set[str]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -42,6 +42,11 @@ def rendered_on(day: date) -> Iterator[None]:
         yield
     finally:
         _DAY.reset(before)
+
+
+def printed_day() -> date:
+    """Return the day that chat templates print now."""
+    return _DAY.get() or datetime.now().astimezone().date()
 
 
 @lru_cache(maxsize=16)

@@ -79,6 +79,17 @@ def load_tokenizer(name: str) -> Any:
     return tokenizer
 
 
+def load_config(name: str) -> Any:
+    """Return the configuration of a model.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    from transformers import AutoConfig
+
+    return load_pretrained(AutoConfig, resolve(name), name=name, what="the model's configuration")
+
+
 def load_model(
     name: str,
     *,

@@ -100,6 +100,12 @@ def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMA
         ) from None
 
 
+def count_lines(path: Path) -> int:
+    """Return the number of lines of a file; see `open_text` for what it raises."""
+    with open_text(path) as stream:
+        return sum(1 for _ in stream)
+
+
 def refuse_compressed(path: Path) -> None:
     """Refuse a place to write whose name promises what is not written.
 

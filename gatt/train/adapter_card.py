@@ -16,7 +16,7 @@ from gatt.models.template_variables import write_variables
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.provenance import versions
 from gatt.train.config import TrainConfig
-from gatt.train.data.rows import RowReport
+from gatt.train.data.row_report import RowReport
 
 _LOSS: Final = {
     "last_turn": "on the sampled replies alone, no token of the history carries any",

@@ -152,6 +152,8 @@ class TrainConfig:
     adapter comes out the same either way."""
     disable_tqdm: bool = False
     """No progress bar."""
+    dataset_num_proc: int = 1
+    """Processes that tokenise the samples, once; the rows lie in `output_dir/rows` until the run is done."""
     resume: bool = True
     """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
 
@@ -163,6 +165,7 @@ class TrainConfig:
         for name in (
             "max_length", "max_tokens_per_row", "per_device_train_batch_size",
             "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
+            "dataset_num_proc",
         ):  # fmt: skip
             if getattr(self, name) < 1:
                 problems.append(f"{name} is {getattr(self, name)}: expected at least 1")

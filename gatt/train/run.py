@@ -11,7 +11,7 @@ import logging
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gatt.comb.attention.backend import choose_backend
-from gatt.comb.model_support import packing_problem
+from gatt.comb.model_support import packing_problem, why_not_packable
 from gatt.config.load import config_dict, save_config
 from gatt.data.training_marks import TrainedOn, read_marks
 from gatt.errors import ConfigError
 from gatt.models.adapter import attach_adapter, outside_text
 from gatt.models.chat_template import rendered_on, template_of
-from gatt.models.load import load_model, load_tokenizer
+from gatt.models.load import load_config, load_model, load_tokenizer
 from gatt.models.template_variables import set_template_variables
 from gatt.runs.provenance import provenance
 from gatt.train.adapter_card import write_adapter
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped
-from gatt.train.data.encoded_samples import encode_samples
-from gatt.train.data.rows import RowReport, lay_out_rows
-from gatt.train.data.samples import read_all_samples
+from gatt.train.data.kept_rows import TrainingRows, forget_rows, rows_of_run
+from gatt.train.data.row_report import RowReport
 from gatt.train.result import TrainResult, best_so_far, result_so_far, save_adapter
 from gatt.train.run_folder import TrainStore, identity
 from gatt.train.runtime import current_runtime, from_main, wait_for_everyone
@@ -132,7 +130,7 @@ def _tokenizer(config: TrainConfig) -> Any:
 
 
 def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
-    """Return the trainer of a run with its rows; nothing is written or trained yet.
+    """Return the trainer of a run with its rows, which are kept in its folder; nothing is trained yet.
 
     Args:
         config: of the run.
@@ -150,52 +148,90 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """
-    from peft import LoraConfig
+    _refuse_unloaded(config, args)
+    earlier = _trained_before(config)
+    tokenizer = _tokenizer(config)
+    problem = why_not_packable(
+        load_config(config.model), config.attn_implementation, config.max_length
+    )
+    rows = _rows(config, tokenizer, store, problem)
+    evaluator = None
+    if config.track:
+        known = rows.trained_on | earlier if earlier else rows.trained_on
+        evaluator = make_train_evaluator(config, known)
+    model = _load(config, args)
+    if rows.report.layout == "comb" and (problem := _packing_problem(model, config)):
+        rows = _rows(config, tokenizer, store, problem)
+    report = rows.report
+    _check_positions(model, config.model, report.num_positions)
+    if report.layout == "expanded" and config.attn_implementation is not None:
+        _set_attention(model, config.attn_implementation)
+    trainer = _trainer(config, args, model, tokenizer, rows)
+    # An adapter of which it is not known what it was trained on makes one of which it is not known either.
+    trained_on = None if earlier is None else rows.trained_on | earlier
+    prepared = Prepared(trainer, report, store, trained_on)
+    if evaluator is not None:
+        _track(config, prepared, evaluator)
+    return prepared
 
-    from gatt.train.trainer import GattTrainer
 
-    # What the user can mend is found before a model is loaded.
+def _refuse_unloaded(config: TrainConfig, args: Any) -> None:
+    """Refuse what needs no model and no data to be seen.
+
+    Raises:
+        ConfigError: several GPUs for one process, or an attention that the device has not.
+    """
     if args.n_gpu > 1:
         raise ConfigError(
             f"one process sees {args.n_gpu} GPUs, expected one a process: start it with "
             "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
         )
     choose_backend(config.attn_implementation, args.device)
-    tokenizer, dropped = _tokenizer(config), Dropped()
-    samples = list(read_all_samples(config.samples, dropped.add_line))
-    trained_on = TrainedOn.of(sample.dialogue for sample in samples)
-    earlier = _trained_before(config)
-    evaluator = (
-        make_train_evaluator(config, trained_on | earlier if earlier else trained_on)
-        if config.track
-        else None
-    )
-    encoded = encode_samples(samples, tokenizer, config, dropped)
-    # Packed rows, which eager never takes, bring an attention of their own.
-    is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
-    loaded = load_model(
-        config.model,
-        dtype="bfloat16" if args.bf16 else "float32",
-        attn_implementation=config.attn_implementation if is_plain else None,
-    )
-    model, peft_config = loaded.model, None
-    rows, report = lay_out_rows(
-        encoded,
-        config,
-        why_not_packable=lambda: packing_problem(
-            model, config.attn_implementation, config.max_length
-        ),
-        world_size=current_runtime().world_size,
-    )
+
+
+def _rows(
+    config: TrainConfig, tokenizer: Any, store: TrainStore, problem: str | None
+) -> TrainingRows:
+    """Return the rows of the run, made now or kept of its last start."""
+    made = rows_of_run(config, tokenizer, store.folder, store.identity, why_not_packable=problem)
+    report = made.report
     log.info(
         "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss%s",
         report.num_used, report.num_rows, report.layout, report.num_targets,
         report.num_supervised_tokens, report.num_tokens,
         f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
     )  # fmt: skip
-    _check_positions(model, config.model, report.num_positions)
-    if report.layout == "expanded" and config.attn_implementation is not None:
-        _set_attention(model, config.attn_implementation)
+    return made
+
+
+def _load(config: TrainConfig, args: Any) -> Any:
+    # Packed rows, which eager never takes, bring an attention of their own.
+    is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
+    return load_model(
+        config.model,
+        dtype="bfloat16" if args.bf16 else "float32",
+        attn_implementation=config.attn_implementation if is_plain else None,
+    ).model
+
+
+def _packing_problem(model: Any, config: TrainConfig) -> str | None:
+    return packing_problem(model, config.attn_implementation, config.max_length)
+
+
+def _trainer(
+    config: TrainConfig, args: Any, model: Any, tokenizer: Any, rows: TrainingRows
+) -> GattTrainer:
+    """Return the trainer of a fresh adapter, or of the one to go on from.
+
+    Raises:
+        ConfigError: the adapter does not fit the model.
+        ModelError: the first adapter cannot be loaded.
+    """
+    from peft import LoraConfig
+
+    from gatt.train.trainer import GattTrainer
+
+    peft_config = None
     if config.init_adapter is not None:
         model = attach_adapter(
             model, config.init_adapter, base_name=config.model, is_trainable=True
@@ -207,9 +243,9 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             settings["exclude_modules"] = unread
         peft_config = LoraConfig(task_type="CAUSAL_LM", **settings)
     try:
-        trainer = GattTrainer(
-            model, config, args, rows,
-            tokenizer=tokenizer, layout=report.layout, peft_config=peft_config,
+        return GattTrainer(
+            model, config, args, rows.rows,
+            tokenizer=tokenizer, layout=rows.report.layout, peft_config=peft_config,
         )  # fmt: skip
     except ConfigError:
         raise
@@ -217,11 +253,6 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         raise ConfigError(
             f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
         ) from None
-    here = replace(trained_on, entries=frozenset(report.entries))
-    prepared = Prepared(trainer, report, store, None if earlier is None else here | earlier)
-    if evaluator is not None:
-        _track(config, prepared, evaluator)
-    return prepared
 
 
 def _check_positions(model: Any, name: str, num_positions: int) -> None:
@@ -360,6 +391,7 @@ def _run(config: TrainConfig, prepared: Prepared, day: date) -> TrainResult:
     def write(draft: Path, target: Path) -> None:
         write_adapter(draft, target, config, report, result, prepared.trained_on)
         store.write("finished", **more, result=result)
+        forget_rows(store.folder)
 
     save_adapter(trainer, store.adapter, write)
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from gatt.data.sample import GattSample
@@ -16,22 +17,23 @@ log = logging.getLogger(__name__)
 class Dropped:
     """Counts messages by their reason, and keeps the first of each."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
+        self.counts: Counter[str] = Counter(counts)
         self.num_lines = 0
         """Lines of files that gave no sample."""
         self._first: dict[str, str] = {}
 
-    def add(self, message: str, sample: GattSample) -> None:
-        """Count what is wrong with a sample or one of its targets."""
-        self._count(*reason_of(message, sample))
+    def add(self, message: str, reason: str) -> None:
+        """Count what is wrong with a sample or one of its targets, by `reason_of`."""
+        self.counts[reason] += 1
+        self._first.setdefault(reason, message)
 
     def add_line(self, path: Path, number: int, error: ContentError) -> None:
         """Count a line of a file whose sample cannot be used."""
         self.num_lines += 1
         # The place in the line stands first.
         reason = re.sub(r"^(message|turn) \d+: ", "", str(error))
-        self._count(f"{path} line {number}: {error}", _bare(reason))
+        self.add(f"{path} line {number}: {error}", _bare(reason))
 
     def say(self) -> None:
         """Warn once for each reason, the most frequent first."""
@@ -42,10 +44,6 @@ class Dropped:
         """Return the three most frequent reasons in parentheses, empty where nothing was dropped."""
         listed = "; ".join(f"{count}: {reason}" for reason, count in self.counts.most_common(3))
         return f" (dropped {listed})" if listed else ""
-
-    def _count(self, message: str, reason: str) -> None:
-        self.counts[reason] += 1
-        self._first.setdefault(reason, message)
 
 
 def reason_of(message: str, sample: GattSample) -> tuple[str, str]:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import told_by_user
 from gatt.data.views import TrainingPlacement
-from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
+from gatt.errors import ConfigError, DataError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import (
     TemplateFacts,
     inspect_template,
     refuse_unlearnable,
     remedy,
-    usable_placement,
 )
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped
 from gatt.train.data.labels import BuiltRows, BuiltSample, Supervise, build_combs, build_expanded
 
 log = logging.getLogger(__name__)
@@ -39,39 +36,12 @@ class EncodedSample:
     has_sampled_history: bool
 
 
-@dataclass(frozen=True)
-class EncodedSamples:
-    """The samples of a run as token ids, and what became of the others."""
-
-    samples: tuple[EncodedSample, ...]
-    facts: TemplateFacts
-    dropped: Dropped
-    """Counts on where rows are made of them."""
-    num_read: int
-    """Samples that were read, those included that could not be."""
-    num_moved: int
-    """Samples with a change of the instruction that the chat template does not take in a later system
-    message."""
-
-
-def encode_samples(
-    samples: Iterable[GattSample],
-    tokenizer: Tokenizer,
-    config: TrainConfig,
-    dropped: Dropped | None = None,
-) -> EncodedSamples:
-    """Return the samples of a run as token ids; whatever is left out is counted, by reason.
-
-    Args:
-        samples: of `gatt.data.sample.read_samples`.
-        tokenizer: with a chat template.
-        config: of the run.
-        dropped: lines that could not be read; counted on.
+def learnable_facts(tokenizer: Tokenizer, config: TrainConfig) -> TemplateFacts:
+    """Return what the chat template allows.
 
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
         ConfigError: layout `comb`, which the template does not allow.
-        TrainingError: no target is left, or a larger share would be lost than `max_lost_targets`.
     """
     facts = inspect_template(tokenizer)
     refuse_unlearnable(tokenizer, facts)
@@ -83,41 +53,7 @@ def encode_samples(
             f"layout 'comb': {no_trunk(facts)}: use layout 'auto' or 'expanded'"
             f"{setting and f', or set {setting}'}"
         )
-    placement = usable_placement(config.placement, facts)
-    dropped = Dropped() if dropped is None else dropped
-    num_read, num_moved = dropped.num_lines, 0
-    encoded: list[EncodedSample] = []
-    num_wanted = num_kept = 0
-    for whole in samples:
-        where = placement_of(placement, config.seed, whole.id)
-        as_made = cut(whole, config)
-        sample = with_usable_switches(as_made, facts, where)
-        num_read += 1
-        num_moved += sample != as_made
-        num_wanted += sample.num_targets
-        try:
-            found = encode_sample(sample, tokenizer, config, facts, where)
-        except (DataError, TemplateError) as error:
-            dropped.add(str(error), sample)
-            continue
-        for problem in found.built.dropped_targets:
-            dropped.add(problem, sample)
-        num_kept += found.built.num_targets
-        if found.built.num_targets:
-            encoded.append(found)
-    if not encoded:
-        raise TrainingError(
-            f"no sample left of {num_read}{dropped.as_text()}: loosen what drops "
-            "them, or make more with `gatt synth`"
-        )
-    num_lost = num_wanted - num_kept
-    if num_lost > config.max_lost_targets * num_wanted:
-        raise TrainingError(
-            f"{num_lost} of {num_wanted} targets would be lost{dropped.as_text()}, more than the share "
-            f"{config.max_lost_targets:g} that max_lost_targets allows: mend what drops them, take those "
-            "samples out, or raise max_lost_targets to train on what is left"
-        )
-    return EncodedSamples(tuple(encoded), facts, dropped, num_read, num_moved)
+    return facts
 
 
 def encode_sample(

@@ -3,65 +3,38 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
 from typing import Any
 
-from gatt.comb.collator import Layout, combs_to_features
-from gatt.comb.comb import IGNORE, Comb, expand, fold, split_to_fit
+import pyarrow as pa
+
+from gatt.comb.collator import Layout
+from gatt.comb.comb import Comb, expand, fold, split_to_fit
 from gatt.comb.packing import best_fit
 from gatt.data.sample import GattSample
-from gatt.errors import ConfigError, DataError, TrainingError
-from gatt.models.chat_template import Tokenizer
-from gatt.models.template_facts import TemplateFacts
+from gatt.errors import ConfigError, DataError, TemplateError
+from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
+from gatt.models.template_facts import TemplateFacts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import EncodedSample, EncodedSamples, encode_samples, no_trunk
+from gatt.train.data.drop_counts import Dropped, reason_of
+from gatt.train.data.encoded_samples import (
+    EncodedSample,
+    cut,
+    encode_sample,
+    learnable_facts,
+    no_trunk,
+    placement_of,
+    with_usable_switches,
+)
+from gatt.train.data.in_parallel import in_order
 from gatt.train.data.labels import BuiltRows
+from gatt.train.data.row_file import CombWriter, comb_lengths, combs_in, packed_rows, writing_combs
+from gatt.train.data.row_report import RowReport, SampleRows, refuse_too_few, warn_of_changes
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class RowReport:
-    """What became of the samples. Counts leave the padding rows out."""
-
-    layout: Layout
-    num_samples: int = 0
-    """Samples that were read."""
-    num_used: int = 0
-    """Samples that gave at least one token with loss."""
-    num_rows: int = 0
-    """In the comb layout also those without loss, which every mode of supervision has alike."""
-    num_targets: int = 0
-    """Target replies of the samples used; with `context_only` those of instructed ones carry no loss."""
-    num_tokens: int = 0
-    num_supervised_tokens: int = 0
-    num_kl_tokens: int = 0
-    """Those of them that are learned by the KL divergence (`plain_loss`)."""
-    num_positions: int = 0
-    """Tokens of the longest prompt with its target."""
-    num_exchanges_dropped: int = 0
-    """Exchanges that the length policy removed."""
-    num_padding_rows: int = 0
-    """Rows without loss that fill the last optimiser step of an epoch."""
-    kinds: Counter[str] = field(default_factory=Counter)
-    """Targets in the samples used, by kind (`gatt.data.sample.TargetKind`)."""
-    families: Counter[str] = field(default_factory=Counter)
-    """Samples used, by family of their instruction; `plain` without one."""
-    switches: Counter[str] = field(default_factory=Counter)
-    """Changes of the instruction in the samples used, by kind."""
-    entries: Counter[str] = field(default_factory=Counter)
-    """Samples used, by catalogue entry in force at one of their targets."""
-    dropped: Counter[str] = field(default_factory=Counter)
-    """Samples and single targets that were left out, by reason."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts as JSON takes them."""
-        return {
-            name: dict(value) if isinstance(value := getattr(self, name), Counter) else value
-            for name in self.__dataclass_fields__
-        }
 
 
 def choose_layout(
@@ -100,130 +73,129 @@ def build_rows(
     why_not_packable: Callable[[], str | None],
     world_size: int = 1,
 ) -> tuple[Any, RowReport]:
-    """Return the rows of samples: `lay_out_rows` of `gatt.train.data.encoded_samples.encode_samples`.
+    """Return the rows of samples, kept in memory: `write_combs` and `rows_in`.
 
     Raises:
-        TemplateError, ConfigError, TrainingError: see both.
+        TemplateError, ConfigError, TrainingError: see `write_combs`.
     """
-    return lay_out_rows(
-        encode_samples(samples, tokenizer, config),
-        config,
-        why_not_packable=why_not_packable,
-        world_size=world_size,
-    )
+    sink = pa.BufferOutputStream()
+    with writing_combs(sink) as writer:
+        report = write_combs(samples, tokenizer, config, writer, why_not_packable=why_not_packable)
+    return rows_in(sink.getvalue(), report, config, world_size), report
 
 
-def lay_out_rows(
-    encoded: EncodedSamples,
+def write_combs(
+    samples: Iterable[GattSample],
+    tokenizer: Tokenizer,
     config: TrainConfig,
+    writer: CombWriter,
     *,
     why_not_packable: Callable[[], str | None],
-    world_size: int = 1,
-) -> tuple[Any, RowReport]:
-    """Return the tokenised rows as a `datasets.Dataset`, and what became of the samples.
+    dropped: Dropped | None = None,
+) -> RowReport:
+    """Write the combs of samples, or their written-out rows, in order; return what became of the samples.
+
+    Samples are read, tokenised and written one after the other: none is kept.
+
+    Args:
+        samples: of `gatt.train.data.samples.read_all_samples`.
+        tokenizer: with a chat template.
+        config: of the run; `dataset_num_proc` processes share the work.
+        writer: of `gatt.train.data.row_file`.
+        why_not_packable: see `choose_layout`.
+        dropped: lines that could not be read; counted on.
+
+    Raises:
+        TemplateError: no chat template, or one under which no reply can be learned as it stands.
+        ConfigError: see `choose_layout`.
+        TrainingError: no sample is left with a token that carries loss, with `plain_loss` `kl` none with
+            an instruction, or a larger share of the targets would be lost than `max_lost_targets`.
+    """
+    facts = learnable_facts(tokenizer, config)
+    layout = choose_layout(config.layout, facts, why_not_packable)
+    placement = usable_placement(config.placement, facts)
+    make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
+    dropped = Dropped() if dropped is None else dropped
+    report = RowReport(layout, dropped=dropped.counts)
+    for made in in_order(make, samples, config.dataset_num_proc):
+        for told, reason in made.problems:
+            dropped.add(told, reason)
+        for comb in made.combs:
+            writer.add(comb)
+        report.add(made)
+    report.num_samples += dropped.num_lines
+    refuse_too_few(report, dropped, config)
+    dropped.say()
+    warn_of_changes(report, config)
+    return report
+
+
+def rows_in(
+    source: Path | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
+) -> Any:
+    """Return the rows of a run as a `datasets.Dataset` with the columns of `gatt.comb.collator`.
 
     Rows without loss are appended until an epoch is a whole number of optimiser
     steps on all processes: else Accelerate's `even_batches` would train the
     first rows of the epoch twice.
 
     Args:
-        encoded: of the run.
+        source: what `write_combs` wrote.
+        report: of `write_combs`; gets the numbers of rows.
         config: of the run.
-        why_not_packable: see `choose_layout`.
         world_size: number of processes.
-
-    Returns:
-        A dataset with the columns of `gatt.comb.collator.combs_to_features`.
-
-    Raises:
-        TrainingError: no sample is left with a token that carries loss, or with `plain_loss` `kl`
-            none with an instruction.
-        ConfigError: see `choose_layout`.
     """
-    layout = choose_layout(config.layout, encoded.facts, why_not_packable)
-    if config.pack_rows and layout == "expanded":
-        log.warning(
-            "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
-            "row; set pack_rows to false to raise per_device_train_batch_size"
-        )
-    combs: list[Comb] = []
-    used: list[EncodedSample] = []
-    dropped = encoded.dropped
-    for one in encoded.samples:
-        try:
-            rows, problems = rows_of(one, config, layout)
-        except DataError as error:
-            dropped.add(str(error), one.sample)
-            continue
-        for problem in problems:
-            dropped.add(problem, one.sample)
-        combs += [comb for comb, _ in rows]
-        if any(comb.num_supervised for comb, _ in rows):
-            used.append(one)
-    if not used:
-        raise TrainingError(
-            f"no sample left of {encoded.num_read}{dropped.as_text()}: loosen what drops "
-            "them, or make more with `gatt synth`"
-        )
-    documents = [[comb] for comb in combs]
-    if config.pack_rows and layout == "comb":
-        groups = best_fit([c.num_tokens for c in combs], config.max_tokens_per_row)
-        documents = [[combs[i] for i in group] for group in groups]
+    combs = combs_in(source)
+    if config.pack_rows and report.layout == "comb":
+        groups = best_fit(comb_lengths(combs), config.max_tokens_per_row)
+    else:
+        groups = [[number] for number in range(len(combs))]
     step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
-    num_padding = -len(documents) % step
-    samples = [one.sample for one in used]
-    result = RowReport(
-        layout=layout,
-        num_samples=encoded.num_read,
-        num_used=len(used),
-        num_rows=len(documents),
-        num_targets=sum(one.built.num_targets for one in used),
-        num_tokens=sum(c.num_tokens for c in combs),
-        num_supervised_tokens=sum(c.num_supervised for c in combs),
-        num_kl_tokens=sum(c.num_supervised for c in combs if c.by_kl),
-        num_positions=max(c.num_positions for c in combs),
-        num_exchanges_dropped=sum(one.built.num_exchanges_dropped for one in used),
-        num_padding_rows=num_padding,
-        kinds=Counter(t.kind for s in samples for t in s.targets if t.kind is not None),
-        families=Counter(s.family for s in samples),
-        switches=Counter(switch.kind for s in samples for switch in s.switches or ()),
-        entries=Counter(
-            entry for one in used for entry in entries_in_force(one.sample, one.built.targets)
-        ),
-        dropped=dropped.counts,
-    )
-    dropped.say()
-    if config.plain_loss == "kl":
-        _check_kl(result)
-    if encoded.num_moved:
-        log.warning(
-            "%d samples: a change of the instruction stands in front of the user's message instead of "
-            "in a later system message, which the chat template does not take",
-            encoded.num_moved,
-        )
-    shortened = [one.sample.id for one in used if one.built.num_exchanges_dropped]
-    if shortened:
-        log.warning(
-            "max_length %d: %d samples lost %d exchanges, the oldest after turn 1, counted for "
-            "each prompt (first: sample %r): raise max_length to keep them",
-            config.max_length, len(shortened), result.num_exchanges_dropped, shortened[0],
-        )  # fmt: skip
-    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
-    padding = [Comb(combs[0].trunk[:1], (IGNORE,))]
-    return _dataset([*documents, *[padding] * num_padding]), result
+    report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
+    return packed_rows(combs, [*groups, *[[]] * report.num_padding_rows])
 
 
-def _check_kl(report: RowReport) -> None:
-    if not report.num_kl_tokens:
-        log.warning(
-            "plain_loss 'kl' changes nothing: no sample is without an instruction; make some with "
-            "plain_fraction of `gatt synth`"
-        )
-    elif report.num_kl_tokens == report.num_supervised_tokens:
-        raise TrainingError(
-            "plain_loss 'kl', and no sample has an instruction: there is nothing to learn; add samples of "
-            "`gatt synth` with an instruction, or use plain_loss 'targets'"
-        )
+@dataclass(frozen=True)
+class RowMaker:
+    """Makes the rows of one sample after the other, in whichever process."""
+
+    tokenizer: Tokenizer
+    config: TrainConfig
+    facts: TemplateFacts
+    layout: Layout
+    placement: str
+    """That the template allows, or `mixed`."""
+    day: date
+    """That the template prints, in every process."""
+
+    def __call__(self, whole: GattSample) -> SampleRows:
+        """Return the rows of a sample, as far as it can be learned."""
+        with rendered_on(self.day):
+            return self._rows(whole)
+
+    def _rows(self, whole: GattSample) -> SampleRows:
+        config = self.config
+        where = placement_of(self.placement, config.seed, whole.id)
+        as_made = cut(whole, config)
+        sample = with_usable_switches(as_made, self.facts, where)
+        made = SampleRows(sample.id, num_wanted=sample.num_targets, is_moved=sample != as_made)
+        try:
+            one = encode_sample(sample, self.tokenizer, config, self.facts, where)
+            made.problems += (reason_of(told, sample) for told in one.built.dropped_targets)
+            made.num_targets = one.built.num_targets
+            made.num_exchanges_dropped = one.built.num_exchanges_dropped
+            rows, problems = rows_of(one, config, self.layout) if made.num_targets else ([], [])
+        except (DataError, TemplateError) as error:
+            made.problems.append(reason_of(str(error), sample))
+            return made
+        made.problems += (reason_of(told, sample) for told in problems)
+        made.combs += (comb for comb, _ in rows)
+        if made.is_used:
+            made.kinds += (t.kind for t in sample.targets if t.kind is not None)
+            made.family = sample.family
+            made.switches += (switch.kind for switch in sample.switches or ())
+            made.entries |= entries_in_force(sample, one.built.targets)
+        return made
 
 
 def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
@@ -266,14 +238,3 @@ def rows_of(
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"
         ]
     return rows, []
-
-
-def _dataset(rows: Sequence[Sequence[Comb]]) -> Any:
-    from datasets import Dataset, Features, List, Value
-
-    integers = List(Value("int32"))
-    columns = {
-        **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), integers),
-        "by_kl": List(Value("bool")),
-    }
-    return Dataset.from_list([combs_to_features(row) for row in rows], features=Features(columns))

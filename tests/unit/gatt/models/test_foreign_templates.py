@@ -17,9 +17,10 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import rendered_on
 from gatt.models.encoded_view import encode_reply, encode_view, num_closing_tokens, stop_token_ids
+from gatt.models.template_facts import TemplateFacts, usable_placement
 from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import EncodedSample, EncodedSamples, encode_samples
+from gatt.train.data.encoded_samples import EncodedSample, encode_sample, learnable_facts
 from gatt.train.data.labels import BuiltRows, Supervise
 from tests.support.models.foreign_templates import FOREIGN, Foreign, foreign
 from tests.support.models.tiny import sample
@@ -30,7 +31,7 @@ DAY = date(2026, 6, 1)
 
 
 @cache
-def encoded(name: str, supervise: Supervise = "last_turn") -> EncodedSamples:
+def encoded(name: str, supervise: Supervise = "last_turn") -> tuple[EncodedSample, TemplateFacts]:
     (one,) = (one for one in FOREIGN if one.id == name)
     tokenizer = one.tokenizer()
     set_template_variables(tokenizer, one.variables)
@@ -38,7 +39,11 @@ def encoded(name: str, supervise: Supervise = "last_turn") -> EncodedSamples:
         samples=(Path("s"),), output_dir=Path("o"), max_length=4096, supervise=supervise
     )
     with rendered_on(DAY):
-        return encode_samples([sample(1, 3, targets=TARGETS)], tokenizer, config)
+        facts = learnable_facts(tokenizer, config)
+        placement = usable_placement("system", facts)
+        return encode_sample(
+            sample(1, 3, targets=TARGETS), tokenizer, config, facts, placement
+        ), facts
 
 
 def rows(found: EncodedSample) -> list[Comb]:
@@ -87,7 +92,7 @@ def test_a_run_is_accepted_refused_or_falls_back_for_the_right_reason(one: Forei
             encoded(one.id)
         line = str(refused.value)
     else:
-        facts = encoded(one.id).facts
+        facts = encoded(one.id)[1]
         assert facts.is_prefix_preserving == (one.outcome == "comb")
         line = facts.note
     assert "\n" not in line
@@ -97,9 +102,9 @@ def test_a_run_is_accepted_refused_or_falls_back_for_the_right_reason(one: Forei
 @pytest.mark.parametrize("one", ACCEPTED, ids=lambda one: one.id)
 def test_what_is_learned_is_the_reply_and_all_that_ends_its_turn(one: Foreign) -> None:
     """Every prompt is what jinja makes of the messages; its labels are the reply and the stop tokens."""
-    (found,) = encoded(one.id).samples
+    found, facts = encoded(one.id)
     tokenizer = one.tokenizer()
-    placement = "system" if encoded(one.id).facts.has_system else "first_user"
+    placement = "system" if facts.has_system else "first_user"
     learned = sorted(rows(found), key=lambda row: len(row.trunk))
     assert len(learned) == len(TARGETS)
     for turn, (row, target) in enumerate(zip(learned, TARGETS, strict=True), start=1):
@@ -112,7 +117,7 @@ def test_what_is_learned_is_the_reply_and_all_that_ends_its_turn(one: Foreign) -
 
 @pytest.mark.parametrize("one", ACCEPTED, ids=lambda one: one.id)
 def test_the_controls_learn_replies_of_the_history_to_their_ends(one: Foreign) -> None:
-    (found,) = encoded(one.id, "context_only").samples
+    found, _ = encoded(one.id, "context_only")
     tokenizer = one.tokenizer()
     runs: list[str] = []
     for row in rows(found):

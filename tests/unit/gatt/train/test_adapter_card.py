@@ -11,7 +11,7 @@ import pytest
 from gatt.data.sample import TargetKind
 from gatt.train.adapter_card import model_card
 from gatt.train.config import TrainConfig
-from gatt.train.data.rows import RowReport
+from gatt.train.data.row_report import RowReport
 
 
 @pytest.mark.parametrize(

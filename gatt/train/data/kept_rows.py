@@ -1,0 +1,145 @@
+"""The rows of a run in its folder: made by one process, read by all, and found again by a resumed run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gatt import __version__
+from gatt.data.sample import GattSample
+from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
+from gatt.models.chat_template import Tokenizer, printed_day
+from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.fingerprint import fingerprint
+from gatt.runs.input_file import read_text
+from gatt.runs.jsonl import count_lines
+from gatt.runs.nesting import parse_json
+from gatt.runs.progress import Bar, progress_bar
+from gatt.train.config import TrainConfig
+from gatt.train.data.drop_counts import Dropped
+from gatt.train.data.row_file import comb_file
+from gatt.train.data.row_report import RowReport, refuse_too_few
+from gatt.train.data.rows import rows_in, write_combs
+from gatt.train.data.samples import read_all_samples
+from gatt.train.runtime import current_runtime, from_main
+
+FOLDER: Final = "rows"
+COMBS: Final = "combs.arrow"
+REPORT: Final = "rows.json"
+"""Written last: where it stands, the rows are whole."""
+MANY_SAMPLES: Final = 2000
+"""So many take long enough to show how far it is."""
+SETTINGS: Final = (
+    "samples", "model_digest", "template", "placement", "supervise", "plain_loss", "history", "layout",
+    "max_turns", "max_length", "max_tokens_per_row", "seed",
+)  # fmt: skip
+"""What of a run's identity changes its combs."""
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows of a run."""
+
+    rows: Any
+    """A `datasets.Dataset`, mapped into memory."""
+    report: RowReport
+    trained_on: TrainedOn
+    """The dialogues of all samples, and the catalogue entries of those that are used."""
+
+
+def rows_of_run(
+    config: TrainConfig,
+    tokenizer: Tokenizer,
+    folder: Path,
+    identity: Mapping[str, Any],
+    *,
+    why_not_packable: str | None,
+) -> TrainingRows:
+    """Return the rows of a run; every process calls it, and the main one makes them where none are kept.
+
+    Args:
+        config: of the run.
+        tokenizer: with a chat template.
+        folder: of the run, seen by all processes.
+        identity: of the run (`gatt.train.run_folder.identity`).
+        why_not_packable: of its model.
+
+    Raises:
+        DataError: broken samples, with file and line.
+        StoreError: the folder cannot be written.
+        TemplateError, ConfigError, TrainingError: see `gatt.train.data.rows.write_combs`.
+    """
+    kept = folder / FOLDER
+    mark = fingerprint(
+        {
+            **{name: identity.get(name) for name in SETTINGS},
+            "why_not_packable": why_not_packable,
+            "day": printed_day().isoformat(),
+            "version": __version__,
+        }
+    )
+
+    def made() -> dict[str, Any]:
+        report = _kept_report(kept, mark)
+        if report is None:
+            report = _make(config, tokenizer, kept, mark, why_not_packable)
+        else:
+            refuse_too_few(report, Dropped(report.dropped), config)
+        return report.as_dict()
+
+    report = RowReport.from_dict(from_main(made))
+    rows = rows_in(kept / COMBS, report, config, current_runtime().world_size)
+    trained_on = read_marks(kept)
+    assert trained_on is not None
+    return TrainingRows(rows, report, trained_on)
+
+
+def forget_rows(folder: Path) -> None:
+    """Delete the rows of a run, which a finished one needs no longer."""
+    shutil.rmtree(folder / FOLDER, ignore_errors=True)
+
+
+def _kept_report(kept: Path, mark: str) -> RowReport | None:
+    try:
+        found = parse_json(read_text(kept / REPORT))
+        return RowReport.from_dict(found["report"]) if found["fingerprint"] == mark else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _make(
+    config: TrainConfig,
+    tokenizer: Tokenizer,
+    kept: Path,
+    mark: str,
+    why_not_packable: str | None,
+) -> RowReport:
+    (kept / REPORT).unlink(missing_ok=True)
+    dropped, marks = Dropped(), Marks()
+    num_lines = sum(count_lines(path) for path in config.samples)
+
+    def samples(bar: Bar | None) -> Iterator[GattSample]:
+        for sample in read_all_samples(config.samples, dropped.add_line):
+            marks.add(sample.dialogue)
+            yield sample
+            if bar:
+                bar.advance(1)
+
+    is_long = num_lines >= MANY_SAMPLES
+    shown = progress_bar("tokenise", num_lines, unit="samples") if is_long else nullcontext()
+    try:
+        with comb_file(kept / COMBS) as writer, shown as bar:
+            report = write_combs(
+                samples(bar), tokenizer, config, writer, dropped=dropped,
+                why_not_packable=lambda: why_not_packable,
+            )  # fmt: skip
+    except BaseException:
+        shutil.rmtree(kept, ignore_errors=True)
+        raise
+    write_marks(kept, marks.trained_on(report.entries))
+    atomic_write_json(kept / REPORT, {"fingerprint": mark, "report": report.as_dict()})
+    return report

@@ -1,0 +1,181 @@
+"""What became of the samples of a run, counted while its rows are made."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatt.comb.collator import Layout
+from gatt.comb.comb import Comb
+from gatt.errors import TrainingError
+from gatt.train.config import TrainConfig
+from gatt.train.data.drop_counts import Dropped
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class SampleRows:
+    """The rows of one sample, and what was left out of it on the way."""
+
+    sample_id: str
+    num_wanted: int
+    """Its targets."""
+    is_moved: bool
+    """Whether a change of its instruction stands in front of the user's message instead of in a later
+    system message."""
+    num_targets: int = 0
+    """Targets that could be encoded."""
+    num_exchanges_dropped: int = 0
+    combs: list[Comb] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    """What is wrong with the sample or a target, and its reason, as `Dropped` counts it."""
+    kinds: list[str] = field(default_factory=list)
+    family: str = ""
+    switches: list[str] = field(default_factory=list)
+    entries: set[str] = field(default_factory=set)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a token of it carries loss."""
+        return any(comb.num_supervised for comb in self.combs)
+
+
+@dataclass
+class RowReport:
+    """What became of the samples. Counts leave the padding rows out."""
+
+    layout: Layout
+    num_samples: int = 0
+    """Samples that were read."""
+    num_used: int = 0
+    """Samples that gave at least one token with loss."""
+    num_rows: int = 0
+    """In the comb layout also those without loss, which every mode of supervision has alike."""
+    num_targets: int = 0
+    """Target replies of the samples used; with `context_only` those of instructed ones carry no loss."""
+    num_tokens: int = 0
+    num_supervised_tokens: int = 0
+    num_kl_tokens: int = 0
+    """Those of them that are learned by the KL divergence (`plain_loss`)."""
+    num_positions: int = 0
+    """Tokens of the longest prompt with its target."""
+    num_exchanges_dropped: int = 0
+    """Exchanges that the length policy removed."""
+    num_padding_rows: int = 0
+    """Rows without loss that fill the last optimiser step of an epoch."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Targets in the samples used, by kind (`gatt.data.sample.TargetKind`)."""
+    families: Counter[str] = field(default_factory=Counter)
+    """Samples used, by family of their instruction; `plain` without one."""
+    switches: Counter[str] = field(default_factory=Counter)
+    """Changes of the instruction in the samples used, by kind."""
+    entries: Counter[str] = field(default_factory=Counter)
+    """Samples used, by catalogue entry in force at one of their targets."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Samples and single targets that were left out, by reason."""
+
+    num_moved: int = 0
+    """Samples with a change of the instruction that the chat template does not take in a later system
+    message."""
+    num_wanted: int = 0
+    """Targets of all samples, and how many of them could be encoded:"""
+    num_encoded: int = 0
+    num_shortened: int = 0
+    """Samples that lost exchanges, and the first of them:"""
+    first_shortened: str = ""
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> RowReport:
+        """Return the report of `as_dict`."""
+        values: dict[str, Any] = {
+            name: Counter(value) if isinstance(value, dict) else value
+            for name, value in found.items()
+        }
+        return cls(**values)
+
+    def add(self, made: SampleRows) -> None:
+        """Count one sample with its rows."""
+        self.num_samples += 1
+        self.num_wanted += made.num_wanted
+        self.num_encoded += made.num_targets
+        self.num_moved += made.is_moved
+        for comb in made.combs:
+            self.num_tokens += comb.num_tokens
+            self.num_supervised_tokens += comb.num_supervised
+            self.num_kl_tokens += comb.num_supervised if comb.by_kl else 0
+            self.num_positions = max(self.num_positions, comb.num_positions)
+        if not made.is_used:
+            return
+        self.num_used += 1
+        self.num_targets += made.num_targets
+        self.kinds.update(made.kinds)
+        self.families[made.family] += 1
+        self.switches.update(made.switches)
+        self.entries.update(made.entries)
+        if made.num_exchanges_dropped:
+            self.num_exchanges_dropped += made.num_exchanges_dropped
+            self.num_shortened += 1
+            self.first_shortened = self.first_shortened or made.sample_id
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON takes them."""
+        return {
+            name: dict(value) if isinstance(value := getattr(self, name), Counter) else value
+            for name in self.__dataclass_fields__
+        }
+
+
+def refuse_too_few(report: RowReport, dropped: Dropped, config: TrainConfig) -> None:
+    """Refuse samples that leave nothing to learn, or of which too much would be lost.
+
+    Raises:
+        TrainingError: says what dropped them.
+    """
+    num_lost = report.num_wanted - report.num_encoded
+    if report.num_encoded and num_lost > config.max_lost_targets * report.num_wanted:
+        raise TrainingError(
+            f"{num_lost} of {report.num_wanted} targets would be lost{dropped.as_text()}, more than the share "
+            f"{config.max_lost_targets:g} that max_lost_targets allows: mend what drops them, take those "
+            "samples out, or raise max_lost_targets to train on what is left"
+        )
+    if not report.num_used:
+        raise TrainingError(
+            f"no sample left of {report.num_samples}{dropped.as_text()}: loosen what drops "
+            "them, or make more with `gatt synth`"
+        )
+    if config.plain_loss == "kl" and report.num_kl_tokens == report.num_supervised_tokens:
+        raise TrainingError(
+            "plain_loss 'kl', and no sample has an instruction: there is nothing to learn; add samples of "
+            "`gatt synth` with an instruction, or use plain_loss 'targets'"
+        )
+
+
+def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
+    """Say what the rows hold otherwise than the samples, or than was asked for."""
+    if config.pack_rows and report.layout == "expanded":
+        log.warning(
+            "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
+            "row; set pack_rows to false to raise per_device_train_batch_size"
+        )
+    if config.plain_loss == "kl" and not report.num_kl_tokens:
+        log.warning(
+            "plain_loss 'kl' changes nothing: no sample is without an instruction; make some with "
+            "plain_fraction of `gatt synth`"
+        )
+    if report.num_moved:
+        log.warning(
+            "%d samples: a change of the instruction stands in front of the user's message instead of "
+            "in a later system message, which the chat template does not take",
+            report.num_moved,
+        )
+    if report.num_shortened:
+        log.warning(
+            "max_length %d: %d samples lost %d exchanges, the oldest after turn 1, counted for "
+            "each prompt (first: sample %r): raise max_length to keep them",
+            config.max_length, report.num_shortened, report.num_exchanges_dropped,
+            report.first_shortened,
+        )  # fmt: skip

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatt.data.sample import GattSample
+from gatt.errors import StoreError, TrainingError
+from gatt.train.config import TrainConfig
+from gatt.train.data import rows as rows_module
+from gatt.train.data.kept_rows import FOLDER, REPORT, TrainingRows, rows_of_run
+from gatt.train.data.row_file import CombWriter
+from tests.support.models.built_rows import build, make
+from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
+
+SAMPLES = [sample(1, 3), sample(2, 1), sample(3, 2)]
+
+
+class Run:
+    """A run's folder and its samples."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "out"
+        self.samples = folder / "samples.jsonl"
+        self.identity: dict[str, Any] = {"samples": ["1"], "max_length": 2048}
+        self.write(SAMPLES)
+
+    def write(self, samples: list[GattSample]) -> None:
+        write_samples(self.samples, samples)
+
+    def config(self, **changes: Any) -> TrainConfig:
+        return replace(make(**changes), samples=(self.samples,), output_dir=self.folder)
+
+    def rows(self, problem: str | None = None, **changes: Any) -> TrainingRows:
+        return rows_of_run(
+            self.config(**changes), tiny_tokenizer(), self.folder, self.identity,
+            why_not_packable=problem,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
+
+
+def columns(rows: Any) -> list[Any]:
+    return [combs_of(row) for row in rows]
+
+
+def test_rows_on_disk_are_those_in_memory(run: Run) -> None:
+    found = run.rows(gradient_accumulation_steps=4, pack_rows=True)
+    rows, report = build(SAMPLES, gradient_accumulation_steps=4, pack_rows=True)
+    assert columns(found.rows) == columns(rows)
+    assert found.report == report
+    assert report.num_rows == 1
+    assert all(s.dialogue in found.trained_on for s in SAMPLES)
+    assert found.trained_on.entries == frozenset(report.entries)
+
+
+@pytest.mark.processes
+def test_rows_of_several_processes_are_those_of_one(run: Run) -> None:
+    run.write([sample(i, 1 + i % 4) for i in range(150)])
+    one = run.rows()
+    run.identity["seed"] = "another, so that nothing is kept"
+    two = run.rows(dataset_num_proc=2)
+    assert columns(two.rows) == columns(one.rows)
+    assert two.report == one.report
+
+
+def test_kept_rows_are_not_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run.rows()
+    monkeypatch.setattr(rows_module, "encode_sample", None)
+    again = run.rows()
+    assert columns(again.rows) == columns(first.rows)
+    assert again.report == first.report
+    assert again.trained_on == first.trained_on
+
+
+def test_what_changes_the_rows_makes_them_anew(run: Run) -> None:
+    assert run.rows().report.layout == "comb"
+    assert run.rows("its layers look everywhere").report.layout == "expanded"
+    run.identity["samples"] = ["2"]
+    run.write(SAMPLES[:1])
+    assert run.rows().report.num_samples == 1
+
+
+def test_a_report_that_was_never_written_means_that_rows_are_made(run: Run) -> None:
+    run.rows()
+    (run.folder / FOLDER / REPORT).unlink()
+    (run.folder / FOLDER / "combs.arrow").write_bytes(b"half")
+    assert len(run.rows().rows) == len(SAMPLES)
+
+
+def test_kept_rows_are_refused_where_too_much_was_lost(run: Run) -> None:
+    run.write([*SAMPLES, sample(4, 2, targets=["<|im_end|>", "Oui."])])
+    report = run.rows(max_lost_targets=1.0).report
+    assert report.num_encoded < report.num_wanted
+    with pytest.raises(TrainingError, match="would be lost"):
+        run.rows(max_lost_targets=0.0)
+
+
+def test_a_full_disk_ends_in_one_line_and_leaves_no_rows(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: CombWriter) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(CombWriter, "flush", full)
+    with pytest.raises(StoreError, match=r"combs.arrow: no space left"):
+        run.rows()
+    assert not (run.folder / FOLDER).exists()
