@@ -15,7 +15,7 @@ sets=(figure hobby language behaviour persona plain combined questions) # of sam
 
 publish() { # publish NAME FOLDER [METRIC]: the results of an evaluation, as they are committed
   mkdir -p "results/$1"
-  cp "$2/results.json" "$2/report.html" "results/$1/"
+  cp "$2/results.json" "results/$1/"
   gatt report "$2" --metric "${3:-adherence}" --chart "results/$1/curve.png"
 }
 replies() { # replies NAME FOLDER: every reply with its verdicts, as they are committed
@@ -126,7 +126,7 @@ restore() { # restore KEPT FOLDER: the samples of results/KEPT, to runs/evidence
 stage_data() {
   are_kept data data && return
   draw data figure 32
-  # More than of the others: with 32 samples hobbies missed from turn 1 on (results/README.md).
+  # More than of the others: with 32 samples hobbies missed from turn 1 on (results/archive/smollm2-135m.md).
   draw data hobby 72
   draw data language 32
   draw data behaviour 60
@@ -200,7 +200,7 @@ stage_switch() {
   if [[ ! -f results/switch_adapter/adapter_model.safetensors ]]; then
     gatt synth splice --config "$configs/splice.yaml"
     # With its own chats too: with changes alone it kept less where nothing has changed yet, and with fewer of them it
-    # took up a new person or hobby in a third of the turns (results/README.md, tries).
+    # took up a new person or hobby in a third of the turns (results/archive/smollm2-135m.md, tries).
     gatt train --config "$configs/train_switch.yaml" --output_dir="$out/switch"
     keep "$out/switch/adapter" results/switch_adapter
   fi

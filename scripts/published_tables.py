@@ -1,0 +1,187 @@
+"""Write the tables and the picture of README.md and results/README.md from the results beside them.
+
+    python scripts/published_tables.py            # writes
+    python scripts/published_tables.py --check    # says what is stale, exit status 1
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Each cell is a rate of
+`results/RUN/results.json`, in percent; in results/README.md with its 95 % interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PICTURE: Final = ROOT / "results" / "headline.png"
+ARMS: Final = {"base": "base model", "base+reminder": "told on every turn", "gatt": "GAtt"}
+MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Where a rate stands."""
+
+    run: str
+    metric: str = "adherence"
+    history: str = "own"
+    split: str = "all"
+    family: str = "all"
+
+    def at(self, arm: str, turn: int) -> Mapping[str, Any] | None:
+        """Return the record of an arm at a turn; None where it was not measured."""
+        wanted = (arm, self.metric, self.history, self.split, self.family, turn)
+        names = ("arm", "metric", "history", "split", "family", "turn")
+        found = [c for c in curves(self.run) if tuple(c[name] for name in names) == wanted]
+        return found[0] if found else None
+
+
+TABLE30: Final = Figure("table30", "probe_recall", "reference")
+OWN: Final = Figure("ordinary_own", split="train")
+OWN_UNSEEN: Final = Figure("ordinary_own", split="heldout_value")
+PEOPLE: Final = Figure("ordinary", history="reference", split="train")
+PEOPLE_UNSEEN: Final = Figure("ordinary", history="reference", split="heldout_value")
+ROWS: Final = {
+    "asked about it (as in Llama 2's Table 30)": TABLE30,
+    "ordinary reply, its own chat": OWN,
+    "ordinary reply, its own chat, unseen instruction": OWN_UNSEEN,
+    "ordinary reply, people's history": PEOPLE,
+    "ordinary reply, people's history, unseen instruction": PEOPLE_UNSEEN,
+}
+ABLATIONS: Final = {
+    "recipe": "the recipe, 8 turns",
+    "reference": "people's replies alone as history (the recipe mixes them with its own)",
+    "sampled": "its own replies alone as history",
+    "told": "taught where the instruction stands on every turn, asked there",
+    "every_turn": "taught where the instruction stands on every turn, asked where it stands once",
+    "all_turns": "loss on people's replies as well",
+    "context_only": "loss on people's replies alone",
+    "samples_50": "50 samples",
+    "plain_targets": "plain dialogues taught, not held by KL",
+    "seed_1": "another seed",
+}
+
+
+@cache
+def curves(run: str) -> list[dict[str, Any]]:
+    """Return the records of a run."""
+    path = ROOT / "results" / run / "results.json"
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["curves"]
+    return found
+
+
+def percent(record: Mapping[str, Any] | None, *, with_interval: bool) -> str:
+    """Return a rate as text, an en dash where there is none."""
+    if record is None:
+        return "–"
+    text = f"{100 * record['rate']:.0f} %"
+    if with_interval:
+        text += f" [{100 * record['low']:.0f}, {100 * record['high']:.0f}]"
+    return text
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def headline() -> str:
+    """Return the table of the first screen: what each arm keeps at turn 20."""
+    return table(
+        ["follows its instruction at turn 20", *ARMS.values()],
+        [
+            [name, *(percent(figure.at(arm, 20), with_interval=False) for arm in ARMS)]
+            for name, figure in ROWS.items()
+        ],
+    )
+
+
+def by_turn() -> str:
+    """Return what each arm keeps turn by turn."""
+    turns = (1, 2, 4, 8, 20, 30, 40)
+    rows = [
+        [name, ARMS[arm], *(percent(figure.at(arm, turn), with_interval=True) for turn in turns)]
+        for name, figure in ROWS.items()
+        for arm in ARMS
+        if figure.at(arm, 20)
+    ]
+    head = ["what", "who", *(f"turn {turn}" for turn in turns)]
+    return table(head, rows)
+
+
+def ablations() -> str:
+    """Return what each change of the recipe keeps, over people's history."""
+    figure, turns = Figure("ablations", history="reference"), (1, 4, 8, 12)
+    return table(
+        ["trained with", *(f"turn {turn}" for turn in turns)],
+        [
+            [name, *(percent(figure.at(arm, turn), with_interval=True) for turn in turns)]
+            for arm, name in ABLATIONS.items()
+        ],
+    )
+
+
+TABLES: Final = {"headline": headline, "by_turn": by_turn, "ablations": ablations}
+
+
+def with_tables(text: str) -> str:
+    """Return a page with its tables as the results are."""
+    return MARK.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]}\n{m[3]}", text)
+
+
+def draw(path: Path) -> None:
+    """Draw adherence over turns: own chat and people's history side by side."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    colours = {"base": "#8a8f98", "base+reminder": "#d08a2e", "gatt": "#1f6fb2"}
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
+    panels = {"its own chat": OWN, "people's history: replies that ignore it": PEOPLE}
+    for axis, (title, seen) in zip(axes, panels.items(), strict=True):
+        for arm, label in ARMS.items():
+            where = seen if arm == "gatt" else Figure(seen.run, history=seen.history)
+            found = [r for turn in range(1, 41) if (r := where.at(arm, turn))]
+            turns = [r["turn"] for r in found]
+            low, high = ([100 * r[end] for r in found] for end in ("low", "high"))
+            axis.fill_between(turns, low, high, color=colours[arm], alpha=0.15, linewidth=0)
+            rates = [100 * r["rate"] for r in found]
+            axis.plot(turns, rates, color=colours[arm], marker="o", markersize=3.5, label=label)
+        axis.set(title=title, xlabel="turn", xlim=(0, 41), ylim=(0, 100))
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("replies that follow\nthe instruction, %")
+    axes[0].legend(frameon=False, loc="center right")
+    figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def main() -> int:
+    """Write or check."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, say what is stale")
+    args = parser.parse_args()
+    stale = []
+    for path in (ROOT / "README.md", ROOT / "results" / "README.md"):
+        text = path.read_text(encoding="utf-8")
+        if (made := with_tables(text)) != text:
+            stale.append(path)
+            if not args.check:
+                path.write_text(made, encoding="utf-8")
+    if not args.check:
+        draw(PICTURE)
+    for path in stale:
+        print(f"{path.relative_to(ROOT)}: {'stale tables' if args.check else 'written'}")
+    return 1 if stale and args.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
