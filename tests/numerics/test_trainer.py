@@ -13,7 +13,7 @@ import torch
 
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, expand
-from gatt.comb.loss import summed_kl, supervised_logits
+from gatt.comb.loss import kl_to_base, supervised_logits
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import open_store, prepare, train
@@ -190,7 +190,7 @@ def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
             own, _ = supervised_logits(trainer.model, batch)
             with trainer.model.disable_adapter():
                 base, labels = supervised_logits(trainer.model, batch)
-        return float(summed_kl(own, base)) / len(labels)
+        return float(kl_to_base(own, base)) / len(labels)
 
     assert divergence("kl") < 0.1 * divergence("targets")
 

@@ -245,7 +245,7 @@ def test_a_loss_that_is_no_number_stops_before_the_step(
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
     monkeypatch.setattr(
-        "gatt.train.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan
+        "gatt.comb.loss.cross_entropy", lambda logits, labels: logits.sum() * math.nan
     )
     with pytest.raises(
         TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
@@ -265,7 +265,7 @@ def test_an_infinite_gradient_under_a_finite_loss_stops_too(
         # sqrt is 0 at 0 and its slope infinite.
         return (logits - logits.detach()).square().sum().sqrt()
 
-    monkeypatch.setattr("gatt.train.trainer.summed_loss", loss)
+    monkeypatch.setattr("gatt.comb.loss.cross_entropy", loss)
     with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
         trainer.train()
 
