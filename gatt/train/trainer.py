@@ -27,8 +27,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from peft import PeftModel
-from transformers import Trainer
+from peft import PeftModel, get_peft_model
+from transformers import Trainer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -142,6 +142,12 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._backend = choose_backend(config.attn_implementation, args.device, dropout)
         if layout == "comb":
             enable_comb_attention(model)
+        adapter = {}
+        if getattr(model, "is_loaded_in_4bit", False):
+            if peft_config is not None:
+                set_seed(args.seed)
+                model, peft_config = get_peft_model(model, peft_config), None
+            adapter = {name: w.data for name, w in model.named_parameters() if w.requires_grad}
         super().__init__(
             model=model,
             args=args,
@@ -152,6 +158,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             # Some of them set themselves up at the end of this very call.
             callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
+        for name, weight in self.model.named_parameters():
+            # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
+            weight.data = adapter.get(name, weight.data)
+        if adapter and self.spreads_weights:
+            raise ConfigError(
+                "load_in_4bit: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
+                "ZeRO stage 2 or one process; else set load_in_4bit to false"
+            )
         if config.plain_loss == "kl":
             self._check_kl()
         self.remove_callback(PrinterCallback)

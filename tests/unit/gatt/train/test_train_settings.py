@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from dataclasses import replace
@@ -22,7 +23,7 @@ from transformers import (
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.write import export
 from gatt.data.dialogue import Message
-from gatt.errors import ConfigError, StoreError, TemplateError, TrainingError
+from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.models.chat_template import render
 from gatt.models.load import LoadedModel, load_model, load_tokenizer
@@ -331,3 +332,14 @@ def test_refused_settings_of_plain_dialogues(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         make(**changes)
+
+
+def test_four_bits_without_their_extra(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
+    )
+    config = make(load_in_4bit=True)
+    with pytest.raises(ModelError, match=r"load_in_4bit.*ghost-attention\[qlora\]"):
+        train(config)
+    assert not (config.output_dir / "rows").exists()
