@@ -5,8 +5,8 @@
 
 `head`: a random model of one narrow layer, soft-capped logits, a vocabulary of 128 thousand and one packed row
 with 4,000 supervised positions; forward and backward a piece at a time, as training does it, against all logits
-at once (10 GB). `checkpointing`: the embedded model under LoRA and packed rows of several lengths. Each pass has a
-process of its own; printed are the peak beyond what the process holds before it, and seconds.
+at once (10 GB). `checkpointing`: the embedded model under LoRA and packed rows of several lengths. Each has a
+process of its own. Printed are the peak beyond what the process holds before it, and seconds.
 """
 
 from __future__ import annotations
