@@ -42,6 +42,8 @@ from gatt.train.config import TrainConfig
 from gatt.train.logging.integrations import reporting_callbacks
 from gatt.train.logging.progress_bar import CompactProgress
 from gatt.train.lr_schedule import leave_steps_to_train
+from gatt.train.runtime import from_everyone
+from gatt.train.self_check import proven_backend
 
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
@@ -171,6 +173,27 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    def prove_attention(self, *, is_asked_for: bool) -> None:
+        """Use a back end for packed rows only where it is right on this device; every process calls it.
+
+        Args:
+            is_asked_for: whether the user named it: it is then used where it cannot be checked, since the
+                weights are spread.
+        """
+        if self._backend == "split" and self.args.device.type == "cpu":
+            return
+        if self.spreads_weights:
+            if self._backend != "split" and not is_asked_for:
+                log.info(
+                    "attention: 'split', since %r cannot be checked on spread weights",
+                    self._backend,
+                )
+                self._backend = "split"
+            return
+        wanted, bf16 = self._backend, bool(self.args.bf16)
+        found = from_everyone(lambda: proven_backend(self.model, wanted, bf16=bf16))
+        self._backend = wanted if set(found) == {wanted} else "split"
 
     def _check_kl(self) -> None:
         if self.spreads_weights:
