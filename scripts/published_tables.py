@@ -24,7 +24,7 @@ import yaml
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PICTURE: Final = ROOT / "results" / "headline.png"
-ARMS: Final = {"base": "base model", "base+reminder": "told on every turn", "gatt": "GAtt"}
+ARMS: Final = {"base": "base model", "base+reminder": "repeated on every turn", "gatt": "GAtt"}
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
