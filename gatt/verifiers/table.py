@@ -13,8 +13,8 @@ from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
 from gatt.verifiers.own_kinds import (
-    Guarded,
     KindFile,
+    guarded,
     origin,
     own_class,
     own_kinds,
@@ -123,7 +123,7 @@ def _build(kind: str, params_json: str) -> Verifier:
         verifier = cls(**params)
     except TypeError as error:
         raise VerifierError(f"verifier {kind!r}: {error}") from None
-    return verifier if kind in VERIFIERS else Guarded(verifier)
+    return verifier if kind in VERIFIERS else guarded(verifier)
 
 
 def check_all(specs: Iterable[VerifierSpec], reply: str) -> tuple[Verdict, ...]:
