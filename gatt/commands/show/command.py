@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
 from gatt.commands.rows.settings import KEYS, add_settings, settings_of
+from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 
-HELP = "print the training rows of a sample in colours, and which tokens carry loss"
+if TYPE_CHECKING:
+    from gatt.commands.show.view import ShownSample
+    from gatt.data.sample import GattSample
+
+HELP = "print the training rows of a sample, and which tokens carry loss; or a page of samples"
 
 _DESCRIPTION = (
     "Print what training makes of one sample: its rows (trunk, branches, or plain rows), what each "
@@ -32,36 +42,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plain", action="store_true", help="no colours; what carries loss stands in «…»"
     )
+    parser.add_argument(
+        "--html",
+        type=path_argument,
+        metavar="FILE",
+        help="write a page of samples instead: turns, targets, verdicts, what carries loss",
+    )
+    parser.add_argument(
+        "--count",
+        type=int,
+        default=20,
+        metavar="N",
+        help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
+    )
     add_settings(parser, KEYS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sample.
+    """Print the sample, or write the page.
 
     Raises:
-        GattError: no such sample, settings that do not fit, or a template that cannot be used.
+        GattError: no such sample, settings that do not fit, a template that cannot be used, or a page that
+            cannot be written.
     """
-    from rich.console import Console
-
-    from gatt.commands.show.text import print_sample
     from gatt.commands.show.view import pick, view_sample
     from gatt.data.sample import read_samples
     from gatt.models.load import load_tokenizer
     from gatt.models.template_variables import set_template_variables
 
     config = settings_of(args, [args.samples])
-    sample = pick(read_samples(args.samples), args.samples, row=args.row, identity=args.id)
+    if args.count < 1:
+        raise ConfigError(f"--count is {args.count}: expected at least 1")
+    samples = read_samples(args.samples)
+    if args.html is None or args.row is not None or args.id is not None:
+        samples = iter([pick(samples, args.samples, row=args.row, identity=args.id)])
     tokenizer = load_tokenizer(config.model)
     set_template_variables(tokenizer, config.chat_template_kwargs)
-    shown = view_sample(
-        tokenizer,
-        sample,
-        config,
-        why_not_packable=lambda: _why_not_packable(config),
-    )
-    console = Console(highlight=False, color_system=None if args.plain else "auto", soft_wrap=True)
-    print_sample(console, sample, shown, config, is_plain=args.plain)
+    why = cache(lambda: _why_not_packable(config))
+    shown = [
+        (sample, view_sample(tokenizer, sample, config, why_not_packable=why))
+        for sample in islice(samples, args.count)
+    ]
+    if args.html is None:
+        _print(*shown[0], config, is_plain=args.plain)
+    else:
+        _write(args.html, args.samples.name, shown, config)
     return 0
+
+
+def _print(sample: GattSample, shown: ShownSample, config: TrainConfig, *, is_plain: bool) -> None:
+    from rich.console import Console
+
+    from gatt.commands.show.text import print_sample
+
+    console = Console(highlight=False, color_system=None if is_plain else "auto", soft_wrap=True)
+    print_sample(console, sample, shown, config, is_plain=is_plain)
+
+
+def _write(
+    path: Path, title: str, shown: list[tuple[GattSample, ShownSample]], config: TrainConfig
+) -> None:
+    from gatt.commands.show.page import page_of
+    from gatt.runs.atomic_file import atomic_write_text
+
+    atomic_write_text(path, page_of(title, shown, config))
+    sys.stdout.write(f"{path}: {len(shown)} samples\n")
 
 
 def _why_not_packable(config: TrainConfig) -> str | None:
