@@ -81,7 +81,7 @@ ROWS = [
         "report samples", "report {evaluated/samples.jsonl=@}",
         "noise null list object digits surrogate", "samples.jsonl",
     ),
-    *each("attend", "attend --samples={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
+    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
     *each(
         "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
         "noise object nested", "rollouts.jsonl", "line 1",

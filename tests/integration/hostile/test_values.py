@@ -13,7 +13,7 @@ from tests.support.hostile.world import EVAL, SYNTH, TRAIN, at
 HUGE = "99999999999999999999"
 COMMANDS = {
     "train": at(TRAIN), "synth": at(SYNTH), "eval": at(EVAL),
-    "attend": "attend --samples={evaluated}", "export": "export --adapter={adapter} --output_dir=out",
+    "attend": "attend --results={evaluated}", "export": "export --adapter={adapter} --output_dir=out",
     "push": "push --what=adapter --folder={adapter} --to=out",
 }  # fmt: skip
 VALUES = {
@@ -100,7 +100,7 @@ ROWS = [
     refused("hotter than hot", f"{CHAT} --temperature=inf", "temperature"),
     refused("more tokens than there is time", f"{CHAT} --max-new-tokens={HUGE}", "max_new_tokens"),
     refused("no such entry", f"{CHAT} --entry=hobby.tenis", "hobby.tennis"),
-    refused("a variable without a value", f"{CHAT} --template=x", "x"),
+    refused("a variable without a value", f"{CHAT} --chat_template_kwargs=x", "x"),
     refused("a blank instruction", f"{CHAT} --instruction=", "instruction"),
     refused("a folder that is no catalogue", "catalog list --catalog={base}", "base"),
     refused(
