@@ -59,7 +59,7 @@ ROWS = [
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
     refused("attend: code in the run's model", "attend --results={evaluated/eval.yaml=new}", "eval.yaml",
             new=text("engine: !!python/object:own.Model {}\n")),
-    accepted("push loads nothing", "push --what=adapter --to=out --folder={adapter/adapter_config.json=new}",
+    accepted("push loads nothing", "push --what=adapter --output_dir=out --folder={adapter/adapter_config.json=new}",
              new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
     refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
     refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),
