@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from gatt.errors import ConfigError
-
-_REPO_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +40,6 @@ class PushConfig:
         if (self.repo_id is None) == (self.output_dir is None):
             found = "neither" if self.output_dir is None else "both"
             raise ConfigError(f"repo_id and output_dir: found {found}, expected one of them")
-        if self.repo_id is not None and not _REPO_ID.fullmatch(self.repo_id):
-            raise ConfigError(f"repo_id is {self.repo_id!r}: expected 'owner/name'")
         if self.results is not None and self.what != "adapter":
             raise ConfigError(f"results with what={self.what}: expected them with an adapter")
         if self.arm is not None and self.results is None and self.what != "report":

@@ -90,6 +90,8 @@ def test_a_hub_that_refuses_or_is_not_there(
     assert line.startswith("gatt: me/mine: ")
     assert "403" in line
     assert TOKEN not in line
+    assert main([*words[:3], "--repo_id=../mine"]) == 2
+    assert "'../mine'" in stderr_line(capsys)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert main(words) == 2
     assert "refused" in stderr_line(capsys)
