@@ -81,10 +81,10 @@ def attend(config: AttendConfig) -> Attended:
     written = [path, page]
     if config.chart:
         written += save_attention_charts(config.chart, results)
-    if config.folder == config.samples:
-        runs = read_runs([str(config.samples)])
-        render_report(runs[0].results, samples_of(runs), config.samples / REPORT_FILE)
-        written.append(config.samples / REPORT_FILE)
+    if config.folder == config.results:
+        runs = read_runs([str(config.results)])
+        render_report(runs[0].results, samples_of(runs), config.results / REPORT_FILE)
+        written.append(config.results / REPORT_FILE)
     return Attended(results, tuple(written))
 
 

@@ -83,7 +83,7 @@ def looked(folder: Path) -> Path:
     """Return the folder of an evaluation that was looked at."""
     run = evaluated(folder, folder / "run").output_dir
     assert 'id="attention"' not in (run / "report.html").read_text(encoding="utf-8")
-    assert main(["attend", f"--samples={run}", f"--chart={folder / 'map.png'}"]) == 0
+    assert main(["attend", f"--results={run}", f"--chart={folder / 'map.png'}"]) == 0
     return run
 
 
@@ -148,7 +148,7 @@ def test_page_pictures_and_report_show_it(looked: Path, folder: Path) -> None:
 def test_what_is_there_is_replaced_only_when_asked(
     looked: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["attend", f"--samples={looked}", f"--output_dir={folder / 'look'}", "--turns=[2]"]
+    words = ["attend", f"--results={looked}", f"--output_dir={folder / 'look'}", "--turns=[2]"]
     for more in ([], ["--overwrite=true"]):
         assert main([*words, "--num_dialogues=1", *more]) == 0
     found = json.loads((folder / "look" / "attention.json").read_text(encoding="utf-8"))
@@ -164,15 +164,15 @@ def test_what_is_there_is_replaced_only_when_asked(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--sample=x"], "unknown key 'sample', did you mean 'samples'"),
+        (["--result=x"], "unknown key 'result', did you mean 'results'"),
         (["--chart=/dev/null/x.png"], r"/dev/null/x\.png: cannot write"),
-        (["--samples=none"], r"none: no eval\.yaml"),
+        (["--results=none"], r"none: no eval\.yaml"),
     ],
 )
 def test_a_mistake_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
 ) -> None:
-    assert main(["attend", "--samples=none", f"--output_dir={tmp_path}", *more]) == 2
+    assert main(["attend", "--results=none", f"--output_dir={tmp_path}", *more]) == 2
     said = capsys.readouterr().err
     assert re.search(message, said)
     assert said.count("\n") == 1
@@ -182,7 +182,7 @@ def test_turns_behind_the_end_of_the_context_are_counted(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = evaluated(folder, tmp_path / "run", num_turns=40, num_dialogues=1)
-    found = attend(AttendConfig(samples=config.output_dir)).results
+    found = attend(AttendConfig(results=config.output_dir)).results
     (num,) = found["dropped"].values()
     num_looked = len(found["maps"][1]["rows"])
     assert 1 < num_looked < 40
@@ -196,7 +196,7 @@ def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_
     blank = [json.dumps(line | {"reply": " "}) + "\n" for line in lines]
     (run / "samples.jsonl").write_text("".join(blank), encoding="utf-8")
     with pytest.raises(DataError, match=rf"none of {NUM} cases .*\({NUM}: no reply with text"):
-        attend(AttendConfig(samples=run))
+        attend(AttendConfig(results=run))
 
 
 def test_a_template_without_system_role_has_it_in_the_first_message(
@@ -204,6 +204,6 @@ def test_a_template_without_system_role_has_it_in_the_first_message(
 ) -> None:
     engine = EngineConfig(model=str(folder / "no_system"))
     config = evaluated(folder, tmp_path / "run", engine=engine)
-    found = attend(AttendConfig(samples=config.output_dir)).results
+    found = attend(AttendConfig(results=config.output_dir)).results
     bins = found["maps"][0]["bins"]
     assert [b["part"] for b in bins if b["turn"] in (0, 1)][:2] == ["setup", "instruction"]
