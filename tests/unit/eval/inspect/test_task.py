@@ -310,10 +310,11 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     # The mock model counts tokens, with an encoding that it would download.
     (folder / "home").mkdir(exist_ok=True)
     (folder / "home/tiktoken.py").write_text(FAKE_TIKTOKEN, encoding="utf-8")
+    paths = [str(folder / "home"), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "mockllm/model"],
         cwd=folder,
-        env=os.environ | environment(folder) | {"PYTHONPATH": str(folder / "home")},
+        env=os.environ | environment(folder) | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         timeout=120,
