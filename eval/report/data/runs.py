@@ -6,7 +6,7 @@ import logging
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +169,7 @@ def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]
             f"--baseline {baseline}: no reply of such an arm in "
             f"{', '.join(str(run.folder) for run in runs)}: expected one of {', '.join(arms)}"
         )
-    found = [difference.as_dict() for difference in differences(samples, baseline)]
+    found = [asdict(difference) for difference in differences(samples, baseline)]
     if not found:
         raise DataError(
             f"--baseline {baseline}: no other arm has decided replies to the same words: expected one of "
@@ -190,7 +190,7 @@ def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
     for sample in samples_of(runs) if len(runs) > 1 else ():
         by_arm[sample.arm.rpartition(RUN_MARK)[2]].append(sample)
     return [
-        difference.as_dict()
+        asdict(difference)
         for arm, samples in by_arm.items()
         for difference in differences(samples, _arm_of_run(runs[0].name, arm))
     ]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
-    base = curves([sample(arm=arm)])[0].as_dict()
+    base = asdict(curves([sample(arm=arm)])[0])
     return [CurvePoint(**{**base, "turn": t, "rate": r, "low": 0.1}) for t, r in rates.items()]
 
 
