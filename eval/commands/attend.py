@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table and the places of the files."""
     from rich.console import Console
 
-    from eval.report.page.attention_table import attention_table
+    from eval.report.page.attention import attention_table
     from eval.studies.attention.run import attend
 
     results, written = attend(config_from_args(AttendConfig, args))

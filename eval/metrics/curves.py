@@ -93,7 +93,9 @@ class CurvePoint:
         known = [f.name for f in fields(cls)]
         if not isinstance(raw, Mapping) or set(raw) != set(known):
             found = ", ".join(map(str, raw)) if isinstance(raw, Mapping) else type(raw).__name__
-            raise DataError(f"curve record has {found or 'no key'}: expected {', '.join(known)}")
+            raise DataError(
+                f"results: a curve record has {found or 'no key'}: expected {', '.join(known)}"
+            )
         return cls(**raw)
 
 

@@ -15,8 +15,7 @@ from eval.records.reply import Reply
 from eval.report.charts.attention import save_attention_charts
 from eval.report.data.runs import read_runs, samples_of
 from eval.report.page.attention import ATTENTION_FILE, SCHEMA
-from eval.report.page.attention_page import render_attention
-from eval.report.page.render import render_report
+from eval.report.page.render import render_attention, render_report
 from eval.results.provenance import head
 from eval.scoring.verdict import judge
 from eval.studies.attention.config import AttendConfig
