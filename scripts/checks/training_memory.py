@@ -117,7 +117,7 @@ def checkpointing(how: str) -> Callable[[], None]:
     from gatt.models.packaged.table import EMBEDDED
 
     length, switch = how.split(",")
-    model = with_lora(load_model(EMBEDDED.name, dtype="float32").model)
+    model = with_lora(load_model(EMBEDDED, dtype="float32").model)
     for weight in model.parameters():
         # Copied from the mapped file, or the pass would seem to take their memory.
         weight.data = weight.data.clone()
