@@ -28,7 +28,6 @@ _KINDS: Final[Mapping[TargetKind, str]] = {
     "composed": "sentence of the instruction added",
 }
 """How a target came to be (`gatt.data.sample.TargetKind`)."""
-_LAYOUT: Final = {"trim_blocks": True, "keep_trailing_newline": True}
 TRACKED: Final = "tracked.json"
 """In the folder of the best adapter of a run: how it adhered, turn by turn."""
 FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
@@ -121,10 +120,8 @@ def model_card(
     }
     tracked = result.get("tracked")
     rates = tracked["adherence"] if tracked else {}
-    text = Template(
-        files("gatt.train").joinpath("adapter_card.j2").read_text(encoding="utf-8"), **_LAYOUT
-    )
-    return text.render(
+    source = files("gatt.train").joinpath("adapter_card.j2").read_text(encoding="utf-8")
+    card: str = Template(source, trim_blocks=True, keep_trailing_newline=True).render(
         config=config, report=report, result=result, settings=settings, data=data, tracked=tracked,
         # The hub takes ids only; a path there would make the card invalid, or name a stranger's model.
         hub_id=hub_id(config.model), by_kl=config.plain_loss == "kl",
@@ -134,6 +131,7 @@ def model_card(
         },
         versions=", ".join(f"{name} {version}" for name, version in versions().items() if version),
     )  # fmt: skip
+    return card
 
 
 def _shown(config: TrainConfig) -> str:
