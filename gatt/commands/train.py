@@ -67,7 +67,7 @@ def _shown_log(is_main: bool) -> Iterator[None]:
     logger.setLevel(logging.INFO if is_main else logging.ERROR)
     logger.addHandler(handler)
     try:
-        # Renamed attributes that one library still reads of another are no news to a user.
+        # transformers warns that other libraries use old names; a user can do nothing about that.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
             yield
