@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tokenizers.processors import TemplateProcessing
 
-from scripts.to_gguf import main, ollama_template
+from to_gguf import main, ollama_template
 from tests.support.models.tiny import save_tiny_model
 from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
 
