@@ -33,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table and the places of the files."""
     from rich.console import Console
 
-    from eval.report.page.attention_table import attention_table
+    from eval.report.page.attention import attention_table
     from eval.studies.attention.run import attend
 
-    done = attend(config_from_args(AttendConfig, args))
-    Console().print(attention_table(done.results))
-    sys.stdout.writelines(f"{path}\n" for path in done.written)
+    results, written = attend(config_from_args(AttendConfig, args))
+    Console().print(attention_table(results))
+    sys.stdout.writelines(f"{path}\n" for path in written)
     return 0

@@ -83,7 +83,7 @@ def plan(config: AttendConfig) -> Task:
     digest = found.engine.weights_digest()
     inputs = load_inputs(found, found.instructions.load(), lambda: _no_engine(path), digest)
     instructed = [case for case in inputs.cases if case.instruction is not None]
-    steady = [case for case in instructed if _holds_to_the_end(case)]
+    steady = [c for c in instructed if not c.switches and c.release_turn is None]
     if not steady:
         raise DataError(
             f"{path}: in none of its {len(inputs.cases)} cases does one instruction hold to the end: "
@@ -138,25 +138,12 @@ def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
     One by one, always of a dialogue that was taken least often (two cases of one are no two
     observations), and among these of the pair of split and family that was.
     """
-    left, chosen = dict(enumerate(cases)), list[int]()
-    of_dialogue, of_kind = Counter[str](), Counter[object]()
-    while left and len(chosen) < num:
-        at = min(left, key=lambda n: (of_dialogue[cases[n].dialogue.id], of_kind[_kind(cases[n])]))
-        del left[at]
-        of_dialogue[cases[at].dialogue.id] += 1
-        of_kind[_kind(cases[at])] += 1
-        chosen.append(at)
-    return [cases[at] for at in sorted(chosen)]
-
-
-def _kind(case: Case) -> tuple[object, ...]:
-    assert case.instruction is not None
-    return case.instruction.split, case.instruction.families
-
-
-def _holds_to_the_end(case: Case) -> bool:
-    turns = range(1, case.num_turns + 1)
-    return not case.switches and all(case.told(turn) == "kept" for turn in turns)
+    left, taken = list(cases), Counter[object]()
+    while left and len(cases) - len(left) < num:
+        case = min(left, key=lambda c: (taken[c.dialogue.id], taken[c.split, c.family]))
+        left.remove(case)
+        taken.update((case.dialogue.id, (case.split, case.family)))
+    return [case for case in cases if case not in left]
 
 
 def _arm(config: AttendConfig, found: EvalConfig, path: Path) -> str:
