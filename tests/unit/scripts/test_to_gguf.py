@@ -85,7 +85,7 @@ def test_the_script_calls_the_converter_and_writes_the_modelfile(
     words = [str(model), str(gguf), f"--llama_cpp={tmp_path}", "--instruction=Be brief."]
     monkeypatch.setattr(sys, "argv", ["to_gguf.py", *words])
     main()
-    assert gguf.read_text(encoding="utf-8") == f"{model} --outfile {gguf} --outtype q8_0"
+    assert gguf.read_text(encoding="utf-8") == f"{model} --outfile {gguf} --outtype f16"
     lines = (tmp_path / "bot.Modelfile").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "FROM ./bot.gguf"
     assert lines[1].startswith('TEMPLATE """{{ if .System }}<|im_start|>system')
