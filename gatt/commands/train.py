@@ -16,7 +16,7 @@ HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m ga
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
 FIRST = (
-    "samples", "output_dir", "model", "history", "placement", "lora.r", "learning_rate",
+    "samples", "output_dir", "model", "load_in_4bit", "history", "lora.r", "learning_rate",
     "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps",
 )  # fmt: skip
 """The keys that matter first."""
