@@ -16,7 +16,7 @@ HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m ga
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
 FIRST = (
-    "samples", "output_dir", "model", "history", "placement", "lora.r", "learning_rate",
+    "samples", "output_dir", "model", "load_in_4bit", "history", "lora.r", "learning_rate",
     "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps",
 )  # fmt: skip
 """The keys that matter first."""
@@ -67,7 +67,7 @@ def _shown_log(is_main: bool) -> Iterator[None]:
     logger.setLevel(logging.INFO if is_main else logging.ERROR)
     logger.addHandler(handler)
     try:
-        # Renamed attributes that one library still reads of another are no news to a user.
+        # transformers warns that other libraries use old names; a user can do nothing about that.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
             yield
