@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from textwrap import fill
@@ -23,9 +24,7 @@ from eval.report.charts.drawing import (
     Palette,
     Shape,
     inline,
-    page_settings,
-    picture,
-    write_picture,
+    save_picture,
 )
 from eval.report.data.selection import arm_name, few_turns
 
@@ -59,12 +58,17 @@ def attention_svgs(data: Record, arms: Sequence[str]) -> dict[str, list[Markup]]
         data: of `attention.json`.
         arms: all arms of the page in order, so that an arm looks the same everywhere.
     """
-    maps = []
-    for number, record in enumerate(_maps_of(data)):
-        name = f"attention-map-{number}"
-        with page_settings(MAP, name):
-            figure = _maps([record], arms, STAND_INS)
-            maps.append(Markup(inline(figure, name, _title(data))))
+    maps = [
+        Markup(
+            inline(
+                MAP,
+                f"attention-map-{number}",
+                _title(data),
+                partial(_maps, [record], arms, STAND_INS),
+            )
+        )
+        for number, record in enumerate(_maps_of(data))
+    ]
     drawn = chart(_share(data), arms, HERO_NARROW, "attention-turns", TURNS_TITLE, _axes(data))
     return {"maps": maps, "turns": [Markup(drawn)]}
 
@@ -76,13 +80,16 @@ def save_attention_charts(path: Path, data: Record) -> list[Path]:
         ConfigError: a path that ends in none of .png, .svg, .pdf.
         StoreError: a file cannot be written.
     """
-    with picture(path, MAP):
+
+    def draw() -> Figure:
         figure = _maps(_maps_of(data), data["arms"], LIGHT)
         figure.text(
             figure.axes[0].get_position().x0, 1 + 0.1 / figure.get_figheight(),
             fill(_title(data), TITLE_COLUMNS), va="bottom", weight="bold", size=MAP.font_points + 1,
         )  # fmt: skip
-        write_picture(path, figure)
+        return figure
+
+    save_picture(path, MAP, draw)
     beside = path.with_stem(f"{path.stem}-turns")
     save_chart(beside, _share(data), data["arms"], TURNS_TITLE, _axes(data))
     return [path, beside]

@@ -20,9 +20,7 @@ from eval.report.charts.drawing import (
     glyph_of,
     has_bands,
     inline,
-    page_settings,
-    picture,
-    write_picture,
+    save_picture,
 )
 from eval.report.data.selection import arm_name
 
@@ -54,7 +52,7 @@ class Axes:
     """The highest rate that is drawn."""
 
     def position(self, turn: int) -> float:
-        """Return where a turn stands: equal steps for doublings, as most is lost early on."""
+        """Return the place of a turn: equal steps for doublings, as most is lost early on."""
         return math.log2(turn + self.shift)
 
 
@@ -78,8 +76,7 @@ def chart(
         title: what a screen reader says.
         axis: what the axes count.
     """
-    with page_settings(shape, name):
-        return inline(_figure(by_arm, arms, shape, axis, STAND_INS), name, title)
+    return inline(shape, name, title, lambda: _figure(by_arm, arms, shape, axis, STAND_INS))
 
 
 def save_chart(
@@ -98,12 +95,15 @@ def save_chart(
         ConfigError: another ending.
         StoreError: the file cannot be written.
     """
-    with picture(path, PICTURE):
+
+    def draw() -> Figure:
         figure = _figure(by_arm, arms, PICTURE, axis, LIGHT)
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
-        write_picture(path, figure)
+        return figure
+
+    save_picture(path, PICTURE, draw)
 
 
 def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette) -> Figure:
