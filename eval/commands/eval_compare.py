@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--arm", action="append", default=[], metavar="ARM=OTHERS",
-        help="hold this arm against that of the other one, any number of times (those of one name)",
+        help="compare this arm with that of the other one, any number of times (default: those of one name)",
     )  # fmt: skip
     parser.add_argument(
         "--at-least",

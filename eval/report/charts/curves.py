@@ -123,12 +123,7 @@ def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint:
 
 
 def _furnish(
-    axes: Any,
-    turns: Sequence[int],
-    shape: Shape,
-    axis: Axes,
-    labels: Sequence[str],
-    paint: Palette,
+    axes: Any, turns: Sequence[int], shape: Shape, axis: Axes, labels: Sequence[str], paint: Palette
 ) -> None:
     """Place the axes in the figure and draw grid, ticks and axis titles."""
     points = shape.font_points / 72

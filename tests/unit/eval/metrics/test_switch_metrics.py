@@ -143,13 +143,7 @@ def test_paired_differences_keep_the_pairs_of_a_shifted_axis() -> None:
         for d in differences([*both["base"], *both["gatt"]])
         if (d.metric, d.split) == ("adherence_since_switch", "all")
     }
-    assert found == {
-        0: (0.5, 2),
-        1: (0.5, 2),
-        2: (0, 1),
-        3: (0, 1),
-        None: (1 / 3, 6),
-    }
+    assert found == {0: (0.5, 2), 1: (0.5, 2), 2: (0, 1), 3: (0, 1), None: (1 / 3, 6)}
 
 
 def test_what_the_old_rules_pass_by_chance_is_told_of_the_dialogues_own_replies() -> None:

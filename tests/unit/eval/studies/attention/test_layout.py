@@ -61,14 +61,6 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     assert dialogue(1).user_turns[1] in texts["user", 2]
 
 
-def test_a_long_dialogue_has_wider_bins_and_not_more() -> None:
-    tokenizer = tiny_tokenizer()
-    long = Dialogue("d", (Message("user", "the sea " * 400), Message("assistant", "yes")))
-    found = lay_out(tokenizer, long, TOLD, (sample(turn=1, reply="oui"),))
-    assert found is not None
-    assert len(found.bins) <= 96 + 3
-
-
 def test_replies_behind_the_context_are_left_out_and_counted() -> None:
     tokenizer = tiny_tokenizer()
     replies = [sample(turn=turn, reply="Bonjour.") for turn in (1, 2, 3)]
