@@ -94,27 +94,16 @@ def headline_tables(curves: Curves) -> list[Table]:
 
 def turn_tables(curves: Curves, turn: int) -> list[Table]:
     """Return how the arms do at one turn: adherence by kind of instruction, and each other measure."""
+    kinds = {named(SPLIT_NAMES, split): (split, ALL) for split in (ALL, *curves.splits)}
+    kinds |= {family: (ALL, family) for family in curves.families if family != "none"}
+    adherence = {name: ("adherence", *place) for name, place in kinds.items()}
+    others = [m for m in curves.metrics if m != "adherence" and m not in SINCE_SWITCH]
+    splits = {"false_trigger": ALL}
+    measures = {metric_name(m): (m, splits.get(m, curves.main_split), ALL) for m in others}
     tables = []
     for history in curves.histories:
-        kinds = [(split, ALL) for split in (ALL, *curves.splits)]
-        kinds += [(ALL, family) for family in curves.families if family != "none"]
-        columns = {
-            (named(SPLIT_NAMES, split) if family == ALL else family): {
-                "metric": "adherence", "split": split, "family": family,
-            }
-            for split, family in kinds
-        }  # fmt: skip
-        kind = "Adherence by kind of instruction"
-        tables.append(_at_turn(curves, kind, history, turn, columns, is_folded=False))
-        measures = {
-            metric_name(metric): {
-                "metric": metric,
-                "split": ALL if metric == "false_trigger" else curves.main_split,
-                "family": ALL,
-            }
-            for metric in curves.metrics
-            if metric != "adherence" and metric not in SINCE_SWITCH
-        }
+        title = "Adherence by kind of instruction"
+        tables.append(_at_turn(curves, title, history, turn, adherence, is_folded=False))
         tables.append(_at_turn(curves, "Other measures", history, turn, measures, is_folded=True))
     return [table for table in tables if len(table.heads) > 1]
 
@@ -124,16 +113,16 @@ def _at_turn(
     title: str,
     history: str,
     turn: int,
-    columns: Mapping[str, Mapping[str, str]],
+    columns: Mapping[str, tuple[str, str, str]],
     *,
     is_folded: bool,
 ) -> Table:
-    """Return a table of one turn: a row an arm, a column a choice of fields, empty ones left out."""
-    found = {
-        name: {p.arm: p for p in curves.find(history=history, turn=turn, **fields)}
-        for name, fields in columns.items()
-    }
-    shown = {name: points for name, points in found.items() if points}
+    """Return a table of one turn: a row an arm, a column a metric, split and family; no empty ones."""
+    shown = {}
+    for name, (metric, split, family) in columns.items():
+        wanted = {"metric": metric, "split": split, "family": family}
+        if points := curves.find(history=history, turn=turn, **wanted):
+            shown[name] = {p.arm: p for p in points}
     rows = tuple(
         row(arm_cell(arm), *(rate_cell(points.get(arm)) for points in shown.values()))
         for arm in curves.arms

@@ -1,4 +1,4 @@
-"""A table of the report: its cells are words, for the page, Markdown and the terminal alike."""
+"""A table of the report as words, for the page, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -72,17 +72,15 @@ def rate_cell(point: CurvePoint | None, *, has_counts: bool = True) -> Cell:
     """Return the cell of a rate, empty where it was not asked, a dash where nothing was decided."""
     if point is None:
         return EMPTY
+    text = percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%")
+    interval = bounds(point.low, point.high).replace(" ", NO_BREAK)
+    if not has_counts:
+        return Cell(text, interval)
     counts = f"{point.num_passed}/{point.num_decided}"
-    worst = ""
-    if point.num_undecided:
-        counts += f",{NO_BREAK}{point.num_undecided}?"
-        worst = f"worst {percent(point.pessimistic)}"
-    return Cell(
-        percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%"),
-        bounds(point.low, point.high).replace(" ", NO_BREAK),
-        counts if has_counts else "",
-        worst if has_counts else "",
-    )
+    if not point.num_undecided:
+        return Cell(text, interval, counts)
+    counts += f",{NO_BREAK}{point.num_undecided}?"
+    return Cell(text, interval, counts, f"worst {percent(point.pessimistic)}")
 
 
 def rank(value: str, order: Sequence[str]) -> int:
