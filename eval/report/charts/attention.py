@@ -38,7 +38,7 @@ MOST_ROWS: Final = 24
 """Turns of a map; of more a selection is drawn."""
 GAP: Final = 0.12
 """Part of a row that stays blank."""
-MAP: Final = Shape(6.3, 0, 12, has_labels=False)
+MAP: Final = Shape(6.3, 0, 12)
 """Of the map of one arm; its height follows from its rows."""
 TOLD_SHARE: Final = 0.055
 """Part of a map's width that the instruction has at least; else a few words among a thousand would not show."""

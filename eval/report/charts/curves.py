@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -17,7 +17,6 @@ from eval.report.charts.drawing import (
     STAND_INS,
     Palette,
     Shape,
-    glyph_of,
     has_bands,
     inline,
     save_picture,
@@ -29,16 +28,12 @@ DASHES = ("-", "-", (0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 2, 1, 2)), "-", (0,
 
 
 # One point is one pixel on the page where the chart stands at its own width.
-HERO = Shape(15.4, 5.1, 13, has_labels=True)
-HERO_NARROW = Shape(4.7, 3.6, 12, has_labels=False)
-PANEL = Shape(4.9, 3.2, 12, has_labels=False)
-PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
+HERO = Shape(15.4, 5.1, 13)
+HERO_NARROW = Shape(4.7, 3.6, 12)
+PANEL = Shape(4.9, 3.2, 12)
+PICTURE = Shape(9.6, 4.2, 12)
 MANY_POINTS = 12
 """From here on a curve has small markers, or they would hide it."""
-LETTER: Final = 0.64
-"""Width of a letter of a label, in font sizes."""
-MOST_ROOM: Final = 0.35
-"""Share of a figure's width that labels may take."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +96,7 @@ def save_chart(
         (axes,) = figure.axes
         axes.patch.set_visible(False)
         axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
+        axes.legend(frameon=False, labelcolor="linecolor", loc="upper left", bbox_to_anchor=(1, 1))
         return figure
 
     save_picture(path, PICTURE, draw)
@@ -109,29 +105,22 @@ def save_chart(
 def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette) -> Figure:
     figure = Figure(figsize=(shape.width, shape.height))
     axes = figure.add_axes((0, 0, 1, 1))
-    turns = {p.turn for points in by_arm.values() for p in points}
-    _furnish(axes, sorted(turns), shape, axis, [_short(arm_name(a), shape) for a in by_arm], paint)
-    ends: list[tuple[float, str]] = []
+    _furnish(
+        axes, sorted({p.turn for points in by_arm.values() for p in points}), shape, axis, paint
+    )
     for arm, points in by_arm.items():
         measured = [p for p in points if p.rate is not None]
         if measured:
             _draw(axes, measured, list(arms).index(arm), axis, paint, has_bands(len(by_arm)))
-            ends.append(((measured[-1].rate or 0.0) / axis.top, arm))
-    if shape.has_labels:
-        _label(axes, ends, arms, axis, axis.position(max(turns)), shape, paint)
     return figure
 
 
-def _furnish(
-    axes: Any, turns: Sequence[int], shape: Shape, axis: Axes, labels: Sequence[str], paint: Palette
-) -> None:
+def _furnish(axes: Any, turns: Sequence[int], shape: Shape, axis: Axes, paint: Palette) -> None:
     """Place the axes in the figure and draw grid, ticks and axis titles."""
     points = shape.font_points / 72
     left, bottom = 3.4 * points / shape.width, 3.3 * points / shape.height
     top = 1 - 0.9 * points / shape.height
-    longest = max(map(len, labels), default=0)
-    room = (LETTER * longest + 1.8) * points if shape.has_labels else 0.9 * points
-    axes.set_position((left, bottom, 1 - left - room / shape.width, top - bottom))
+    axes.set_position((left, bottom, 1 - left - 0.9 * points / shape.width, top - bottom))
     axes.set_ylim(-0.03 * axis.top, 1.03 * axis.top)
     first, last = axis.position(turns[0]), axis.position(turns[-1])
     margin = 0.03 * (last - first) if last > first else 0.5
@@ -172,58 +161,11 @@ def _draw(
         axes.fill_between(xs, lows, highs, color=colour, alpha=0.13, linewidth=0, zorder=2)
     elif has_band:
         axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
-    axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
     few = len(points) <= MANY_POINTS
     axes.plot(
-        xs, rates, color=colour, linestyle="none", marker=MARKERS[style], markersize=8.5 if few else 5,
+        xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], label=arm_name(points[0].arm),
+        marker=MARKERS[style], markersize=8.5 if few else 5,
         markerfacecolor=paint.page if is_hollow else colour,
         markeredgecolor=paint.page if few and not is_hollow else colour,
         markeredgewidth=1.5 if few or is_hollow else 0, zorder=4, clip_on=False,
     )  # fmt: skip
-
-
-def _label(
-    axes: Any,
-    ends: list[tuple[float, str]],
-    arms: Sequence[str],
-    axis: Axes,
-    end: float,
-    shape: Shape,
-    paint: Palette,
-) -> None:
-    """Write the arms at the right end of their curves, moved apart where they collide."""
-    height = shape.height * axes.get_position().height
-    gap = 1.35 * shape.font_points / 72 / height * 1.06
-    ordered = sorted(ends, key=lambda end: (end[0], -list(arms).index(end[1])))
-    heights = spread([rate for rate, _ in ordered], gap)
-    for y, (_, arm) in zip(heights, ordered, strict=True):
-        index = list(arms).index(arm)
-        glyph = "" if has_bands(len(ends)) else f"{glyph_of(index)} "
-        axes.annotate(
-            glyph + _short(arm_name(arm), shape),
-            (end, y * axis.top),
-            xytext=(14, 0),
-            textcoords="offset points",
-            va="center",
-            color=paint.arms[index % NUM_STYLES],
-            weight="bold",
-            annotation_clip=False,
-        )
-
-
-def _short(name: str, shape: Shape) -> str:
-    """Return a name that leaves most of the figure to the curves."""
-    most = int(MOST_ROOM * shape.width * 72 / shape.font_points / LETTER)
-    return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
-def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return rising heights moved apart to at least `gap`, kept within 0 to 1 if they fit."""
-    placed: list[float] = []
-    for height in heights:
-        placed.append(max(height, placed[-1] + gap) if placed else height)
-    ceiling = 1.0
-    for index in range(len(placed) - 1, -1, -1):
-        placed[index] = min(placed[index], ceiling)
-        ceiling = placed[index] - gap
-    return placed

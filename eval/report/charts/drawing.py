@@ -73,8 +73,6 @@ class Shape:
     height: float
     """Both in inches of 72 points."""
     font_points: float
-    has_labels: bool
-    """Names the curves at their right end; else the page's legend does."""
 
 
 PICTURES: Mapping[str, dict[str, None]] = {

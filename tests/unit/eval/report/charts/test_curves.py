@@ -3,12 +3,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eval.metrics.curves import CurvePoint, curves
 from eval.report import page as report_page
@@ -23,7 +20,6 @@ from eval.report.charts.curves import (
     SINCE_CHANGE,
     Axes,
     chart,
-    spread,
 )
 from eval.report.charts.drawing import GLYPHS
 from eval.report.page.sections import save_main_chart
@@ -62,13 +58,6 @@ def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
     used = set(re.findall(r'(?:url\(|href=")#([^")]+)', one))
     assert used
     assert used <= ids[0]
-
-
-def test_a_hostile_arm_name_stays_text() -> None:
-    svg = draw(arm="<script>alert(1)</script> $x$ &")
-    root = ET.fromstring(svg)
-    assert "script" not in {e.tag.rpartition("}")[2] for e in root.iter()}
-    assert any("<script>alert(1)" in (e.text or "") for e in root.iter())
 
 
 def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
@@ -130,14 +119,6 @@ def test_more_arms_than_colours_are_told_apart_by_hollow_markers_and_have_no_ban
     for text, num in ((few, 0), (many, 1)):
         hollow = re.findall(r"fill: var\(--page\)[^\"]*stroke: var\(--arm-0\)", text)
         assert bool(hollow) == bool(num)
-        assert (f"{GLYPHS[NUM_STYLES]} a8" in text, f"{GLYPHS[0]} a0" in text) == (num, num)
-
-
-@given(st.lists(st.floats(0, 1), max_size=9).map(sorted))
-def test_labels_never_meet_nor_leave_the_chart(heights: list[float]) -> None:
-    placed = spread(heights, 0.1)
-    assert all(b - a >= 0.1 - 1e-9 for a, b in pairwise(placed))
-    assert all(0 <= y <= 1 for y in placed)
 
 
 def test_the_light_palette_is_the_pages_own() -> None:
