@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 
 from eval.metrics.curves import CurvePoint
 from eval.report.charts.drawing import (
-    LIGHT,
+    ARMS,
+    GRID,
+    INK,
+    MUTED,
     NUM_STYLES,
-    STAND_INS,
-    Palette,
+    PAGE,
     Shape,
     has_bands,
     inline,
@@ -71,7 +73,7 @@ def chart(
         title: what a screen reader says.
         axis: what the axes count.
     """
-    return inline(shape, name, title, lambda: _figure(by_arm, arms, shape, axis, STAND_INS))
+    return inline(shape, name, title, lambda: _figure(by_arm, arms, shape, axis))
 
 
 def save_chart(
@@ -92,30 +94,28 @@ def save_chart(
     """
 
     def draw() -> Figure:
-        figure = _figure(by_arm, arms, PICTURE, axis, LIGHT)
+        figure = _figure(by_arm, arms, PICTURE, axis)
         (axes,) = figure.axes
         axes.patch.set_visible(False)
-        axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
+        axes.set_title(title, loc="left", color=INK, weight="bold", pad=12)
         axes.legend(frameon=False, labelcolor="linecolor", loc="upper left", bbox_to_anchor=(1, 1))
         return figure
 
     save_picture(path, PICTURE, draw)
 
 
-def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette) -> Figure:
+def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes) -> Figure:
     figure = Figure(figsize=(shape.width, shape.height))
     axes = figure.add_axes((0, 0, 1, 1))
-    _furnish(
-        axes, sorted({p.turn for points in by_arm.values() for p in points}), shape, axis, paint
-    )
+    _furnish(axes, sorted({p.turn for points in by_arm.values() for p in points}), shape, axis)
     for arm, points in by_arm.items():
         measured = [p for p in points if p.rate is not None]
         if measured:
-            _draw(axes, measured, list(arms).index(arm), axis, paint, has_bands(len(by_arm)))
+            _draw(axes, measured, list(arms).index(arm), axis, has_bands(len(by_arm)))
     return figure
 
 
-def _furnish(axes: Any, turns: Sequence[int], shape: Shape, axis: Axes, paint: Palette) -> None:
+def _furnish(axes: Any, turns: Sequence[int], shape: Shape, axis: Axes) -> None:
     """Place the axes in the figure and draw grid, ticks and axis titles."""
     points = shape.font_points / 72
     left, bottom = 3.4 * points / shape.width, 3.3 * points / shape.height
@@ -131,9 +131,9 @@ def _furnish(axes: Any, turns: Sequence[int], shape: Shape, axis: Axes, paint: P
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
     labelled = readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
     axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
-    axes.set_xlabel(axis.title, color=paint.muted, labelpad=2)
-    axes.tick_params(length=0, colors=paint.muted, pad=6)
-    axes.grid(axis="y", color=paint.grid, linewidth=1)
+    axes.set_xlabel(axis.title, color=MUTED, labelpad=2)
+    axes.tick_params(length=0, colors=MUTED, pad=6)
+    axes.grid(axis="y", color=GRID, linewidth=1)
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_axisbelow(True)
@@ -148,12 +148,10 @@ def readable(turns: Sequence[int], gap: float, axis: Axes) -> list[int]:
     return kept[::-1]
 
 
-def _draw(
-    axes: Any, points: Sequence[CurvePoint], style: int, axis: Axes, paint: Palette, has_band: bool
-) -> None:
+def _draw(axes: Any, points: Sequence[CurvePoint], style: int, axis: Axes, has_band: bool) -> None:
     """Draw one curve: band, line and markers."""
     is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
-    colour = paint.arms[style]
+    colour = ARMS[style]
     xs = [axis.position(p.turn) for p in points]
     rates = [p.rate for p in points]
     lows, highs = [p.low or 0.0 for p in points], [p.high or 0.0 for p in points]
@@ -165,7 +163,7 @@ def _draw(
     axes.plot(
         xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], label=arm_name(points[0].arm),
         marker=MARKERS[style], markersize=8.5 if few else 5,
-        markerfacecolor=paint.page if is_hollow else colour,
-        markeredgecolor=paint.page if few and not is_hollow else colour,
+        markerfacecolor=PAGE if is_hollow else colour,
+        markeredgecolor=PAGE if few and not is_hollow else colour,
         markeredgewidth=1.5 if few or is_hollow else 0, zorder=4, clip_on=False,
     )  # fmt: skip
