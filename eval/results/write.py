@@ -41,7 +41,7 @@ from eval.scoring.scores import Functions, with_scores
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
-from gatt.verifiers import verifier_versions
+from gatt.verifiers import own_versions, verifier_versions
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def close(
     atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
     run = run_head(config) | {
         "source": inputs.source,
-        "verifiers": verifier_versions(),
+        "verifiers": verifier_versions() | own_versions(v for s in samples for v in s.asked),
         "tokens": total_tokens(rows),
         "config": config_dict(config),
     }

@@ -94,9 +94,9 @@ def _write(config: AttendConfig, results: Mapping[str, Any]) -> list[Path]:
     render_attention(results, written[1])
     if config.chart:
         written += save_attention_charts(config.chart, results)
-    if config.folder == config.samples:
-        runs = read_runs([str(config.samples)])
-        written.append(config.samples / REPORT_FILE)
+    if config.folder == config.results:
+        runs = read_runs([str(config.results)])
+        written.append(config.results / REPORT_FILE)
         render_report(runs[0].results, samples_of(runs), written[-1])
     return written
 

@@ -65,10 +65,10 @@ def plan(config: AttendConfig) -> Task:
         ConfigError: an evaluation without such an arm or without this history, or from a server.
         DataError: no evaluation, or none of its cases has an instruction that holds to the end.
     """
-    path = config.samples / CONFIG_FILE
+    path = config.results / CONFIG_FILE
     if not path.is_file():
         raise DataError(f"{path.parent}: no {path.name}: expected the output_dir of `gatt eval`")
-    found = replace(load_config(EvalConfig, path), output_dir=config.samples)
+    found = replace(load_config(EvalConfig, path), output_dir=config.results)
     if found.engine.server is not None:
         raise ConfigError(
             f"{path}: its replies come from a server, which returns no attention weights: expected the "
@@ -104,7 +104,7 @@ def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
     Raises:
         DataError: a case without replies of both arms, or whose dialogue is not the one evaluated.
     """
-    folder = config.samples
+    folder = config.results
     by_case: dict[tuple[str, tuple[str, str, str]], list[Sample]] = {}
     for sample in read_samples(samples_of_run(folder)):
         if sample.kind == "turn" and sample.history == HISTORY:

@@ -82,7 +82,7 @@ def looked(folder: Path) -> Path:
     """Return the folder of an evaluation that was looked at."""
     run = evaluated(folder, folder / "run").output_dir
     assert 'id="attention"' not in (run / "report.html").read_text(encoding="utf-8")
-    assert main(["attend", f"--samples={run}", f"--chart={folder / 'map.png'}"]) == 0
+    assert main(["attend", f"--results={run}", f"--chart={folder / 'map.png'}"]) == 0
     return run
 
 
@@ -142,7 +142,7 @@ def test_page_pictures_and_report_show_it(looked: Path, folder: Path) -> None:
 def test_what_is_there_is_replaced_only_when_asked(
     looked: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["attend", f"--samples={looked}", f"--output_dir={folder / 'look'}", "--turns=[2]"]
+    words = ["attend", f"--results={looked}", f"--output_dir={folder / 'look'}", "--turns=[2]"]
     for more in ([], ["--overwrite=true"]):
         assert main([*words, "--num_dialogues=1", *more]) == 0
     found = json.loads((folder / "look" / "attention.json").read_text(encoding="utf-8"))
@@ -159,7 +159,7 @@ def test_turns_behind_the_end_of_the_context_are_counted(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = evaluated(folder, tmp_path / "run", num_turns=40, num_dialogues=1)
-    found = attend(AttendConfig(samples=config.output_dir))[0]
+    found = attend(AttendConfig(results=config.output_dir))[0]
     (num,) = found["dropped"].values()
     num_looked = len(found["maps"][1]["rows"])
     assert 1 < num_looked < 40
@@ -173,4 +173,4 @@ def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_
     blank = [json.dumps(line | {"reply": " "}) + "\n" for line in lines]
     (run / "samples.jsonl").write_text("".join(blank), encoding="utf-8")
     with pytest.raises(DataError, match=rf"none of {NUM} cases .*\({NUM}: no reply with text"):
-        attend(AttendConfig(samples=run))
+        attend(AttendConfig(results=run))
