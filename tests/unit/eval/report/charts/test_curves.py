@@ -10,16 +10,11 @@ import pytest
 from eval.metrics.curves import CurvePoint, curves
 from eval.report import page as report_page
 from eval.report.charts.curves import (
-    DASHES,
     HERO,
-    MANY_POINTS,
-    MARKERS,
     PANEL,
-    SINCE_CHANGE,
-    Axes,
     chart,
 )
-from eval.report.charts.drawing import ARMS, CSS_COLOURS, GLYPHS, NUM_STYLES
+from eval.report.charts.drawing import ARMS, CSS_COLOURS, NUM_STYLES
 from eval.report.page.sections import save_main_chart
 from gatt.errors import ConfigError, DataError
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
@@ -58,37 +53,6 @@ def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
     assert used <= ids[0]
 
 
-def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
-    found = {"base": points("base", {0: 0.5, 8: 0.25})}
-    svg = chart(found, ("base",), PANEL, "c", "x", axis=SINCE_CHANGE)
-    assert ">turns since the change, log scale<" in svg
-
-
-def test_the_top_of_the_axis_may_be_lower() -> None:
-    found = {"base": points("base", {1: 0.05, 2: 0.02})}
-    plain = chart(found, ("base",), PANEL, "c", "x")
-    svg = chart(found, ("base",), PANEL, "c", "x", Axes(top=0.1))
-    assert ">100 %</text>" in plain
-    assert ">100 %</text>" not in svg
-    assert re.search(r">[0-9.]+ %</text>", svg)
-
-
-def test_the_points_of_a_long_curve_have_small_markers() -> None:
-    few, many = (
-        chart(
-            {"base": points("base", dict.fromkeys(range(1, n + 1), 0.5))},
-            ("base",),
-            PANEL,
-            "c",
-            "x",
-        )
-        for n in (MANY_POINTS, 50)
-    )
-    assert "stroke: var(--page)" in few
-    assert "stroke: var(--page)" not in many
-    assert len(many) < 5 * len(few)
-
-
 def test_many_turns_leave_room_between_their_labels() -> None:
     found = {"base": points("base", dict.fromkeys(range(1, 51), 0.5))}
     labels = [
@@ -98,11 +62,6 @@ def test_many_turns_leave_room_between_their_labels() -> None:
     assert ticks[0] == 1
     assert 50 in ticks
     assert len(ticks) < 16
-
-
-def test_every_style_has_a_marker_and_a_dash() -> None:
-    assert len(MARKERS) == len(DASHES) == NUM_STYLES == len(GLYPHS) // 2
-    assert len(set(GLYPHS)) == len(GLYPHS)
 
 
 def test_more_arms_than_colours_are_told_apart_by_hollow_markers_and_have_no_bands() -> None:
