@@ -29,8 +29,7 @@ class Hidden:
     """The reply to the last turn while some tokens are hidden from it."""
 
     what: str
-    num_tokens: int
-    """Hidden ones."""
+    """The hidden tokens: `INTACT`, `INSTRUCTION` or `OTHERS`."""
     generation: Generation
 
 
@@ -58,10 +57,8 @@ def hidden_replies(
     sets = list(hidden.values())
     with engine.using(arm), torch.inference_mode():
         outputs = greedy(engine.model, prompt, layout.last_prompt, sets, room, engine.stop_ids)
-    return [
-        Hidden(what, len(tokens), engine.generation_of(output, len(prompt)))
-        for (what, tokens), output in zip(hidden.items(), outputs, strict=True)
-    ]
+    replies = (engine.generation_of(output, len(prompt)) for output in outputs)
+    return [Hidden(what, reply) for what, reply in zip(hidden, replies, strict=True)]
 
 
 def greedy(

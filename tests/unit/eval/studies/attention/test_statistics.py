@@ -69,7 +69,7 @@ def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
 
 def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Looked:
     told, other = Generation("x", "stop", 1), Generation("y" if after == "fail" else "x", "stop", 1)
-    replies = ((Hidden(INTACT, 0, told), before), (Hidden(INSTRUCTION, 9, other), after))
+    replies = ((Hidden(INTACT, told), before), (Hidden(INSTRUCTION, other), after))
     return replace(looked(arm, number, [0.1]), hidden=replies)
 
 
