@@ -1,4 +1,4 @@
-"""Summaries: what a whole curve comes down to, as the flat records of `results.json`."""
+"""Summaries: a whole curve in one number, as flat records of `results.json`."""
 
 from __future__ import annotations
 

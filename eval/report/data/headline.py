@@ -65,7 +65,7 @@ class Headline:
 
     @property
     def detail(self) -> str:
-        """What stands behind the sentence: counts and intervals of its arms."""
+        """Counts and intervals of the arms in the sentence."""
         return "; ".join(
             f"{arm_name(p.arm)}: {p.num_passed} of {p.num_decided} replies, 95 % interval "
             f"{bounds(p.low, p.high)}" + f", {p.num_undecided} undecided" * bool(p.num_undecided)
@@ -83,7 +83,7 @@ def headline(curves: Curves) -> Headline:
 
     The turn is the last one up to `HEADLINE_TURN_LIMIT` at which both were measured, or the first one
     after it. Of several runs the first `MOST_RUNS` are named, at a turn that all of them have. Without
-    such a turn the first run, or its first arm, speaks for itself.
+    such a turn the sentence is about the first run, or its first arm, alone.
     """
     measured: dict[str, ByTurn] = {}
     for arm in curves.arms:
@@ -104,7 +104,7 @@ def headline(curves: Curves) -> Headline:
 
 
 def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:
-    """Return the trained arm of a run and its base arm, as far as they were measured."""
+    """Return the trained arm of a run and its base arm, those of them that were measured."""
     names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
     trained = [name for name in names if name not in ("base", "base+reminder")]
     ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")

@@ -20,16 +20,14 @@ from eval.report.data.selection import (
 from eval.report.tables.table import Table, arm_cell, named, rank, rate_cell, row
 
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
-OWN_REPLIES_LEGEND = (
-    " The dialogue itself: its own replies, which nobody wrote under the instruction."
-)
+OWN_REPLIES_LEGEND = " The dialogue itself: its own replies, written without the instruction."
 METRIC_NOTES: Final[Mapping[str, str]] = {
     "adherence": "replies that follow the instruction",
     "survival": "dialogues in which every reply asked so far followed it",
     "probe_recall": "questions outside the history that are answered as the instruction says",
     "task_completion": "replies that still answer what the user asked",
     "repetition": "replies given before in the same dialogue, word for word; lower is better",
-    "false_trigger": "replies that follow an instruction nobody gave; lower is better",
+    "false_trigger": "replies that follow an instruction that was not given; lower is better",
     "score": "mean score of ordinary replies by the score file; 100 % is a score of 1",
     "probe_score": "mean score of answers to a probe by the score file; 100 % is a score of 1",
     "adherence_since_switch": "replies that follow the instruction in force, by turns since it changed",
@@ -42,8 +40,8 @@ METRIC_NOTES: Final[Mapping[str, str]] = {
 def rate_table(curves: Curves, metric: str, **wanted: object) -> Table | None:
     """Return the curves of a metric, a row each, or None where there are none.
 
-    Rows are ordered by history, split and family, totals first; below the arms
-    stands what the dialogue's own replies score, if that is known.
+    Rows are ordered by history, split and family, totals first. The last rows of a group are the
+    dialogue's own replies, where these are known.
 
     Args:
         curves: of the run.

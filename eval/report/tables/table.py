@@ -12,7 +12,7 @@ from eval.report.data.selection import arm_name
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: a word, or a rate with what stands behind it."""
+    """One cell: a word, or a rate with its interval and counts."""
 
     text: str
     interval: str = ""
@@ -42,7 +42,7 @@ class Table:
     note: str = ""
     """Beside the title, in brackets."""
     num_texts: int = 1
-    """Columns of words; numbers stand behind them."""
+    """Columns of words; those after them hold numbers."""
     is_folded: bool = True
     """Whether the page shows the table only when its title is clicked."""
 
@@ -89,5 +89,5 @@ def rank(value: str, order: Sequence[str]) -> int:
 
 
 def named(names: Mapping[str, str], value: str) -> str:
-    """Return what readers call a value; one without a name keeps its own."""
+    """Return the name of a value that readers see; the value itself where it has none."""
     return names.get(value, value)

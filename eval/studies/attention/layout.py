@@ -69,10 +69,10 @@ def lay_out(
 
     Args:
         tokenizer: with a chat template.
-        dialogue: what stands in the history, without the instruction; its user
-            messages reach to the last reply's.
+        dialogue: the history without the instruction, up to the user message of the last reply at
+            least.
         instruction: given once.
-        replies: at rising turns, at least one; a blank one is passed over.
+        replies: at rising turns, at least one; blank ones are skipped.
         placement: where the instruction stands.
         max_tokens: of the model's context.
 

@@ -40,8 +40,8 @@ def hidden_replies(
 
     Args:
         engine: with the model and its adapters.
-        layout: of the dialogue; its last target is the turn. Turn 1 gives no reply, since the
-            instruction stands in its prompt.
+        layout: of the dialogue; its last target is the turn. Turn 1 gives no reply, since its
+            last user message holds the instruction.
         arm: the adapter's name; None is the base model.
         max_new_tokens: most tokens of a reply.
         seed: of the draw of other tokens.

@@ -64,7 +64,7 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
     task = replace(task, config=replace(task.config, placement=usable))
     looked = look(task, engine, spoken, config.seed)
     for reason, num in (+task.dropped).items():
-        log.warning("not looked at: %d (%s)", num, reason)
+        log.warning("not measured: %d (%s)", num, reason)
     facts = {
         "source": dict(task.source), "verifiers": verifier_versions(), "config": config_dict(config),
     }  # fmt: skip
@@ -123,7 +123,7 @@ def look(
     if not both:
         reasons = "; ".join(f"{num}: {why}" for why, num in task.dropped.items())
         raise DataError(
-            f"none of {len(task.cases)} cases can be looked at ({reasons}): expected others"
+            f"none of {len(task.cases)} cases can be measured ({reasons}): expected others"
         )
     looked = []
     limit = task.config.sampling.max_new_tokens

@@ -39,7 +39,7 @@ def test_the_rates_are_what_a_readme_shows() -> None:
     )
     assert (
         "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate. The dialogue "
-        "itself: its own replies, which nobody wrote under the instruction.\n"
+        "itself: its own replies, written without the instruction.\n"
     ) in text
 
 
