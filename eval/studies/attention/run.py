@@ -133,7 +133,7 @@ def look(
             with engine.using(adapter):
                 turns = measure(engine.model, layout)
             hidden = hidden_replies(engine, layout, adapter, limit, f"{seed}/{one.case.id}")
-            judged = tuple((h, _status(one, turns[-1].turn, h.generation)) for h in hidden)
+            judged = {w: (g.text, _status(one, turns[-1].turn, g)) for w, g in hidden.items()}
             looked.append(Looked(one, layout, tuple(turns), judged))
             bar.advance(1)
     return looked

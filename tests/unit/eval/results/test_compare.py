@@ -133,7 +133,9 @@ def test_the_command_lists_differences_and_can_demand_agreement(
     assert f"1. gatt, own history, d1, {told.id}, turn 4\n" in said
     assert "pass against fail; they part after 3 characters; reads an earlier reply that" in said
     assert f"{told.id}, probe at turn 2\n   pass against fail; the same words\n" in said
-    assert "   pass; one continues where the other ends (stop, length)\n   local: Bonjour !\n" in said
+    assert (
+        "   pass; one continues where the other ends (stop, length)\n   local: Bonjour !\n" in said
+    )
     written = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
     assert written["total"]["verdict_rate"] == 0.6
     assert next(d["statuses"] for d in written["differences"]) == ["pass", "fail"]
