@@ -62,7 +62,7 @@ def execute(config: EvalConfig) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Evaluate; a run that was interrupted goes on."""
+    """Evaluate; a run that was interrupted is continued."""
     config = config_from_args(EvalConfig, args)
     config = replace(config, ray=with_workers(config.ray, args.workers))
     sys.stdout.write(execute(config) + "\n")

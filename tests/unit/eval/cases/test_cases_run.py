@@ -190,9 +190,9 @@ def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> Non
     settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     results = evaluate(settings, lambda: RecordingEngine(lambda r: "Tea.")).results
     assert {p["arm"] for p in results["curves"]} == {"base"}
-    (note,) = [n for n in results["notes"] if "count nowhere" in n]
+    (note,) = [n for n in results["notes"] if "in no rate" in n]
     assert note == (
-        "1 of 2 cases have none of the turns [2, 3], as the case 'short' with 1: they count nowhere."
+        "1 of 2 cases have none of the turns [2, 3], as the case 'short' with 1: they are in no rate."
     )
     assert not [n for n in results["notes"] if "evaluation part" in n]
 
