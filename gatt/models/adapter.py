@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,8 +18,6 @@ from gatt.runs.nesting import parse_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
-_DEFAULT_RANK: Final = 8
-"""What PEFT takes where the settings name no rank."""
 _MOST_WORDS: Final = 300
 """Characters of a library's message that are passed on."""
 
@@ -131,14 +130,17 @@ def adapter_rank(folder: Path) -> int:
     Raises:
         ModelError: broken settings, or a rank that is no number.
     """
-    settings = _settings(folder)
-    more = settings.get("rank_pattern") or {}
-    values = more.values() if isinstance(more, dict) else [more]
-    ranks: list[int] = [settings.get("r", _DEFAULT_RANK), *values]
-    wrong = [rank for rank in ranks if not isinstance(rank, int)]
-    if wrong:
-        raise ModelError(f"{folder / SETTINGS}: a rank is {wrong[0]!r}: expected a whole number")
+    ranks: list[Any] = _values(_settings(folder), "r", "rank_pattern")
+    for rank in ranks:
+        if not isinstance(rank, int):
+            raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
     return max(ranks)
+
+
+def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:
+    """Return a setting and its values for single modules; PEFT's default is 8 for rank and alpha."""
+    more = settings.get(pattern) or {}
+    return [settings.get(name, 8), *(more.values() if isinstance(more, dict) else [more])]
 
 
 def _settings(folder: Path) -> dict[str, Any]:
@@ -187,6 +189,9 @@ def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
             raise ModelError(
                 f"{folder / SETTINGS}: {pattern!r} is {why}: expected names of modules"
             )
+    for alpha in _values(settings, "lora_alpha", "alpha_pattern"):
+        if not isinstance(alpha, int | float) or not math.isfinite(alpha):
+            raise ModelError(f"{folder / SETTINGS}: lora_alpha is {alpha!r}: expected a number")
     rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
     if rank > most:
         raise ModelError(

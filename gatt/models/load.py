@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -15,6 +15,9 @@ from gatt.models.packaged.gguf import gguf_folder, packaged_folder
 from gatt.models.packaged.table import PACKAGED, cache_folder
 from gatt.models.pretrained import load_pretrained, refuse_adapter_beside
 from gatt.runs.suggest import did_you_mean
+
+_MOST_LAYERS: Final = 10_000
+"""transformers builds every layer that a configuration names before it looks for the weights."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,11 @@ def load_model(
     place = _device(device)
     chosen = _dtype(dtype, place)
     tokenizer = load_tokenizer(name)
+    num_layers = getattr(load_config(name).get_text_config(), "num_hidden_layers", None)
+    if isinstance(num_layers, int) and num_layers > _MOST_LAYERS:
+        raise ModelError(
+            f"{name}: config.json says num_hidden_layers {num_layers}: expected at most {_MOST_LAYERS}"
+        )
     source = resolve(name)
     refuse_adapter_beside(source, name=name)
     verbosity = get_verbosity()

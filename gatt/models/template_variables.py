@@ -17,6 +17,8 @@ from typing import Any, Final
 
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.input_file import read_text
+from gatt.runs.nesting import parse_json
 
 TemplateValue = str | bool | int | float
 FILE: Final = "chat_template_kwargs.json"
@@ -106,9 +108,9 @@ def read_variables(folder: Path) -> dict[str, TemplateValue]:
     if not path.is_file():
         return {}
     try:
-        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        found = dict(parse_json(read_text(path)))
         check_template_variables(found)
-    except (ValueError, TypeError, ConfigError):
+    except (OSError, ValueError, TypeError):
         raise DataError(
             f"{path}: broken: expected an object of names and values, as training writes it; delete it to "
             "use the chat template as it is"
