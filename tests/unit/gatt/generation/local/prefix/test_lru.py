@@ -29,15 +29,6 @@ def test_a_prefix_comes_back_as_far_as_it_is_the_same() -> None:
     assert kept.ids(KEY) == ()
 
 
-def test_adapters_and_groups_are_apart_and_what_has_no_name_is_not_kept() -> None:
-    kept = KeptPrefixes(100)
-    kept.put(("one", "g"), prefix(1, 2))
-    kept.put((None, ""), prefix(1, 2))
-    assert len(kept) == 1
-    assert kept.take(KEY, (1, 2), 2)[0].ids == ()
-    assert kept.take(("one", "g"), (1, 2), 2)[0].ids == (1, 2)
-
-
 def test_those_not_used_for_longest_are_dropped_without_a_word(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
