@@ -13,8 +13,7 @@ from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
 from gatt.models.module_pattern import pattern_problem
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
@@ -146,7 +145,7 @@ def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:
 def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
-        settings = parse_json(read_text(path))
+        settings = read_json(path)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "

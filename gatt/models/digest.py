@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 
 from gatt.errors import ModelError
 from gatt.models.adapter import SETTINGS, WEIGHTS, one_line
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import parse_json
 
 WHOLE_BYTES: Final = 64 * 2**20
 """Files up to this size are read whole, and so are most adapters."""

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.runs.atomic_file import atomic_write_json
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 TemplateValue = str | bool | int | float
 FILE: Final = "chat_template_kwargs.json"
@@ -108,7 +107,7 @@ def read_variables(folder: Path) -> dict[str, TemplateValue]:
     if not path.is_file():
         return {}
     try:
-        found = dict(parse_json(read_text(path)))
+        found = dict(read_json(path))
         check_template_variables(found)
     except (OSError, ValueError, TypeError):
         raise DataError(

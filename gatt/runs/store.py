@@ -21,10 +21,9 @@ from filelock import BaseFileLock
 
 from gatt.errors import DataError, StoreError
 from gatt.runs.atomic_file import atomic_write_json, refused_write, sync_folder
-from gatt.runs.input_file import read_text
+from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import scan_lines
 from gatt.runs.lock import take_lock
-from gatt.runs.nesting import parse_json
 
 T = TypeVar("T")
 
@@ -225,7 +224,7 @@ def read_meta(path: Path) -> dict[str, Any]:
     """
     place = meta_path(path)
     try:
-        found = parse_json(read_text(place))
+        found = read_json(place)
     except OSError as error:
         raise StoreError(
             f"{place}: cannot read: {error.strerror}: expected it beside the rows"

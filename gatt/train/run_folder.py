@@ -23,10 +23,9 @@ from gatt.errors import StoreError
 from gatt.models.digest import adapter_digest, model_digest
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.fingerprint import fingerprint
-from gatt.runs.input_file import read_text
+from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import open_text
 from gatt.runs.lock import lock_path, take_lock
-from gatt.runs.nesting import parse_json
 from gatt.runs.store import differences
 from gatt.train.config import TrainConfig
 
@@ -127,7 +126,7 @@ class TrainStore:
                 )
             return None
         try:
-            found = parse_json(read_text(path))
+            found = read_json(path)
         except (OSError, ValueError):
             found = None
         if not isinstance(found, dict) or "fingerprint" not in found:
@@ -216,7 +215,7 @@ def is_complete(checkpoint: Path) -> bool:
     A power cut can leave any of the other files empty or cut, so their ends are looked at as well.
     """
     try:
-        state = parse_json(read_text(checkpoint / "trainer_state.json"))
+        state = read_json(checkpoint / "trainer_state.json")
         for weights in checkpoint.glob("*.safetensors"):
             with safe_open(weights, framework="pt"):
                 pass

@@ -19,8 +19,7 @@ from eval.report.data.lists import KEYS
 from eval.report.data.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
 from eval.report.page.attention import read_attention
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ def _read_run(word: str, needs_samples: bool) -> Run:
         folder = folder.parent
     path = folder / RESULTS_FILE
     try:
-        results = parse_json(read_text(path))
+        results = read_json(path)
     except FileNotFoundError:
         raise DataError(f"{path}: {_missing(folder)}") from None
     except OSError as error:

@@ -11,8 +11,7 @@ from eval.report.data.headline import percent
 from eval.report.data.selection import HEADLINE_TURN_LIMIT, arm_name, few_turns
 from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, row
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 ATTENTION_FILE: Final = "attention.json"
 SCHEMA: Final = 1
@@ -37,7 +36,7 @@ def read_attention(folder: Path) -> Mapping[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        data = parse_json(read_text(path))
+        data = read_json(path)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: no JSON ({error}): make it again with `gatt attend`") from None
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:

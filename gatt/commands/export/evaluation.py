@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gatt.errors import DataError
 from gatt.models.base_card import hub_id
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.runs.store import read_records
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def read_evaluation(folder: Path, arm: str | None = None) -> Evaluation:
     """
     path = folder / RESULTS_FILE
     try:
-        raw = parse_json(read_text(path))
+        raw = read_json(path)
         if raw["schema"] != RESULTS_SCHEMA:
             raise DataError(
                 f"{path}: schema is {raw['schema']!r}: expected {RESULTS_SCHEMA}, evaluate again with this "

@@ -15,9 +15,9 @@ from gatt.runs.atomic_file import (
     atomic_stream,
     atomic_write_json,
     atomic_write_text,
+    making_draft,
     refuse_unwritable,
 )
-from gatt.runs.drafts import making_draft
 
 
 def test_writes_replace_whole_files_and_make_folders(tmp_path: Path) -> None:
