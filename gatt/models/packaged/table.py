@@ -12,12 +12,12 @@ import yaml
 
 @dataclass(frozen=True, kw_only=True)
 class PackagedModel:
-    """A model that can be had from a package index, as one GGUF file in one or more wheels."""
+    """A model in a package index: one GGUF file in one or more wheels."""
 
     name: str
-    """What `model:` takes."""
+    """The value of `model:` in a configuration."""
     purpose: str
-    """What it is good for, in a few words."""
+    """Its use, in a few words."""
     package: str
     """`name==version` of the package whose wheel holds the file; `{part}` stands for 1, 2, 3, … where
     the file is cut into several packages."""
