@@ -151,4 +151,4 @@ def test_only_a_dialogue_that_comes_back_is_told_to_be_encoded_again(tokenizer, 
         request = GenerationRequest("n0/3", conversation("n0", 3), group="n0")
         engine.generate([request], GREEDY)
     assert engine.counters.num_encoded_again >= len(encode(tokenizer, conversation("n0", 2), True))
-    assert [m[:30] for m in caplog.messages] == ["dialogues are encoded again, s"]
+    assert ["max_kept_tokens" in m for m in caplog.messages] == [True]

@@ -57,8 +57,7 @@ def test_what_comes_back_after_it_was_dropped_is_counted_and_told_once(
     found, num_again = kept.take((None, "c"), (1, 2, 3), 3)
     assert (found.ids, num_again) == ((1, 2, 3), 0)
     (told,) = caplog.messages
-    assert told.startswith("dialogues are encoded again, since no more than 3 tokens are kept")
-    assert "raise max_kept_tokens" in told
+    assert [fact for fact in (" 3 ", "max_kept_tokens") if fact not in told] == []
 
 
 def test_a_prefix_encoded_again_part_by_part_is_counted_whole() -> None:
