@@ -16,6 +16,7 @@ from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 from tests.support.models.tiny import CHATML
 
 CHAT = "chat --max-new-tokens=2 --model={base/config.json=new}"
+PUSH = "push --what=adapter --output_dir=out"
 TEMPLATE = "chat --max-new-tokens=2 --model={base/chat_template.jinja=new}"
 ADAPTER = "chat --max-new-tokens=2 --adapter={adapter/adapter_config.json=new}"
 AUTO_MAP = {
@@ -55,7 +56,7 @@ WAYS = {
     "perplexity": PERPLEXITY.replace("{base}", "{base/config.json=new}"),
     "export": "export --adapter={adapter} --output_dir=out --model={base/config.json=new}",
     "show": "show {samples} --model={base/config.json=new}",
-    "catalog ask": "catalog ask --family=hobby --out=o.yaml --model={base/config.json=new}",
+    "catalog ask": "catalog ask --family=hobby --output=o.yaml --model={base/config.json=new}",
 }
 """Ways in for a model; `attend` and `push` have theirs below."""
 
@@ -71,10 +72,10 @@ ROWS = [
         new=changed(base_model_name_or_path="nowhere/own", auto_mapping={"base_model_class": "own"}),
     ),
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
-    refused("auto_map: attend", "attend --samples={evaluated/eval.yaml=new}", "auto_map", new=of_own_type),
+    refused("auto_map: attend", "attend --results={evaluated/eval.yaml=new}", "auto_map", new=of_own_type),
     accepted("a kernel of the hub", CHAT, "hello\n", new=changed(attn_implementation="own/kernel")),
     refused("a kernel, set inside", CHAT, "base", new=changed(_attn_implementation="own/kernel")),
-    accepted("push loads nothing", "push --what=adapter --to=out --folder={adapter/adapter_config.json=new}",
+    accepted("push loads nothing", f"{PUSH} --folder={{adapter/adapter_config.json=new}}",
              new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
     refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
     refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),
