@@ -21,7 +21,7 @@ VALUES = {
         "lora.r -1 0 x 2000000000", "lora.lora_dropout 1 -1 nan", "learning_rate 0 -1 nan inf x",
         "max_length 0 -5 1.5", f"max_tokens_per_row 0 {HUGE}x", "max_lost_targets -0.1 1.1 nan",
         f"seed -1 {HUGE}", "per_device_train_batch_size 0 1000000", "save_steps 0 x",
-        "placement nonsense", "optim nonsense", "layout []", "bf16 perhaps", "samples [] 7",
+        "placement nonsense", "optim nonsense", "layout []", "bf16 perhaps", "samples [] [7]",
         "lr_scheduler_type nonsense", "max_steps 0 -2", "track.turns [0]", "lora.target_modules (((",
         "chat_template_kwargs [] 7", "learnin_rate 1",
     ),
