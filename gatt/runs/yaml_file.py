@@ -196,5 +196,5 @@ def _scalar(text: str) -> Any:
     return text
 
 
-def _refused(problem: str, place: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
+def _refused(problem: str, place: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=place.start_mark)

@@ -105,7 +105,6 @@ class OpenAIEngine:
         """Faults in a row, by URL."""
         self._rests_until: dict[str, float] = {}
         """Until when a URL that failed is avoided, by the monotonic clock."""
-        self._is_reached = False
         self._turn = threading.Lock()
 
     def generate(
@@ -169,7 +168,8 @@ class OpenAIEngine:
         def is_last(_: object) -> bool:
             # `too many requests` is waited out; only other faults use up tries.
             num = sum(fault.kind != "rate_limit" for _, fault in faults)
-            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not self._is_reached
+            was_reached = self.counters.num_replies or set(self.faults) != {"unreachable"}
+            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not was_reached
             return num > self._config.max_retries or is_nobody_there
 
         retrying = AsyncRetrying(
@@ -233,13 +233,11 @@ class OpenAIEngine:
             reply = instead
         except Fault as fault:
             self.faults[fault.kind] += 1
-            self._is_reached |= fault.kind != "unreachable"
             self._num_failed[url] += 1
             self._rests_until[url] = time.monotonic() + _pause(fault, self._num_failed[url])
             raise
         finally:
             self._num_in_flight[url] -= 1
-        self._is_reached = True
         self._num_failed[url], self._rests_until[url] = 0, 0.0
         return reply
 
