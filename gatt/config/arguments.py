@@ -1,4 +1,4 @@
-"""What a command with a configuration shares: `--config`, overrides, the table of keys.
+"""The arguments of commands with a configuration: `--config`, overrides, and the table of keys.
 
 A command module that uses it sets `TAKES_OVERRIDES = True`.
 """
@@ -60,7 +60,7 @@ def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
     """Return the configuration of `args.config` (may be None) and `args.overrides`.
 
     Raises:
-        ConfigError: see `load_config`, and `gatt.config.shipped_files.config_file`.
+        ConfigError: see `load_config` and `config_file`.
     """
     path = None if args.config is None else config_file(args.config)
     return load_config(cls, path, args.overrides)

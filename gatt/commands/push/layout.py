@@ -12,8 +12,7 @@ from gatt.commands.export.redaction import Private, private_in, public_value
 from gatt.commands.push.config import PushConfig
 from gatt.errors import DataError
 from gatt.models.base_card import read_card
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import parse_json, read_text
 from gatt.runs.secrets import key_in
 
 
