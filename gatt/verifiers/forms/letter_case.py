@@ -22,9 +22,6 @@ class LetterCase(Rule):
 
     Args:
         case: `lower` or `upper`.
-
-    Raises:
-        VerifierError: another case.
     """
 
     kind = "letter_case"

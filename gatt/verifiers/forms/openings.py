@@ -111,9 +111,6 @@ class StartsWith(_Edge):
             as it stands.
         exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
             and markdown emphasis still do not.
-
-    Raises:
-        VerifierError: `any_of` is no list of texts, or has none, or `exact` is neither true nor false.
     """
 
     kind = "starts_with"
@@ -164,9 +161,6 @@ class EndsWith(_Edge):
             as it stands.
         exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
             and markdown emphasis still do not.
-
-    Raises:
-        VerifierError: `any_of` is no list of texts, or has none, or `exact` is neither true nor false.
     """
 
     kind = "ends_with"

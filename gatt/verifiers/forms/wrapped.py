@@ -26,9 +26,6 @@ class Wrapped(Rule):
     Args:
         left: the opening mark.
         right: the closing mark; it may be the same.
-
-    Raises:
-        VerifierError: a mark that is blank or no text.
     """
 
     kind = "wrapped"

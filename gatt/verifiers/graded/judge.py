@@ -22,9 +22,6 @@ class Judge(Rule):
 
     Args:
         rubric: what a reply must be like to pass, as one would tell a person.
-
-    Raises:
-        VerifierError: the rubric is blank or no text.
     """
 
     kind = JUDGE

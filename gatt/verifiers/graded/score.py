@@ -24,9 +24,6 @@ class Score(Rule):
     Args:
         function: name of the function in `SCORES` of the file.
         at_least: score from which on a reply passes, above 0 up to 1.
-
-    Raises:
-        VerifierError: `function` is blank or no text, or `at_least` is out of its range.
     """
 
     kind = SCORE

@@ -67,9 +67,6 @@ class Language(Rule):
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
-
-    Raises:
-        VerifierError: a code that is none of `LANGUAGES`.
     """
 
     kind = "language"

@@ -26,9 +26,6 @@ class Excludes(Rule):
         characters: single characters, anywhere, also in other forms of the same
             ("７", "²" and "٧" are digits, "‼" holds "!").
         terms: terms as `TermMatcher` takes them.
-
-    Raises:
-        VerifierError: both lists are empty, or one holds anything else.
     """
 
     kind = "excludes"

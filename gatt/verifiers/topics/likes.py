@@ -68,9 +68,6 @@ class Likes(Rule):
             least one. "my racket" is also found with an adjective ("my old racket").
         vague: terms with other senses.
         not_in: phrases that hold a term and do not mean it ("pawn shop").
-
-    Raises:
-        VerifierError: one of these is no list of texts, or `any_of` has none.
     """
 
     kind = "likes"

@@ -19,9 +19,6 @@ class OneOf(Rule):
 
     Args:
         options: the texts, at least one, each with a word in it.
-
-    Raises:
-        VerifierError: `options` is no list of texts, has none, or one without a word.
     """
 
     kind = "one_of"

@@ -62,10 +62,6 @@ class QuestionAbout(Rule):
             ("Would you like", "Shall I").
         beside: lists of terms; one of each list must stand in the same sentence as the topic.
         unless: terms that show another matter, in the same sentence.
-
-    Raises:
-        VerifierError: `topics` is no list of texts, or has none, or one of the
-            others is no list of texts, `beside` no list of such lists.
     """
 
     kind = "question_about"

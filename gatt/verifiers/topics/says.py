@@ -43,10 +43,6 @@ class Says(Rule):
         deeds: terms of what the user is warned of ("share"). A clause that names one must deny it.
         unless: terms that show another matter, in the same sentence.
         place: `end` if nothing but a short closing may follow; else `anywhere`.
-
-    Raises:
-        VerifierError: a list is none of texts, `any_of` or a list of `beside` is empty, or `place`
-            is unknown.
     """
 
     kind = "says"

@@ -16,7 +16,7 @@ from gatt.data.catalog.read import (
 )
 from gatt.data.instruction import Entry
 from gatt.verifiers import check_all, overall
-from gatt.verifiers.negative_controls import JUNK
+from data_synth.catalog.gauntlet import JUNK
 from gatt.verifiers.spec import VerifierSpec
 
 FILES = {"persona": "personas.yaml", "behaviour": "behaviours.yaml", "format": "formats.yaml"}
