@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a configuration of `gatt synth`: the model of its teacher is asked, over servers too",
     )
     asked.add_argument(
-        "--out", type=path_argument, required=True, help="YAML file to write; must be new"
+        "--output", type=path_argument, required=True, help="YAML file to write; must be new"
     )
     asked.add_argument("--seed", type=int, default=0, help="seed of the sampling (default: 0)")
     asked.add_argument(
@@ -130,9 +130,11 @@ def _check(place: Path) -> int:
 def _ask(args: argparse.Namespace) -> int:
     if args.num < 1:
         raise CatalogError(f"--num is {args.num}: expected at least 1")
-    if args.out.exists():
-        raise StoreError(f"{args.out}: exists already: give a new file to --out, or move it away")
-    refuse_unwritable(args.out)
+    if args.output.exists():
+        raise StoreError(
+            f"{args.output}: exists already: give a new file to --output, or move it away"
+        )
+    refuse_unwritable(args.output)
     # A torch import takes seconds: `list`, `check` and `--help` do without it.
     from data_synth.catalog.ask import as_catalog_yaml, ask
     from data_synth.config import SynthConfig
@@ -153,9 +155,9 @@ def _ask(args: argparse.Namespace) -> int:
             f"the model named no {args.family} of the catalogue that it can tell something right "
             f"about: try another --seed or a larger --model{drafts}"
         )
-    atomic_write_text(args.out, as_catalog_yaml(args.family, values))
+    atomic_write_text(args.output, as_catalog_yaml(args.family, values))
     num_unverified = sum(value.is_unverified for value in values)
-    sys.stdout.write(f"{args.out}: {len(values)} values, {num_unverified} of them unverified\n")
+    sys.stdout.write(f"{args.output}: {len(values)} values, {num_unverified} of them unverified\n")
     return 0
 
 

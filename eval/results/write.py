@@ -128,15 +128,13 @@ def close(
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, cases))],
-        "summaries": [s.as_dict() for s in summaries(samples, points)],
-        "events": [e.as_dict() for e in events(samples)],
-        "differences": [
-            asdict(d) for d in differences(samples, config.compared_with, seed=config.seed)
-        ],
-        "agreement": [a.as_dict() for a in agreements],
+        "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
+        "summaries": [asdict(s) for s in summaries(samples, points)],
+        "events": [asdict(e) for e in events(samples)],
+        "differences": [asdict(d) for d in differences(samples, config.compared_with)],
+        "agreement": [asdict(a) for a in agreements],
         "coverage": coverage(inputs.constraints),
-        "limits": [limit.as_dict() for limit in limits(rows)],
+        "limits": [asdict(limit) for limit in limits(rows)],
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.note]),
