@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from gatt.errors import CatalogError, VerifierError
-from gatt.verifiers.base import Examples, Verdict, Verifier
+from gatt.verifiers.base import Verdict, Verifier
 from gatt.verifiers.graded.score import DECIDED_LATER
-from gatt.verifiers.rule import Rule
+from gatt.verifiers.rule import Rule, shipped_examples
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, overall
 
@@ -24,13 +24,7 @@ class Not(Rule):
 
     kind = "not"
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"of": {"kind": "words", "max": 3}},
-            good=("I like tea and milk.", "I do not like it."),
-            bad=("I like tea.", "Oh yes."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, of: Mapping[str, Any]) -> None:
         self._inner = _build_inner(self.kind, of)
@@ -54,13 +48,7 @@ class All(Rule):
 
     kind = "all"
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"of": [{"kind": "letter_case", "case": "lower"}, {"kind": "words", "max": 4}]},
-            good=("i like tea.", "oh, yes, please!"),
-            bad=("I like tea.", "i like tea and milk.", "I like tea and milk."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, of: Sequence[Mapping[str, Any]]) -> None:
         if isinstance(of, str | Mapping) or not isinstance(of, Sequence) or not of:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, require_bounds
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, require_bounds, shipped_examples
 
 # With a blank behind them: "*so*" is emphasis, "+5" and "-5" are numbers, "–" opens a remark.
 _SPACED = r"[-*+–—~»›][ \t]++"
@@ -36,23 +35,7 @@ class Bullets(Rule):
 
     kind = "bullets"
     version = 2
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2, "max": 3},
-            good=(
-                "- tea is good\n- milk is better",
-                "Sure:\n1. buy bread\n2) **eat** it\n• rest",
-                "▪ tea\n◦ milk\n→bread",
-                "-tea is good\n-milk is better",
-            ),
-            bad=(
-                "I like tea - and milk.",
-                "- only one here",
-                "* a\n* b\n* c\n* d",
-                "*tea* is good\n**milk** too\n-5 degrees\n--help me",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, min: int | None = 2, max: int | None = None) -> None:  # noqa: A002
         self._low, self._high = require_bounds(self.kind, min, max, least=1)

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar
 
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, require_bounds
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, require_bounds, shipped_examples
 from gatt.verifiers.text.markup import EMOJI, strip_markdown
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
@@ -69,16 +69,7 @@ class Sentences(CountRule):
 
     kind = "sentences"
     version = 3
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 1, "max": 1},
-            good=(
-                "Dr. Smith paid 3.50 dollars for it in the U.S. market, e.g. for apples.",
-                "Well... that is hard to say!",
-            ),
-            bad=("I like tea. You like milk.", "Really? Yes! I do."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of sentences."""
@@ -93,13 +84,7 @@ class Words(CountRule):
 
     kind = "words"
     version = 2
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 3, "max": 6},
-            good=("I don't like tea.", "That is a **well-known** fact."),
-            bad=("Yes, indeed.", "I would like to tell you a rather long story."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of words, markdown marks aside."""
@@ -110,13 +95,7 @@ class Lines(CountRule):
     """Passes if the number of lines that hold a letter or digit is within the bounds."""
 
     kind = "lines"
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2, "max": 3},
-            good=("First this.\nThen that.", "One day\n\nwe met\n---\nagain."),
-            bad=("All in one line.", "This\nis\nfour\nlines."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of lines with something on them."""
@@ -127,13 +106,7 @@ class Paragraphs(CountRule):
     """Passes if the number of blocks that blank lines part is within the bounds."""
 
     kind = "paragraphs"
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2, "max": 2},
-            good=("I like tea.\nA lot.\n\nYou like milk.", "First this.\n \n\nThen that."),
-            bad=("I like tea.\nYou like milk.", "One thing.\n\nAnother.\n\nA third one."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of blocks that hold a letter or digit."""
@@ -165,13 +138,7 @@ class Emoji(PatternRule):
     kind = "emoji"
     version = 2
     regex = _EMOJI
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 1, "max": 2},
-            good=("I like tea 😊", "Family first 👨‍👩‍👧 and France 🇫🇷!", "Hot tea ❗", "I ❤ tea ✔️"),
-            bad=("I like tea :)", "Too many 😊😊😊 of them", "Tea™ → milk ✓ ★"),
-        ),
-    )
+    examples = shipped_examples(kind)
 
 
 class Number(PatternRule):
@@ -179,10 +146,4 @@ class Number(PatternRule):
 
     kind = "number"
     regex = _NUMBER
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2},
-            good=("I bought 3 apples for 2.50 euros.", "Between 1,000 and 2,000 people came."),
-            bad=("I bought three apples.", "It costs 2.50 euros."),
-        ),
-    )
+    examples = shipped_examples(kind)

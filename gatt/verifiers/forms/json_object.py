@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, require_texts, shipped_examples
 
 _FENCE = re.compile(r"\A```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)\n?[ \t]*```\Z", re.DOTALL | re.I)
 
@@ -25,20 +25,7 @@ class JsonObject(Rule):
     kind = "json_object"
     version = 2
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"keys": ["answer"]},
-            good=('{"answer": "I like tea."}', '```json\n{"answer": "yes", "sure": true}\n```'),
-            bad=(
-                "The answer is yes.",
-                '{"reply": "I like tea."}',
-                'Here it is: {"answer": "yes"}',
-                '["answer"]',
-                '{"answer": " ", "sure": true}',
-                "{'answer': 'yes'}",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, keys: Sequence[str] = ()) -> None:
         self._keys = require_texts(self.kind, "keys", keys)

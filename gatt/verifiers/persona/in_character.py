@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.facts import PersonaFacts
 from gatt.verifiers.persona.first_person import first_person_word, is_english, is_foreign
 from gatt.verifiers.persona.own_life import modern_claim, speaks_of_own_life
 from gatt.verifiers.persona.speaker import is_of_another, lives_there, tied_hits
 from gatt.verifiers.phrases import Patterns
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.rule import Rule, quote, require_texts, shipped_examples
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.matching import TermMatcher
 from gatt.verifiers.text.task_talk import without_task_talk
@@ -59,57 +59,7 @@ class InCharacter(Rule):
 
     kind = "in_character"
     version = 6
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
-            good=(
-                "I am Napoleon Bonaparte, Emperor of the French!",
-                "My greatest day was at Austerlitz, where the sun rose for us.",
-                "Je suis Napoléon, empereur des Français.",
-                "I'm a little man named Napoleon, and I like tea.",
-                "I'm Napoleon, an emperor, not an AI.",
-                "I am Napoleon, an emperor and AI pioneer.",
-            ),
-            bad=(
-                "Napoleon was a French emperor.",
-                "As an AI, I cannot be Napoleon.",
-                "I like tea very much.",
-                'Napoleon said: "I came back from Elba."',
-                "I am not Napoleon, but I can help.",
-                "Napoleon I was crowned in 1804.",
-                "I have never been to Corsica.",
-                "I'm a huge fan of Napoleon, and I like Austerlitz.",
-                "I am a helpful AI, but call me Napoleon.",
-                "I'm a helpful AI named Napoleon.",
-                "I am Napoleon, a brilliant and compassionate AI.",
-                "I am fond of a man named Napoleon.",
-                "I'm not the one named Napoleon.",
-                "I'm reading a book called Napoleon.",
-                "I am the owner of a cat named Napoleon.",
-                "I am Napoleon, and I'm a brave and tireless AI.",
-                "I am N. Bonaparte, the AI.",
-                "My name is Napoleon, an artificial intelligence.",
-            ),
-        ),
-        Examples(
-            {
-                "any_of": ["Tom", "Leeds", "plumber", "my van"],
-                "facts": {"name": "Tom", "age": 44, "city": "Leeds", "work": "plumber"},
-            },
-            good=(
-                "My name is Tom, and I am a plumber in Leeds.",
-                "I'm 44, and my van is nearly as old.",
-                "My wife is a lawyer, so I park my van behind her office.",
-            ),
-            bad=(
-                "My name is Sara, and I am a plumber in Leeds.",
-                "I'm 30 years old, and my van is new.",
-                "I live in Paris, and my van is parked by the river.",
-                "I am a lawyer, but my van is full of pipes.",
-                "I like tea.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self,

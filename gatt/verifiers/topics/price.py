@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import Patterns
-from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.rule import Rule, quote, shipped_examples
 from gatt.verifiers.text.folding import fold
 
 _RE = Patterns("price")
@@ -20,26 +18,7 @@ class Price(Rule):
     """
 
     kind = "price"
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {},
-            good=(
-                "A battery is about 120 USD.",
-                "It is €90, fitted.",
-                "That costs around eighty.",
-                "You pay a hundred and twenty dollars.",
-                "Prices start at 45.",
-                "It'll set you back 200 bucks.",
-            ),
-            bad=(
-                "A written quote is free.",
-                "We take euros and dollars.",
-                "It costs you nothing and takes two days.",
-                "The repair takes 3 hours.",
-                "It weighs ten kilos.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self) -> None:
         """Take no parameters."""

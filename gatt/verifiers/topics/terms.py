@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, quote, require_texts, shipped_examples
 from gatt.verifiers.text.matching import TermMatcher
 from gatt.verifiers.text.task_talk import without_task_talk
 from gatt.verifiers.text.words import words
@@ -30,27 +29,7 @@ class Terms(Rule):
 
     kind = "terms"
     version = 3
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["art", "painting"]},
-            good=(
-                "I love art more than anything.",
-                "Last week I **painted** a small boat.",
-                "The painter's brush broke.",
-            ),
-            bad=("Let us start the party.", "I love music and cooking.", "Nothing to add here."),
-        ),
-        Examples(
-            {"all_of": ["tea", "milk"], "none_of": ["sugar"]},
-            good=("I drink tea with milk.", "Milk first, then the tea!"),
-            bad=(
-                "I drink tea.",
-                "Tea with milk and sugar, please.",
-                "A steak with milk.",
-                "I will mention tea and milk in every reply. It rains.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self,
