@@ -46,7 +46,7 @@ class CheckReport:
 
 
 def check_catalog(folder: Path) -> CheckReport:
-    """Check the catalogue of one folder and the examples of every verifier kind.
+    """Check the catalogue of one folder, or one file of it, and the examples of every verifier kind.
 
     All good replies of an entry must pass its verifiers together, no bad and no
     junk reply may, nor one that speaks of a figure or persona from outside or
@@ -57,7 +57,8 @@ def check_catalog(folder: Path) -> CheckReport:
     Raises:
         CatalogError: the folder holds no catalogue file.
     """
-    files = sorted(path for path in folder.glob("*.yaml") if path.name != CONFLICTS_FILE)
+    found_files = [folder] if folder.is_file() else folder.glob("*.yaml")
+    files = sorted(path for path in found_files if path.name != CONFLICTS_FILE)
     if not files:
         raise CatalogError(f"{folder}: no catalogue file: expected at least one '<family>.yaml'")
     problems: list[Problem] = []

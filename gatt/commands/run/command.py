@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     keys = "\n".join(f"  {name}: as `gatt {name} --help` lists them" for name in STAGES)
     parser.epilog = (
         "keys of the file (each can be set after it, as --train.learning_rate=1e-4):\n"
-        "  output_dir: folder of the run; {run} in any text of a stage stands for it\n"
+        "  output_dir: folder of the run; {run} in any text of a stage stands for it,\n"
+        "    and {here} for the folder of this file\n"
         f"{keys}\n"
         "A stage that the file leaves out is skipped."
     )

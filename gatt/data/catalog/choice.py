@@ -22,7 +22,7 @@ class InstructionChoice:
     """
 
     catalog: tuple[str, ...] = ()
-    """Folders of catalogue files; empty takes the one that is shipped."""
+    """Folders of catalogue files, or single files; empty takes the one that is shipped."""
     families: tuple[str, ...] = ()
     """Families to draw from; empty takes all."""
     values: tuple[str, ...] = ()

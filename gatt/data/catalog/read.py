@@ -130,7 +130,7 @@ def default_catalog_path() -> Path:
 
 
 def load_catalog(*folders: Path) -> Catalog:
-    """Return the catalogue of one or more folders (default: the shipped one).
+    """Return the catalogue of one or more folders or single files (default: the shipped one).
 
     Raises:
         CatalogError: with file and entry, for the first problem of each file,
@@ -142,7 +142,7 @@ def load_catalog(*folders: Path) -> Catalog:
     repeatable: set[str] = set()
     problems: list[str] = []
     for folder in folders or (default_catalog_path(),):
-        files = sorted(folder.glob("*.yaml"))
+        files = [folder] if folder.is_file() else sorted(folder.glob("*.yaml"))
         if not files:
             raise CatalogError(f"{folder}: no *.yaml in it: expected catalogue files")
         for path in files:
