@@ -7,12 +7,15 @@ import sys
 from dataclasses import replace
 
 from eval.config import EvalConfig
+from gatt.commands.run.plan import add_plan_argument, print_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
 CONFIG = EvalConfig
+PLAN = "eval.commands.eval_plan"
+"""Module whose `planned` says what `--plan` prints."""
 ACTIONS = {"compare": "eval.commands.eval_compare"}
 """Words that may follow the command, and the command module of each."""
 
@@ -28,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser, EvalConfig)
     parser.description = _ABOUT
     add_workers_argument(parser)
+    add_plan_argument(parser)
 
 
 def check(config: EvalConfig) -> None:
@@ -60,5 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate; a run that was interrupted goes on."""
     config = config_from_args(EvalConfig, args)
     config = replace(config, ray=with_workers(config.ray, args.workers))
+    if args.plan:
+        return print_plan("eval", __name__, config)
     sys.stdout.write(execute(config) + "\n")
     return 0

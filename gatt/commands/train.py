@@ -9,17 +9,21 @@ import sys
 import warnings
 from collections.abc import Iterator
 
+from gatt.commands.run.plan import add_plan_argument, print_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.train.config import TrainConfig
 
 HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
+PLAN = "gatt.commands.run.train_plan"
+"""Module whose `planned` says what `--plan` prints."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `TrainConfig` can be set after it."""
     add_config_arguments(parser, TrainConfig)
+    add_plan_argument(parser)
 
 
 def execute(config: TrainConfig) -> str:
@@ -44,7 +48,10 @@ def execute(config: TrainConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train and say where the adapter is."""
-    summary = execute(config_from_args(TrainConfig, args))
+    config = config_from_args(TrainConfig, args)
+    if args.plan:
+        return print_plan("train", __name__, config)
+    summary = execute(config)
     from gatt.train.runtime import is_launched_main
 
     if is_launched_main():

@@ -31,6 +31,7 @@ from types import ModuleType
 from typing import Any
 
 from gatt.cli import GROUP
+from gatt.commands.run.plan import planner_of, show_plan
 from gatt.config.load import config_dict, load_config
 from gatt.config.shipped_files import config_file
 from gatt.errors import ConfigError, GattError
@@ -56,6 +57,8 @@ class Stage:
     execute: Callable[[Any], str]
     check: Callable[[Any], None] | None = None
     """Raises what can be known before any stage has run."""
+    module: ModuleType | None = None
+    """Of its command."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,9 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     if problems:
         raise ConfigError("; ".join(problems))
     stages = [
-        Stage(name, stage, modules[name].execute, getattr(modules[name], "check", None))
+        Stage(
+            name, stage, modules[name].execute, getattr(modules[name], "check", None), modules[name]
+        )
         for name, stage in resolved.items()
     ]
     return Run(output_dir, tuple(stages))
@@ -150,6 +155,20 @@ def execute_run(run: Run, say: Callable[[str], object]) -> None:
         _free_memory()
     atomic_write_text(path, text)
     say(f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}")
+
+
+def plan_run(run: Run, say: Callable[[str], object]) -> None:
+    """Say what each stage would do; nothing is written.
+
+    Args:
+        run: what would be done.
+        say: takes one line for the reader.
+
+    Raises:
+        GattError: see `gatt.commands.run.plan.show_plan`.
+    """
+    stages = [(s.name, s.config, planner_of(s.module)) for s in run.stages if s.module is not None]
+    show_plan(stages, say)
 
 
 def _stage_module(name: str) -> ModuleType:
