@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 from data_synth.config import SynthConfig
-from gatt.commands.run.plan import add_plan_argument, print_plan
+from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
 
@@ -51,6 +51,6 @@ def run(args: argparse.Namespace) -> int:
     config = config_from_args(SynthConfig, args)
     config = replace(config, ray=with_workers(config.ray, args.workers))
     if args.plan:
-        return print_plan("synth", __name__, config)
+        return show_plan([("synth", config, PLAN)])
     sys.stdout.write(execute(config) + "\n")
     return 0

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 
-from gatt.commands.run.plan import add_plan_argument, print_plan
+from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.train.config import TrainConfig
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Train and say where the adapter is."""
     config = config_from_args(TrainConfig, args)
     if args.plan:
-        return print_plan("train", __name__, config)
+        return show_plan([("train", config, PLAN)])
     summary = execute(config)
     from gatt.train.runtime import is_launched_main
 

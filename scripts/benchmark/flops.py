@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gatt.commands.run.operations import ModelShape, Work
 from gatt.comb.comb import IGNORE, Comb
+from gatt.commands.run.operations import ModelShape, Work
 
 __all__ = ["ModelShape", "Work", "hides_pairs", "work_of"]
 

@@ -62,12 +62,12 @@ class Machine:
         return 2 if self.gpus else 4
 
     def __str__(self) -> str:
-        memory = f"{self.free_bytes / GB:.1f} of {self.all_bytes / GB:.1f} GB of memory free"
-        gpus = [
-            f"{gpu.name} ({gpu.free_bytes / GB:.1f} of {gpu.all_bytes / GB:.1f} GB free)"
-            for gpu in self.gpus
+        parts = [(f"{self.num_cores} cores", self.free_bytes, self.all_bytes)]
+        parts += [(gpu.name, gpu.free_bytes, gpu.all_bytes) for gpu in self.gpus]
+        told = [
+            f"{name} ({free / GB:.1f} of {most / GB:.1f} GB free)" for name, free, most in parts
         ]
-        return f"{self.num_cores} cores, {memory}, {', '.join(gpus) or 'no CUDA device'}"
+        return ", ".join(told if self.gpus else [*told, "no CUDA device"])
 
 
 def num_weights(model: str) -> int | None:

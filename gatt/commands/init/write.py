@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 import jinja2
 
 from gatt.commands.init.rules import Rule, flat
-from gatt.commands.init.settings import Settings, as_context
+from gatt.commands.init.settings import Settings
 from gatt.data.dialogue import Dialogue, read_dialogues
 from gatt.data.hash_split import partition
 from gatt.errors import StoreError
@@ -52,12 +53,12 @@ def files_of(
     shortest = min(dialogue.num_turns for dialogue in dialogues)
     eval_catalog = "catalog.yaml" if rule else "judged.yaml"
     common: dict[str, Any] = {
-        **as_context(settings), "folder": folder, "model": json.dumps(model), "size": size,
+        **asdict(settings), "folder": folder, "model": json.dumps(model), "size": size,
         "sentence": sentence, "wordings": wordings, "terse": f"{bare}, in every reply.", "rule": rule,
         "is_judged": rule is None, "is_long": rule is None or rule.is_long, "eval_catalog": eval_catalog,
         "num_wordings": len(wordings) + 1, "num_turns": shortest,
         "turns": [turn for turn in (1, 2, 4, 8, 12, 20) if turn < shortest] + [shortest],
-        "num_samples": sum(partition(d.id) == "train" for d in dialogues) * 3 + PLAIN_SAMPLES,
+        "num_samples": sum(partition(d.id) == "train" for d in dialogues) * 2 + PLAIN_SAMPLES,
     }  # fmt: skip
     files = {
         "run.yaml": _render("run.yaml.j2", common),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from gatt.cli import path_argument
-from gatt.commands.run.pipeline import STAGES, execute_run, load_run, plan_run
-from gatt.commands.run.plan import add_plan_argument, print_line
+from gatt.commands.run.pipeline import STAGES, execute_run, load_run
+from gatt.commands.run.plan import add_plan_argument, print_line, show_plan
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
 TAKES_OVERRIDES = True
@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     """Run the stages, or say what they would do; a run that was interrupted goes on."""
     run = load_run(args.file, args.overrides)
     if args.plan:
-        plan_run(run, print_line)
-    else:
-        execute_run(run, print_line)
+        return show_plan([(stage.name, stage.config, stage.plan) for stage in run.stages])
+    execute_run(run, print_line)
     return 0

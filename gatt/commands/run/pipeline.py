@@ -31,7 +31,6 @@ from types import ModuleType
 from typing import Any
 
 from gatt.cli import GROUP
-from gatt.commands.run.plan import planner_of, show_plan
 from gatt.config.load import config_dict, load_config
 from gatt.config.shipped_files import config_file
 from gatt.errors import ConfigError, GattError
@@ -57,8 +56,8 @@ class Stage:
     execute: Callable[[Any], str]
     check: Callable[[Any], None] | None = None
     """Raises what can be known before any stage has run."""
-    module: ModuleType | None = None
-    """Of its command."""
+    plan: str = ""
+    """Module whose `planned` says what it would do."""
 
 
 @dataclass(frozen=True)
@@ -155,20 +154,6 @@ def execute_run(run: Run, say: Callable[[str], object]) -> None:
         _free_memory()
     atomic_write_text(path, text)
     say(f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}")
-
-
-def plan_run(run: Run, say: Callable[[str], object]) -> None:
-    """Say what each stage would do; nothing is written.
-
-    Args:
-        run: what would be done.
-        say: takes one line for the reader.
-
-    Raises:
-        GattError: see `gatt.commands.run.plan.show_plan`.
-    """
-    stages = [(s.name, s.config, planner_of(s.module)) for s in run.stages if s.module is not None]
-    show_plan(stages, say)
 
 
 def _stage_module(name: str) -> ModuleType:

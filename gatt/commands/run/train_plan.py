@@ -2,119 +2,84 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
+from typing import Final
 
 from gatt.commands.run.plan import StagePlan
-from gatt.config.load import config_dict
+from gatt.models.load import load_tokenizer
+from gatt.models.template_variables import set_template_variables
 from gatt.runs.input_file import read_text
 from gatt.runs.jsonl import count_lines
+from gatt.runs.nesting import parse_json
 from gatt.train.config import TrainConfig
+from gatt.train.data.rows import build_rows
+from gatt.train.data.samples import read_all_samples
 from gatt.train.run_folder import ADAPTER, FILE
 
-_MOST_COUNTED = 100
+_MOST_COUNTED: Final = 100
 """Samples of which rows are made; the others are taken to be like them."""
+_FILES: Final = (ADAPTER, FILE, "config.yaml", "checkpoint-*", "rows", "logs")
 
 
-def planned(config: TrainConfig, earlier: Mapping[str, StagePlan] | None = None) -> StagePlan:
-    """Return the steps and tokens of a run; without samples, those that an earlier stage would leave.
+def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
+    """Return the steps and tokens of a run; of samples that `synth` has yet to make, at most how many.
 
     Raises:
-        DataError: broken samples, with file and line, or none, and no earlier stage that makes them.
-        ModelError: the tokenizer cannot be loaded.
-        TrainingError: no sample has a token that carries loss.
+        GattError: what `prepare` raises before it loads the model.
     """
-    before = (earlier or {}).get("synth")
-    is_there = before is None or before.share_done == 1.0
-    rows = config.per_device_train_batch_size * config.gradient_accumulation_steps
-    if is_there:
-        num, tokens, scored, longest, what = _of_samples(config)
+    synth = earlier.get("synth")
+    if synth is not None and synth.share_done < 1:
+        num, scored = float(synth.num_samples), synth.target_tokens
+        tokens, longest = synth.read_tokens + scored, synth.longest_tokens + scored / num
+        what = f"{num:.0f} samples to come, at most"
     else:
-        assert before is not None
-        # A target behind every turn that the teacher reads, as long as its longest replies.
-        num, scored = before.num_samples, before.target_tokens
-        tokens, longest = before.read_tokens + scored, before.longest_tokens + scored // num
-        what = f"{num} samples and their targets, which synth leaves: an upper estimate"
-    passes = config.max_steps * rows / num if config.max_steps > 0 else config.num_train_epochs
-    steps = (
-        config.max_steps
-        if config.max_steps > 0
-        else math.ceil(num / rows) * config.num_train_epochs
-    )
-    share, done = _done(config)
+        num, tokens, scored, longest, what = _of_samples(config)
+    a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
+    steps = math.ceil(num / a_step) * config.num_train_epochs
+    steps = config.max_steps if config.max_steps > 0 else math.ceil(steps)
+    passes = steps * a_step / num
+    done = _step_done(config)
     return StagePlan(
-        summary=(
-            what,
-            f"about {steps:.0f} steps of {rows} rows, {passes:.3g} passes over the samples",
-        ),
-        files=tuple(
-            config.output_dir / name
-            for name in (ADAPTER, FILE, "config.yaml", "checkpoint-*", "rows", "logs")
-        ),
-        share_done=share,
-        done=done,
+        summary=f"{what}, {steps} steps of {a_step} rows",
+        files=_FILES,
+        done=f"{min(done, steps)} steps",
+        share_done=min(done / steps, 1.0),
         model=config.model,
-        trained_tokens=round(tokens * passes),
-        scored_tokens=round(scored * passes),
+        trained_tokens=tokens * passes,
+        scored_tokens=scored * passes,
         longest_tokens=min(longest, config.max_tokens_per_row),
-        lora=config_dict(config.lora),
     )
 
 
-def _of_samples(config: TrainConfig) -> tuple[int, int, int, int, str]:
+def _of_samples(config: TrainConfig) -> tuple[float, float, float, float, str]:
     """Return numbers of rows, tokens, tokens with loss, tokens of the longest row, and a line on them."""
-    from gatt.models.load import load_tokenizer
-    from gatt.models.template_variables import set_template_variables
-    from gatt.train.data.rows import build_rows
-    from gatt.train.data.samples import read_all_samples
-
     samples = list(islice(read_all_samples(config.samples), _MOST_COUNTED))
     tokenizer = load_tokenizer(config.model)
     set_template_variables(tokenizer, config.chat_template_kwargs)
-    logger = logging.getLogger("gatt")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    logging.disable(logging.WARNING)
     try:
         _, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)
     finally:
-        logger.setLevel(level)
-    num = sum(map(count_lines, config.samples))
-    times = num / len(samples)
-    what = (
-        f"{num} samples -> about {report.num_rows * times:.0f} rows ({report.layout}), "
-        f"{report.num_targets * times:.0f} targets, {report.num_supervised_tokens * times:.0f} of "
-        f"{report.num_tokens * times:.0f} tokens carry loss"
-    )
-    return (
-        round(report.num_rows * times), round(report.num_tokens * times),
-        round(report.num_supervised_tokens * times), report.num_positions, what,
-    )  # fmt: skip
+        logging.disable(logging.NOTSET)
+    times = sum(map(count_lines, config.samples)) / len(samples)
+    rows, targets = report.num_rows * times, report.num_targets * times
+    what = f"{len(samples) * times:.0f} samples, {rows:.0f} rows ({report.layout}), {targets:.0f} targets"
+    tokens, scored = report.num_tokens * times, report.num_supervised_tokens * times
+    return rows, tokens, scored, report.num_tokens / report.num_rows, what
 
 
-def _done(config: TrainConfig) -> tuple[float, str]:
-    """Return the share of the steps that is done, and what is there."""
-    folder = config.output_dir
+def _step_done(config: TrainConfig) -> float:
+    """Return the last step that a run would go on from; infinite where it is finished."""
     try:
-        status = json.loads(read_text(folder / FILE)).get("status")
-    except (OSError, ValueError):
-        status = None
-    if config.resume and status == "finished" and (folder / ADAPTER).is_dir():
-        return 1.0, "all of it"
-    last = max(folder.glob("checkpoint-*"), key=_step, default=None)
-    if not config.resume or last is None:
-        return 0.0, "nothing yet"
-    try:
-        state = json.loads(read_text(last / "trainer_state.json"))
-        share = state["global_step"] / state["max_steps"]
-    except (OSError, ValueError, KeyError, ZeroDivisionError):
-        return 0.0, "nothing yet"
-    return min(share, 1.0), f"{state['global_step']} of {state['max_steps']} steps"
-
-
-def _step(checkpoint: Path) -> int:
-    number = checkpoint.name.partition("-")[2]
-    return int(number) if number.isdigit() else -1
+        if (
+            config.resume
+            and parse_json(read_text(config.output_dir / FILE))["status"] == "finished"
+        ):
+            return math.inf
+        numbers = [path.name.partition("-")[2] for path in config.output_dir.glob("checkpoint-*")]
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+    return max((int(number) for number in numbers if number.isdigit() and config.resume), default=0)

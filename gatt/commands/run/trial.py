@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -44,7 +44,10 @@ class Trial:
     """Of the whole trial."""
 
     def __str__(self) -> str:
-        return f"{self.read_rate:.0f} tokens a second read, {self.sample_rate:.0f} sampled, {self.train_rate:.0f} trained"
+        return (
+            f"{self.seconds:.0f} s; tokens a second: {self.read_rate:.3g} read, {self.sample_rate:.3g} "
+            f"sampled, {self.train_rate:.3g} trained"
+        )
 
 
 def try_model(name: str) -> Trial:
@@ -67,12 +70,9 @@ def try_model(name: str) -> Trial:
         warnings.filterwarnings("ignore", category=FutureWarning)
         model = load_model(name, device=device).model
         load_seconds = time.monotonic() - began
-        model = get_peft_model(
-            model, LoraConfig(task_type="CAUSAL_LM", **config_dict(LoraSettings()))
-        )
-        ids = torch.arange(_TOKENS, device=device).remainder(
-            model.config.get_text_config().vocab_size
-        )[None]
+        model = _adapted(model)
+        config = model.config.get_text_config()
+        ids = torch.arange(_TOKENS, device=device).remainder(config.vocab_size)[None]
         with torch.no_grad():
             read_seconds = _time(lambda: model(input_ids=ids, logits_to_keep=1))
             rows = ids[:, : _TOKENS // _ROWS].expand(_ROWS, -1)
@@ -91,16 +91,11 @@ def try_model(name: str) -> Trial:
         def train() -> None:
             kept.clear()
             with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved):
-                loss = (
-                    model(input_ids=ids, logits_to_keep=_TOKENS // 4)
-                    .logits.float()
-                    .logsumexp(-1)
-                    .sum()
-                )
+                logits = model(input_ids=ids, logits_to_keep=_TOKENS // 4).logits
+                loss = logits.float().logsumexp(-1).sum()
             loss.backward()
 
         train_seconds = _time(train)
-    config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     bytes_each = next(model.parameters()).element_size()
@@ -117,12 +112,8 @@ def try_model(name: str) -> Trial:
     )
 
 
-def shape_of(name: str, lora: Mapping[str, Any] | None = None) -> ModelShape:
-    """Return the sizes of a model with an adapter; nothing is allocated.
-
-    Args:
-        name: as `model:` takes it.
-        lora: settings of the adapter; None takes the default ones.
+def shape_of(name: str) -> ModelShape:
+    """Return the sizes of a model with an adapter of the default rank; nothing is allocated.
 
     Raises:
         ModelError: its configuration is not on this machine.
@@ -130,11 +121,12 @@ def shape_of(name: str, lora: Mapping[str, Any] | None = None) -> ModelShape:
     from transformers import AutoModelForCausalLM
 
     _refuse_absent(name)
-    settings = dict(lora or config_dict(LoraSettings()))
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore")
-        model = AutoModelForCausalLM.from_config(load_config(name))
-        return ModelShape.of(get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **settings)))
+    with torch.device("meta"):
+        return ModelShape.of(_adapted(AutoModelForCausalLM.from_config(load_config(name))))
+
+
+def _adapted(model: Any) -> Any:
+    return get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **config_dict(LoraSettings())))
 
 
 def _refuse_absent(name: str) -> None:
