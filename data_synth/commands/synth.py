@@ -16,6 +16,12 @@ TAKES_OVERRIDES = True
 CONFIG = SynthConfig
 PLAN = "data_synth.commands.synth_plan"
 """Module whose `planned` says what `--plan` prints."""
+FIRST = (
+    "output_dir", "num_samples", "source.name", "source.path", "instructions.catalog",
+    "instructions.families", "teacher.engine.model", "teacher.engine.server.urls", "teacher.brief",
+    "teacher.sampling.max_new_tokens",
+)  # fmt: skip
+"""The keys that matter first."""
 ACTIONS = {"splice": "data_synth.commands.synth_splice"}
 """Words that may follow the command, and the command module of each."""
 
@@ -23,12 +29,12 @@ _ABOUT = f"""{HELP}
 
   gatt synth --config FILE                 all of it; goes on where an earlier run stopped
   gatt synth --config FILE --workers 4     with 4 processes of this machine
-  gatt synth splice --samples='[FILE]'     samples whose instruction changes, from samples without"""
+  gatt synth splice --samples=FILE         samples whose instruction changes, from samples without"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments and the number of workers."""
-    add_config_arguments(parser, SynthConfig)
+    add_config_arguments(parser, SynthConfig, FIRST)
     parser.description = _ABOUT
     add_workers_argument(parser)
     add_plan_argument(parser)

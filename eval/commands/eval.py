@@ -16,6 +16,11 @@ TAKES_OVERRIDES = True
 CONFIG = EvalConfig
 PLAN = "eval.commands.eval_plan"
 """Module whose `planned` says what `--plan` prints."""
+FIRST = (
+    "output_dir", "suite", "adapters", "arms", "engine.model", "engine.server.urls", "histories",
+    "num_dialogues", "turns", "instructions.catalog",
+)  # fmt: skip
+"""The keys that matter first."""
 ACTIONS = {"compare": "eval.commands.eval_compare"}
 """Words that may follow the command, and the command module of each."""
 
@@ -28,7 +33,7 @@ _ABOUT = f"""{HELP}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments and the number of workers."""
-    add_config_arguments(parser, EvalConfig)
+    add_config_arguments(parser, EvalConfig, FIRST)
     parser.description = _ABOUT
     add_workers_argument(parser)
     add_plan_argument(parser)

@@ -18,11 +18,16 @@ TAKES_OVERRIDES = True
 CONFIG = TrainConfig
 PLAN = "gatt.commands.run.train_plan"
 """Module whose `planned` says what `--plan` prints."""
+FIRST = (
+    "samples", "output_dir", "model", "history", "placement", "lora.r", "learning_rate",
+    "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps",
+)  # fmt: skip
+"""The keys that matter first."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `TrainConfig` can be set after it."""
-    add_config_arguments(parser, TrainConfig)
+    add_config_arguments(parser, TrainConfig, FIRST)
     add_plan_argument(parser)
 
 

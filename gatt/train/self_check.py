@@ -19,7 +19,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from gatt.comb.attention.backend import Backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.comb.loss import batch_loss
 from gatt.models.isolation import undisturbed
 
 MOST_ERROR: Final = {torch.float32: 1e-3, torch.float64: 1e-3}
@@ -177,7 +177,7 @@ def _outcome(
     """Return the summed loss of the combs and its gradients at the adapter, as one vector."""
     rows = GattCollator(0, layout)([combs_to_features([comb]) for comb in combs])
     batch = {name: value.to(model.device) for name, value in rows.items()}
-    loss = summed_loss(*supervised_logits(model, batch, backend))
+    loss = batch_loss(model, batch, backend).loss
     weights = [p for name, p in model.named_parameters() if "lora_" in name]
     for weight in weights:
         weight.requires_grad_(True)
