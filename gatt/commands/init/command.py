@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         f"memory: {'IT DOES NOT FIT: ' if settings.is_too_large else ''}{settings.memory}",
         f"instruction: {sentence} ({judged})",
         f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {run_file}",
-        f"then: gatt chat --adapter {adapter}",
+        f"then: gatt chat --adapter {adapter} --catalog {catalog} --entry mine.rule",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0

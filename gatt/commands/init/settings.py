@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 from gatt.commands.doctor.machine import GB, Machine
-from gatt.train.config import TrainConfig
 
 RATES: Final = (
     (
@@ -57,8 +56,7 @@ def choose_settings(weights: int | None, machine: Machine) -> Settings:
     # A fifth is left for activations, and for what else runs there.
     plain = number * (machine.weight_bytes + _LORA_BYTES) / 0.8
     packed = number * (0.6 + _LORA_BYTES) / 0.8
-    can_pack = bool(machine.gpus) and "load_in_4bit" in {f.name for f in fields(TrainConfig)}
-    is_packed = plain > has and can_pack
+    is_packed = plain > has and bool(machine.gpus)
     needs = packed if is_packed else plain
     kind = "4-bit" if is_packed else "bfloat16" if machine.gpus else "float32"
     return Settings(
