@@ -55,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
         f"judged is: {rule.about}" if rule else "no rule fits: JUDGE marks the places in the files"
     )
     is_away = model in PACKAGED and not PACKAGED[model].is_here
-    run_file, adapter = (
-        shlex.quote(str(args.folder / p)) for p in ("run.yaml", "run/train/adapter")
+    run_file, adapter, catalog = (
+        shlex.quote(str(args.folder / name))
+        for name in ("run.yaml", "run/train/adapter", "catalog.yaml")
     )
     lines = [
         f"{args.folder}: {', '.join(files)}",

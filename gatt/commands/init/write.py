@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -109,13 +109,18 @@ def _catalog(name: str, common: Mapping[str, Any], rule: Rule | None) -> str:
         "is_eval": name != "catalog.yaml",
         "verifiers": [dict(flat(spec)) for spec in rule.verifiers] if rule else [],
         "judge": {"kind": "judge", "rubric": f"The reply follows this instruction: {common['sentence']}"},
-        "hint": (rule.hint if rule else "") or f"Keep to this in your reply: {common['sentence']}",
+        "hint": rule.hint if rule and rule.hint else _hint(common["sentence"], lists["utterances"]),
         "lists": lists,
         "notes": _NOTES,
     }  # fmt: skip
     whole = json.dumps([given[key] for key in ("sentence", "verifiers", "hint", "lists")])
     names = dict.fromkeys(_PLACEHOLDER.findall(whole.replace("{value}", "")))
     return _render("catalog.yaml.j2", given | {"facts": {name: f"{{{name}}}" for name in names}})
+
+
+def _hint(sentence: str, utterances: Sequence[str]) -> str:
+    example = f' For example: "{utterances[0]}"' if utterances else ""
+    return f"Keep to this in your reply: {sentence}{example}"
 
 
 def _render(name: str, given: Mapping[str, Any]) -> str:

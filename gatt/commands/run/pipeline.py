@@ -115,7 +115,11 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
         raise ConfigError("; ".join(problems))
     stages = [
         Stage(
-            name, stage, modules[name].execute, getattr(modules[name], "check", None), modules[name]
+            name,
+            stage,
+            modules[name].execute,
+            getattr(modules[name], "check", None),
+            getattr(modules[name], "PLAN", ""),
         )
         for name, stage in resolved.items()
     ]

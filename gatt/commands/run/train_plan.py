@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from collections.abc import Mapping
@@ -73,13 +74,10 @@ def _of_samples(config: TrainConfig) -> tuple[float, float, float, float, str]:
 
 def _step_done(config: TrainConfig) -> float:
     """Return the last step that a run would go on from; infinite where it is finished."""
-    try:
-        if (
-            config.resume
-            and parse_json(read_text(config.output_dir / FILE))["status"] == "finished"
-        ):
-            return math.inf
-        numbers = [path.name.partition("-")[2] for path in config.output_dir.glob("checkpoint-*")]
-    except (OSError, ValueError, KeyError, TypeError):
+    if not config.resume:
         return 0
-    return max((int(number) for number in numbers if number.isdigit() and config.resume), default=0)
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        if parse_json(read_text(config.output_dir / FILE))["status"] == "finished":
+            return math.inf
+    numbers = [path.name.partition("-")[2] for path in config.output_dir.glob("checkpoint-*")]
+    return max((int(number) for number in numbers if number.isdigit()), default=0)

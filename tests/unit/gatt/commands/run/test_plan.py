@@ -52,8 +52,8 @@ def test_a_stage_alone_is_planned_as_well(bot: Path, capsys, stage: str) -> None
     before = tree(bot.parent)
     catalog = json.dumps([str(bot / "catalog.yaml")])
     more = ["--turns=[1,6]", "--probe_turns=[]", "--splits=[train]", "--num_dialogues=1"]
-    words = [stage, "--plan", f"--output_dir={bot}/x", f"--instructions.catalog={catalog}", "--source.name=jsonl",
-             f"--source.path={bot}/dialogues.jsonl", "--source.min_turns=6"]  # fmt: skip
+    words = [stage, "--plan", f"--output_dir={bot}/x", f"--instructions.catalog={catalog}",
+             "--source.name=jsonl", f"--source.path={bot}/dialogues.jsonl", "--source.min_turns=6"]  # fmt: skip
     words += ["--num_samples=4", "--instructions.num_entries=[1.0]"] if stage == "synth" else more
     assert main(words) == 0
     assert tree(bot.parent) == before
