@@ -80,7 +80,7 @@ def report(model: str | None = None) -> Iterator[tuple[str, bool]]:
         yield f"extra {module}: {'yes' if is_there else 'no'} ({purpose})", False
     here = [packaged.name for packaged in PACKAGED.values() if packaged.is_here]
     yield f"packaged models here: {', '.join(here) or 'none'}", False
-    yield from _attention("cuda" if machine.gpus else "cpu")
+    yield from _attention(machine.device)
     yield from ((f"would choose {line}", False) for line in _choices(machine, model))
 
 
@@ -127,7 +127,7 @@ def _choices(machine: Machine, model: str | None) -> Iterator[str]:
     from gatt.commands.init.settings import choose_settings
     from gatt.train.config import DEFAULT_MODEL
 
-    device = torch.device("cuda" if machine.gpus else "cpu")
+    device = torch.device(machine.device)
     dtype = "bfloat16" if machine.gpus else "float32"
     yield f"device {device}, {dtype}, attention {choose_backend(None, device)}"
     name = model or DEFAULT_MODEL

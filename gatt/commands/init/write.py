@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -14,12 +14,9 @@ import jinja2
 
 from gatt.commands.init.rules import Rule, flat
 from gatt.commands.init.settings import Settings
-from gatt.data.dialogue import Dialogue, read_dialogues
-from gatt.data.hash_split import partition
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
 
-PLAIN_SAMPLES: Final = 2
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 _NOTES: Final = {
     "utterances": "  # added to a reply whose every draw broke the rule",
@@ -49,16 +46,11 @@ def files_of(
         f"This holds for our whole conversation: {sentence}",
         f"{sentence} Keep to this whatever I ask.",
     ]
-    dialogues = _examples()
-    shortest = min(dialogue.num_turns for dialogue in dialogues)
     eval_catalog = "catalog.yaml" if rule else "judged.yaml"
     common: dict[str, Any] = {
         **asdict(settings), "folder": folder, "model": json.dumps(model), "size": size,
         "sentence": sentence, "wordings": wordings, "terse": f"{bare}, in every reply.", "rule": rule,
-        "is_judged": rule is None, "is_long": rule is None or rule.is_long, "eval_catalog": eval_catalog,
-        "num_wordings": len(wordings) + 1, "num_turns": shortest,
-        "turns": [turn for turn in (1, 2, 4, 8, 12, 20) if turn < shortest] + [shortest],
-        "num_samples": sum(partition(d.id) == "train" for d in dialogues) * 2 + PLAIN_SAMPLES,
+        "is_long": rule is None or rule.is_long, "eval_catalog": eval_catalog,
     }  # fmt: skip
     files = {
         "run.yaml": _render("run.yaml.j2", common),
@@ -78,9 +70,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
             written then.
     """
     if folder.exists() and not folder.is_dir():
-        raise StoreError(
-            f"{folder}: is a file: expected a new folder, or one without {', '.join(files)}"
-        )
+        raise StoreError(f"{folder}: is a file: expected a folder, new or without these files")
     there = [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]
     if there:
         raise StoreError(
@@ -91,25 +81,21 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
         atomic_write_text(folder / name, text)
 
 
-def _examples() -> list[Dialogue]:
-    with resources.as_file(_resource("dialogues.jsonl")) as path:
-        return list(read_dialogues(path))
-
-
 def _resource(name: str) -> Any:
     return resources.files("gatt.commands.init") / name
 
 
 def _catalog(name: str, common: Mapping[str, Any], rule: Rule | None) -> str:
-    # Only a short list of beginnings and ends helps; the file is for reading.
     lists = {key: getattr(rule, key, ()) for key in _NOTES}
+    hint = f"Keep to this in your reply: {common['sentence']}"
+    hint += "".join(f' For example: "{text}"' for text in lists["utterances"][:1])
     given = {
         **common,
         "name": name,
         "is_eval": name != "catalog.yaml",
         "verifiers": [dict(flat(spec)) for spec in rule.verifiers] if rule else [],
         "judge": {"kind": "judge", "rubric": f"The reply follows this instruction: {common['sentence']}"},
-        "hint": rule.hint if rule and rule.hint else _hint(common["sentence"], lists["utterances"]),
+        "hint": rule.hint if rule and rule.hint else hint,
         "lists": lists,
         "notes": _NOTES,
     }  # fmt: skip
@@ -118,17 +104,9 @@ def _catalog(name: str, common: Mapping[str, Any], rule: Rule | None) -> str:
     return _render("catalog.yaml.j2", given | {"facts": {name: f"{{{name}}}" for name in names}})
 
 
-def _hint(sentence: str, utterances: Sequence[str]) -> str:
-    example = f' For example: "{utterances[0]}"' if utterances else ""
-    return f"Keep to this in your reply: {sentence}{example}"
-
-
 def _render(name: str, given: Mapping[str, Any]) -> str:
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False
-    )
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     # JSON is YAML, whatever a user's sentence holds.
     environment.filters["text"] = lambda value: json.dumps(value, ensure_ascii=False)
-    environment.filters["comment"] = lambda value: " ".join(str(value).split())
     template = environment.from_string(_resource(name).read_text(encoding="utf-8"))
     return template.render(given)

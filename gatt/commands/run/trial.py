@@ -64,15 +64,14 @@ def try_model(name: str) -> Trial:
             f"{name}: {size / GB:.1f} GB of weights, and this machine has {machine.model_bytes / GB:.1f} GB"
         )
     began = time.monotonic()
-    device = "cuda" if machine.gpus else "cpu"
     with warnings.catch_warnings():
         # Renamed attributes that one library still reads of another are no news to a user.
         warnings.filterwarnings("ignore", category=FutureWarning)
-        model = load_model(name, device=device).model
+        model = load_model(name, device=machine.device).model
         load_seconds = time.monotonic() - began
         model = _adapted(model)
         config = model.config.get_text_config()
-        ids = torch.arange(_TOKENS, device=device).remainder(config.vocab_size)[None]
+        ids = torch.arange(_TOKENS, device=machine.device).remainder(config.vocab_size)[None]
         with torch.no_grad():
             read_seconds = _time(lambda: model(input_ids=ids, logits_to_keep=1))
             rows = ids[:, : _TOKENS // _ROWS].expand(_ROWS, -1)

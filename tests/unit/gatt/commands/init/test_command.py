@@ -11,7 +11,7 @@ from data_synth.catalog.check import check_entry
 from data_synth.plan.make_plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main
-from gatt.commands.doctor.machine import Gpu, Machine, num_weights
+from gatt.commands.doctor.machine import Machine, Place, num_weights
 from gatt.commands.init.settings import choose_settings
 from gatt.commands.run.pipeline import load_run
 
@@ -124,8 +124,8 @@ def test_the_size_of_a_model_is_known_by_its_name(model, expected) -> None:
 
 
 def test_settings_follow_size_and_machine() -> None:
-    cpu = Machine(2, 16 * GB, 32 * GB)
-    h100 = Machine(16, 100 * GB, 128 * GB, (Gpu("H100", 79 * GB, 80 * GB),))
+    cpu = Machine(Place("2 cores", 16 * GB, 32 * GB))
+    h100 = Machine(Place("16 cores", 100 * GB, 128 * GB), (Place("H100", 79 * GB, 80 * GB),))
     small, large = choose_settings(135_000_000, cpu), choose_settings(8_000_000_000, cpu)
     assert (small.is_too_large, small.is_small, small.has_int8) == (False, True, False)
     assert large.is_too_large
