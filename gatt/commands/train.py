@@ -9,12 +9,15 @@ import sys
 import warnings
 from collections.abc import Iterator
 
+from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.train.config import TrainConfig
 
 HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
+PLAN = "gatt.commands.run.train_plan"
+"""Module whose `planned` says what `--plan` prints."""
 FIRST = (
     "samples", "output_dir", "model", "load_in_4bit", "history", "lora.r", "learning_rate",
     "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps",
@@ -25,6 +28,7 @@ FIRST = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `TrainConfig` can be set after it."""
     add_config_arguments(parser, TrainConfig, FIRST)
+    add_plan_argument(parser)
 
 
 def execute(config: TrainConfig) -> str:
@@ -49,7 +53,10 @@ def execute(config: TrainConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train and say where the adapter is."""
-    summary = execute(config_from_args(TrainConfig, args))
+    config = config_from_args(TrainConfig, args)
+    if args.plan:
+        return show_plan([("train", config, PLAN)])
+    summary = execute(config)
     from gatt.train.runtime import is_launched_main
 
     if is_launched_main():
