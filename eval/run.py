@@ -20,7 +20,7 @@ from eval.records.case import Case
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.results.provenance import add_call
 from eval.results.write import Checked, EvalResult, close
-from eval.rollout.rejudge import WORDS, EarlierReplies, rows_judged_again
+from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
 from eval.scoring.scores import scores_for
@@ -113,7 +113,7 @@ def evaluate(
         return made[0]
 
     plan = _plan(config, get_engine, "" if engine else config.engine.weights_digest())
-    earlier = EarlierReplies.read(config, plan.inputs.cases, plan.described, plan.weights)
+    earlier = read_earlier(config, plan.inputs.cases, plan.described, plan.weights)
     path = config.output_dir / ROLLOUTS_FILE
     with RecordStore(
         path, fingerprint=fingerprint(plan.settings), kind="rollout", describe=plan.described
@@ -124,7 +124,7 @@ def evaluate(
         pieces = _missing(config, plan.inputs.cases, done, path)
         if pieces:
             add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
-        if earlier:
+        if earlier is not None:
             steps = rows_judged_again(pieces, earlier, config, plan.pool, done)
         elif config.ray:
             steps = rows_made_on_cluster(pieces, engine, config, plan.pool, config.ray)
