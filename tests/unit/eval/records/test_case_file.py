@@ -62,15 +62,21 @@ def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_p
     ]  # fmt: skip
 
 
-def test_messages_bring_their_replies(tmp_path) -> None:
+def test_messages_bring_their_replies_and_probes_and_constraints_come_along(tmp_path) -> None:
     messages = [{"role": r, "content": f"{r} {n}"} for n in (1, 2) for r in ("user", "assistant")]
     raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "topic_jump", "text": "But?"}}}
-    (case,) = read(tmp_path, raw).cases
+    probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
+    constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
+    found = read(tmp_path, raw, CASE | {"probes": probes, "constraints": constraints})
+    case, probed = found.cases
     assert case.instruction is None
     assert case.reference(1) == "assistant 1"
     assert case.reference(2) is None
     assert case.user_turn(2) == "But?"
     assert case.needs_own_history
+    assert probed.probe
+    assert probed.probe.question == "What do you sell?"
+    assert found.constraints == (constraints[0],)
 
 
 def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> None:
@@ -89,33 +95,20 @@ def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> 
 
 
 def test_a_rule_that_replaces_another_forbids_the_old_one(tmp_path) -> None:
-    milk = {"kind": "terms", "any_of": ["milk"]}
-    events = {"2": {"kind": "replaced_constraint", "expect": "released", "verifiers": [milk]}}
+    events = {"2": {"kind": "replaced_constraint", "expect": "released", "verifiers": [TERMS]}}
     (case,) = read(tmp_path, CASE | {"events": events}).cases
     now = case.instruction_at(2)
     assert now
     assert [v.kind for v in now.verifiers] == ["not", "terms"]
     assert case.expected(2) == "kept"
     assert case.expected(3) == "released"
-
-
-def test_a_rule_of_one_turn_does_not_stand_in_for_the_judge(tmp_path) -> None:
+    # A rule of one turn does not replace the judge.
     free = {"text": "Speak like a pirate.", "family": "x"}
-    events = {"2": {"kind": "quoted_instruction", "verifiers": [TERMS]}}
+    events["2"].pop("expect")
     (case,) = read(tmp_path, CASE | {"instruction": free, "events": events}).cases
     now = case.instruction_at(2)
     assert now
     assert [v.kind for v in now.verifiers] == ["judge", "terms"]
-
-
-def test_probes_and_constraints_come_along(tmp_path) -> None:
-    probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
-    constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
-    found = read(tmp_path, CASE | {"probes": probes, "constraints": constraints})
-    (case,) = found.cases
-    assert case.probe
-    assert case.probe.question == "What do you sell?"
-    assert found.constraints == (constraints[0],)
 
 
 def test_the_example_that_is_shipped_is_read() -> None:

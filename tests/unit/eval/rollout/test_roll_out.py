@@ -300,6 +300,7 @@ def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, fac
         make_cases(config(**changes), catalog, [dialogue(n, 4) for n in range(num)])
 
 
+SWITCH = SwitchConfig(cancel=1.0, min_turn=4)
 LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
 
 
@@ -325,6 +326,8 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
         ({"event_turns": (2,)}, r"event_turns .*\['reference'\]"),
         ({"event_turns": (3, 2), "histories": ("own",)}, r"event_turns is \[3, 2\]"),
         ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
+        ({"switch": SWITCH, "turns": (1,)}, "switch.min_turn is 4, .* turn 3"),
+        ({"switch": SWITCH, "turns": (1, 4), "event_turns": (2,), "histories": ("own",)}, "switch with event"),
         ({"num_plain": -1}, "num_plain is -1"),
         ({"num_dialogues": 0}, "num_dialogues or num_plain"),
         ({"batch_cases": 0}, "batch_cases is 0"),
