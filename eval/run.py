@@ -1,4 +1,4 @@
-"""`gatt eval`: arms side by side, to samples, curves and a report; resumable."""
+"""`gatt eval`: arms side by side, from roll-outs to samples, curves and a report; resumable."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
     "adapters", "baseline", "histories", "ray", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
+"""Settings that no reply depends on; `cases` and `event_file` count with what the files hold."""
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
     "event_turns", "event_kinds", "switch", "only_trained",
 )  # fmt: skip
-"""What makes cases of a source; a case file has them."""
+"""Settings that draw cases from a source; a case file needs none of them."""
 
 
 def evaluate(
@@ -53,20 +54,20 @@ def evaluate(
     engine: Callable[[], Engine] | None = None,
     judge_engine: Callable[[], Engine] | None = None,
 ) -> EvalResult:
-    """Run an evaluation, going on where an earlier call stopped.
+    """Run an evaluation, resuming where an earlier call stopped.
 
     Args:
-        config: the whole of it.
-        engine: makes the engine when it is needed; default: the configured model
-            with the configured adapters. Another one is not looked into: that its
-            model stays the same is up to the caller. With `config.ray` it is pickled
-            and called in every worker.
+        config: the complete configuration.
+        engine: makes the engine when it is needed; default: the configured model with the configured
+            adapters. The weights of another engine are not compared: that they stay the same is up
+            to the caller. With `config.ray` the function is pickled and called in every worker.
         judge_engine: the same for the judge.
 
     Raises:
-        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        ConfigError: a source that cannot be loaded, or nothing can be measured.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, one that an adapter was trained on, or a score file without what is asked.
+        DataError: no dialogue, a dialogue that an adapter was trained on, or a score file without a
+            function that a case names.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the folder belongs to another configuration or is in use, or `replies_from` has
             no such replies.
@@ -131,19 +132,19 @@ def evaluate(
         else:
             steps = rows_made_here(pieces, get_engine, config, plan.pool)
         num_new = _store_rows(store, steps, config, plan, done)
-    # The judge may need the memory.
+    # The judge may need the memory of the engine.
     made.clear()
     return close(config, plan.inputs, plan.checked, num_new, judge_engine)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What an evaluation asks, judges and records, before its first reply."""
+    """What is known of an evaluation before its first reply."""
 
     inputs: Inputs
     checked: Checked
     settings: dict[str, Any]
-    """What the replies depend on: a folder holds those of equal settings alone."""
+    """What the replies depend on: a folder holds only replies of equal settings."""
     weights: dict[str, str]
     """Digest of each arm's adapter."""
 
@@ -154,13 +155,13 @@ class _Plan:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The settings, with the words of the cases, which `replies_from` compares."""
+        """The settings with a digest of the cases' words, which `replies_from` compares."""
         words = [case.words() for case in self.inputs.cases]
         return self.settings | {WORDS: fingerprint({WORDS: words})}
 
 
 def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) -> _Plan:
-    """Return the plan; only a source whose questions the model answers needs the engine."""
+    """Return the plan; the engine is needed only if the model has to answer the source's questions."""
     catalog = config.instructions.load()
     adapters = used_adapters(config)
     inputs = load_inputs(config, catalog, engine, model_weights)
@@ -182,7 +183,7 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
 def _settings_of_cases(
     config: EvalConfig, inputs: Inputs, triggers: Triggers | None
 ) -> dict[str, Any]:
-    """Return the part of the fingerprint that the cases and their rules decide."""
+    """Return the part of the settings that comes from the cases and their rules."""
     cases = inputs.cases
     settings: dict[str, Any] = {"cases": fingerprint({"cases": [c.as_dict() for c in cases]})}
     if triggers:
@@ -192,7 +193,7 @@ def _settings_of_cases(
         settings["leaks"] = LEAKS_VERSION
     probed = ((case, turn) for case in cases for turn in config.probe_turns)
     if any(has_probe(c, turn, config) and c.told(turn) == "released" for c, turn in probed):
-        # Earlier versions asked no probe after an instruction was taken back.
+        # Older folders have no probe after an instruction was taken back.
         settings["ended_probes"] = 1
     return settings
 
@@ -200,7 +201,7 @@ def _settings_of_cases(
 def _missing(
     config: EvalConfig, cases: Sequence[Case], done: AbstractSet[str], path: Path
 ) -> list[Piece]:
-    """Return the work that is left: one arm, one history and up to `batch_cases` cases each."""
+    """Return the missing work in pieces: one arm, one history and up to `batch_cases` cases each."""
     said = said_so_far(path)
     pieces = []
     for history in config.histories:
@@ -217,7 +218,7 @@ def _missing(
 def _store_rows(
     store: RecordStore, steps: Rows, config: EvalConfig, plan: _Plan, done: AbstractSet[str]
 ) -> int:
-    """Append the rows as they are made, and return the number of new samples."""
+    """Store the rows as they are made, and return the number of new samples."""
     num_turns = {
         key: turns_of_row(history, case, config)
         for history in config.histories
@@ -243,13 +244,13 @@ def _store_rows(
 def check_cases(config: EvalConfig) -> None:
     """Make the cases of an evaluation and check that something is measured, without any model.
 
-    Nothing is checked in a folder that has replies already, nor where the cases need what an earlier
-    stage leaves: `only_trained` an adapter, and the source `questions` a model's answers.
+    Nothing is checked if the folder has replies already, or if the cases need the result of an
+    earlier stage: `only_trained` needs an adapter, the source `questions` a model's answers.
 
     Raises:
-        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        ConfigError: a source that cannot be loaded, or nothing can be measured.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, or a score file without what is asked.
+        DataError: no dialogue, or a score file without a function that a case names.
     """
     needs_earlier = config.only_trained or (config.source.name == "questions" and not config.cases)
     if needs_earlier or (config.output_dir / ROLLOUTS_FILE).exists():
@@ -257,7 +258,7 @@ def check_cases(config: EvalConfig) -> None:
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog, lambda: make_engine(config.engine), "")
     if any(case.instruction is not None for case in inputs.cases):
-        # Only instructions count then, and finding the language of every reply takes a while.
+        # Task completion does not count then, and finding the language of every reply is slow.
         config = replace(config, task_completion=False)
     refuse_unmeasured(config, inputs.cases, _triggers(config, catalog, inputs))
     scores_for(config.score_file, inputs.cases)
@@ -272,16 +273,16 @@ def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers 
 
 
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
-    """Return what decides the replies: not where they go, who judges them, nor the size of batches.
+    """Return the settings that replies depend on: not the folder, the judge or the size of batches.
 
-    Arms and histories are not in it, so that one can be added to a folder; a row
-    says which weights made it.
+    Arms and histories are left out, so that one can be added to a folder; each row stores the
+    weights of its adapter.
     """
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
     if config.switch is None:
-        # Runs of before there were changes go on.
+        # Folders that are older than these settings can be resumed.
         settings.pop("switch", None)
     if not config.only_trained:
         settings.pop("only_trained", None)
