@@ -93,8 +93,9 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
             "expected another source"
         )
 
-    # A file of cases brings its instructions.
-    catalog = Catalog(()) if evaluated.cases else evaluated.instructions.load()
+    # A file of cases brings its instructions, but a catalogue may have their verifiers.
+    needs_catalog = not evaluated.cases or evaluated.instructions.catalog
+    catalog = evaluated.instructions.load() if needs_catalog else Catalog(())
     inputs = load_inputs(evaluated, catalog, no_engine, "")
     shared = [d.id for d in inputs.parts if d in trained_on]
     if shared:

@@ -19,7 +19,7 @@ from gatt.runs.store import differences, read_meta
 
 WORDS: Final = "words"
 """Key of the digest of the cases' words; it stands beside the settings and is not fingerprinted."""
-RULES: Final = ("verifiers", "cases", "false_triggers", "leaks", WORDS)
+RULES: Final = ("verifiers", "own_kinds", "cases", "false_triggers", "leaks", WORDS)
 """Settings that may differ: what judges. The words of the cases are compared apart."""
 
 Row = Mapping[str, Any]

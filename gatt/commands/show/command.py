@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-from typing import get_args, get_type_hints
+import sys
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
-from gatt.config.load import load_config
-from gatt.config.shipped_files import config_file
+from gatt.commands.rows.settings import KEYS, add_settings, settings_of
+from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 
-HELP = "print the training rows of a sample in colours, and which tokens carry loss"
+if TYPE_CHECKING:
+    from gatt.commands.show.view import ShownSample
+    from gatt.data.sample import GattSample
+
+HELP = "print the training rows of a sample, and which tokens carry loss; or a page of samples"
 
 _DESCRIPTION = (
     "Print what training makes of one sample: its rows (trunk, branches, or plain rows), what each "
     "token is, which tokens carry loss, and what was left out and why. With --config these are the "
     "settings of that training run; without it, training's defaults. A flag overrides either."
 )
-_KEYS = {
-    "model": "whose tokenizer: the embedded model, a folder, or a hub id",
-    "placement": "where the instruction stands; mixed: drawn from seed and sample id",
-    "supervise": "which tokens carry loss",
-    "history": "replies in the history: the dialogue's own, the targets, or drawn as above",
-    "layout": "all turns in one row, one row a turn, or what template and model allow",
-    "max_length": "most tokens of one prompt and its target; longer ones lose oldest exchanges",
-    "max_tokens_per_row": "most tokens of a row; longer ones are cut between turns",
-    "seed": "what mixed placement and history are drawn from",
-}
-"""Keys of `TrainConfig` that shape the rows of a sample, with their help."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,70 +42,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plain", action="store_true", help="no colours; what carries loss stands in «…»"
     )
-    settings = parser.add_argument_group("training settings")
-    settings.add_argument(
-        "--config",
+    parser.add_argument(
+        "--html",
         type=path_argument,
-        metavar="TRAIN.yaml",
-        help="configuration of `gatt train`, also the config.yaml that it leaves in its output_dir, or "
-        "the name of one of `gatt configs`",
+        metavar="FILE",
+        help="write a page of samples instead: turns, targets, verdicts, what carries loss",
     )
-    hints = get_type_hints(TrainConfig)
-    defaults = {f.name: f.default for f in dataclasses.fields(TrainConfig)}
-    for name, text in _KEYS.items():
-        choices = get_args(hints[name])
-        is_number = hints[name] is int
-        settings.add_argument(
-            f"--{name}",
-            *([f"--{name.replace('_', '-')}"] if "_" in name else []),
-            type=int if is_number else str,
-            choices=choices or None,
-            metavar=None if choices else "N" if is_number else "M",
-            help=f"{text} (default: {defaults[name]})",
-        )
+    parser.add_argument(
+        "--count",
+        type=int,
+        default=20,
+        metavar="N",
+        help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
+    )
+    add_settings(parser, KEYS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sample.
+    """Print the sample, or write the page.
 
     Raises:
-        GattError: no such sample, settings that do not fit, or a template that cannot be used.
+        GattError: no such sample, settings that do not fit, a template that cannot be used, or a page that
+            cannot be written.
     """
-    from rich.console import Console
-
-    from gatt.commands.show.text import print_sample
     from gatt.commands.show.view import pick, view_sample
     from gatt.data.sample import read_samples
     from gatt.models.load import load_tokenizer
     from gatt.models.template_variables import set_template_variables
 
-    config = _config(args)
-    sample = pick(read_samples(args.samples), args.samples, row=args.row, identity=args.id)
+    config = settings_of(args, [args.samples])
+    if args.count < 1:
+        raise ConfigError(f"--count is {args.count}: expected at least 1")
+    samples = read_samples(args.samples)
+    if args.html is None or args.row is not None or args.id is not None:
+        samples = iter([pick(samples, args.samples, row=args.row, identity=args.id)])
     tokenizer = load_tokenizer(config.model)
     set_template_variables(tokenizer, config.chat_template_kwargs)
-    shown = view_sample(
-        tokenizer,
-        sample,
-        config,
-        why_not_packable=lambda: _why_not_packable(config),
-    )
-    console = Console(highlight=False, color_system=None if args.plain else "auto", soft_wrap=True)
-    print_sample(console, sample, shown, config, is_plain=args.plain)
+    why = cache(lambda: _why_not_packable(config))
+    shown = [
+        (sample, view_sample(tokenizer, sample, config, why_not_packable=why))
+        for sample in islice(samples, args.count)
+    ]
+    if args.html is None:
+        _print(*shown[0], config, is_plain=args.plain)
+    else:
+        _write(args.html, args.samples.name, shown, config)
     return 0
 
 
-def _config(args: argparse.Namespace) -> TrainConfig:
-    """Return the configuration of the training run, or its defaults, with the flags upon it.
+def _print(sample: GattSample, shown: ShownSample, config: TrainConfig, *, is_plain: bool) -> None:
+    from rich.console import Console
 
-    Raises:
-        ConfigError: the file or a value is wrong.
-    """
-    # What else a run must be told makes no difference here, so the file may lack it.
-    words = [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
-    given = {name: getattr(args, name) for name in _KEYS}
-    words += [f"--{name}={value}" for name, value in given.items() if value is not None]
-    path = None if args.config is None else config_file(args.config)
-    return load_config(TrainConfig, path, words)
+    from gatt.commands.show.text import print_sample
+
+    console = Console(highlight=False, color_system=None if is_plain else "auto", soft_wrap=True)
+    print_sample(console, sample, shown, config, is_plain=is_plain)
+
+
+def _write(
+    path: Path, title: str, shown: list[tuple[GattSample, ShownSample]], config: TrainConfig
+) -> None:
+    from gatt.commands.show.page import page_of
+    from gatt.runs.atomic_file import atomic_write_text
+
+    atomic_write_text(path, page_of(title, shown, config))
+    sys.stdout.write(f"{path}: {len(shown)} samples\n")
 
 
 def _why_not_packable(config: TrainConfig) -> str | None:

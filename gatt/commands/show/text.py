@@ -105,10 +105,10 @@ def counts_line(shown: ShownSample) -> str:
 def _title(row: ShownRow) -> str:
     kind = "trunk of " if row.branches else ""
     plural = "s" if len(row.turns) > 1 else ""
-    return f"{kind}{len(row.comb.trunk)} tokens, turn{plural} {_ranges(row.turns)}"
+    return f"{kind}{len(row.comb.trunk)} tokens, turn{plural} {ranges(row.turns)}"
 
 
-def _ranges(turns: tuple[int, ...]) -> str:
+def ranges(turns: tuple[int, ...]) -> str:
     """Return ascending numbers as text: `1, 3-5`."""
     starts = [turns[0], *(b for a, b in pairwise(turns) if b != a + 1)]
     ends = [*(a for a, b in pairwise(turns) if b != a + 1), turns[-1]]

@@ -1,0 +1,185 @@
+"""Rows of other trainers: TRL, axolotl, LLaMA-Factory, and plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from gatt.commands.rows.settings import Format
+from gatt.commands.rows.targets import Target
+from gatt.commands.rows.training_template import (
+    ReplyFrame,
+    frame_of,
+    has_unmarked,
+    training_template,
+)
+from gatt.data.dialogue import Message
+from gatt.errors import TemplateError
+from gatt.models.chat_template import Tokenizer, encode, encode_text, name_of, render, template_of
+from gatt.train.data.drop_counts import Dropped, reason_of
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RowMaker:
+    """Makes the rows of one format."""
+
+    format: Format
+    tokenizer: Tokenizer
+    """With the model's own template."""
+    trained: Tokenizer
+    """The same with `template`."""
+    frame: ReplyFrame
+
+    @classmethod
+    def of(cls, form: Format, tokenizer: Tokenizer) -> RowMaker:
+        """Return the maker for a tokenizer's template, with the run's variables set in it.
+
+        Raises:
+            TemplateError: axolotl, and a template whose closing or header it does not learn.
+        """
+        frame = frame_of(tokenizer)
+        if form == "axolotl":
+            _refuse_for_axolotl(tokenizer, frame)
+        trained = copy(tokenizer)
+        # axolotl learns an EOS token behind a reply, but no line break.
+        if form == "trl" or (form == "axolotl" and str(tokenizer.eos_token) in frame.behind):
+            trained.chat_template = training_template(tokenizer, frame)
+        return cls(form, tokenizer, trained, frame)
+
+    @property
+    def template(self) -> str:
+        """The chat template that the trainer is to use."""
+        return template_of(self.trained)
+
+    def usable(self, targets: Iterable[Target], dropped: Dropped) -> list[Target]:
+        """Return the targets that the format can say; the others are counted."""
+        found = []
+        for target in targets:
+            if told := _PROBLEMS[self.format](self, target):
+                dropped.add(*reason_of(f"{target.where}: {told}", target.sample))
+            else:
+                found.append(target)
+        return found
+
+    def rows(self, targets: Sequence[Target]) -> list[Row]:
+        """Return the rows of usable targets of one sample."""
+        if self.format == "axolotl" and (whole := self._together(targets)):
+            return [whole]
+        return [_ROWS[self.format](self, target) for target in targets]
+
+    def _together(self, targets: Sequence[Target]) -> Row | None:
+        """Return one row for all targets where the last one's prompt holds the others."""
+        if not targets:
+            return None
+        last = targets[-1]
+        held = {turn for turn in last.history if turn is not None}
+        rest = {target.turn: target for target in targets[:-1]}
+        if not rest or not set(rest) <= held:
+            return None
+        for target in rest.values():
+            said = last.prompt_ids[: len(target.prompt_ids) + len(target.ids)]
+            if said != target.prompt_ids + target.ids:
+                return None
+        return _flagged(last, set(rest))
+
+
+def _joint_problem(maker: RowMaker, target: Target) -> str:
+    """Return why a trainer that renders prompt and reply would see other tokens; empty where it does not."""
+    messages = (*target.messages, Message("assistant", target.reply))
+    prompt = encode(maker.trained, target.messages, add_generation_prompt=True)
+    joint = encode(maker.trained, messages, add_generation_prompt=False)
+    row = target.prompt_ids + target.ids
+    if maker.format == "axolotl":
+        # What the template writes behind the reply carries no loss there.
+        joint = joint[: len(row)]
+    if prompt != target.prompt_ids or joint != row:
+        return "the chat template renders prompt and reply together otherwise than apart"
+    return ""
+
+
+def _later_system(_: RowMaker, target: Target) -> str:
+    if any(message.role == "system" for message in target.messages[1:]):
+        return "a later system message, which LLaMA-Factory's rows have no place for"
+    return ""
+
+
+def _text_problem(maker: RowMaker, target: Target) -> str:
+    row = _text_row(maker, target)
+    ids = encode_text(maker.tokenizer, row["prompt"] + row["completion"])
+    if ids != target.prompt_ids + target.ids:
+        return "the text of prompt and target together gives other tokens"
+    return ""
+
+
+def _trl_row(_: RowMaker, target: Target) -> Row:
+    return {"prompt": _dicts(target.messages), "completion": [_said(target).as_dict()]}
+
+
+def _flagged(target: Target, trained: Iterable[int] = ()) -> Row:
+    """Return the messages of a target, those to learn with `train: true`."""
+    learned = set(trained)
+    messages: list[dict[str, Any]] = [
+        {**message.as_dict(), "train": turn in learned}
+        for message, turn in zip(target.messages, target.history, strict=True)
+    ]
+    return {"messages": [*messages, {**_said(target).as_dict(), "train": True}]}
+
+
+def _sharegpt_row(_: RowMaker, target: Target) -> Row:
+    system = target.messages[0].content if target.messages[0].role == "system" else ""
+    body = (*target.messages[bool(system) :], _said(target))
+    names = {"user": "human", "assistant": "gpt"}
+    return {
+        "conversations": [{"from": names[m.role], "value": m.content} for m in body],
+        "system": system,
+    }
+
+
+def _text_row(maker: RowMaker, target: Target) -> Row:
+    completion = maker.tokenizer.decode(list(target.ids), clean_up_tokenization_spaces=False)
+    prompt = render(maker.tokenizer, target.messages, add_generation_prompt=True)
+    return {"prompt": prompt, "completion": completion}
+
+
+def _said(target: Target) -> Message:
+    return Message("assistant", target.reply)
+
+
+def _dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
+    return [message.as_dict() for message in messages]
+
+
+def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
+    """Refuse a template of which axolotl would learn less than the target.
+
+    It learns the words of a message, the first of `eot_tokens` behind them, and the EOS token.
+
+    Raises:
+        TemplateError: what else the template writes.
+    """
+    rest = has_unmarked(tokenizer, frame)
+    if not rest and len(frame.closing) > 1 and frame.closing[1:] != (tokenizer.eos_token,):
+        rest = frame.closing[1]
+    if rest:
+        raise TemplateError(
+            f"{name_of(tokenizer)}: the chat template writes {rest!r} with a reply, which a target has and "
+            "axolotl does not learn: use --format trl or text"
+        )
+
+
+_ROWS: Mapping[Format, Callable[[RowMaker, Target], Row]] = {
+    "trl": _trl_row,
+    "axolotl": lambda _, target: _flagged(target),
+    "llamafactory": _sharegpt_row,
+    "text": _text_row,
+}
+_PROBLEMS: Mapping[Format, Callable[[RowMaker, Target], str]] = {
+    "trl": _joint_problem,
+    "axolotl": _joint_problem,
+    "llamafactory": _later_system,
+    "text": _text_problem,
+}
