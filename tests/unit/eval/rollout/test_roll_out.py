@@ -24,20 +24,12 @@ from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
 from gatt.sources.config import SourceConfig
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.judged import RULE, instruction
 from tests.support.runs.stages import RecordingEngine, dialogue
 
-TENNIS = (VerifierSpec("terms", {"any_of": ["tennis"]}),)
-PROBE = Probe("What is your favorite hobby?", TENNIS)
-INSTRUCTION = Instruction(
-    id="hobby.tennis",
-    text="You enjoy tennis.",
-    wording="verbose",
-    entries=("hobby.tennis",),
-    families=("hobby",),
-    split="train",
-    verifiers=TENNIS,
-    probes=(PROBE,),
-)
+INSTRUCTION = instruction(RULE, text="You enjoy tennis.")
+(PROBE,) = INSTRUCTION.probes
+OTHER = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +55,8 @@ def rolled(engine, cases, arm, history, settings, said=None) -> list[Reply]:
     return sorted(replies, key=lambda r: (r.kind == "probe", r.turn))
 
 
-def case(instruction: Instruction | None = INSTRUCTION) -> Case:
-    return Case("c", dialogue(1, 4), instruction, PROBE if instruction else None)
+def case(told: Instruction | None = INSTRUCTION) -> Case:
+    return Case("c", dialogue(1, 4), told, PROBE if told else None)
 
 
 def prompts(engine: RecordingEngine, kind: str = "turn") -> dict[int, list[str]]:
@@ -80,32 +72,28 @@ def say(request: GenerationRequest) -> str:
     return f"PROBED {request.key}" if request.key.endswith("probe") else f"SAID {request.key}"
 
 
-@pytest.mark.parametrize(("arm", "adapter"), [("base", None), ("gatt", "gatt")])
+@pytest.mark.parametrize(
+    ("arm", "adapter"), [("base", None), ("base+reminder", None), ("gatt", "gatt")]
+)
 @pytest.mark.parametrize("placement", ["system", "first_user"])
-def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
+def test_the_instruction_stands_once_or_on_every_turn_of_the_reminder(
+    arm, adapter, placement
+) -> None:
     engine = RecordingEngine(say)
     rolled(engine, [case()], arm, "reference", config(placement=placement))
     assert {name for _, _, name in engine.calls} == {adapter}
-    for kind in ("turn", "probe"):
-        for messages in prompts(engine, kind).values():
-            assert sum("You enjoy tennis." in m for m in messages) == 1
-            assert "You enjoy tennis." in messages[0]
+    for messages in (*prompts(engine).values(), *prompts(engine, "probe").values()):
+        told = ["You enjoy tennis." in m for m in messages]
+        if arm == "base+reminder":
+            assert told == [m.startswith("user: You enjoy tennis.") for m in messages]
+            assert sum(told) == sum(m.startswith("user") for m in messages)
+        else:
+            assert told == [True] + [False] * (len(messages) - 1)
             assert messages[0].startswith("system" if placement == "system" else "user")
 
 
-def test_the_reminder_stands_on_every_turn_of_the_base_model() -> None:
-    engine = RecordingEngine(say)
-    rolled(engine, [case()], "base+reminder", "reference", config())
-    assert {name for _, _, name in engine.calls} == {None}
-    for kind in ("turn", "probe"):
-        for messages in prompts(engine, kind).values():
-            users = [m for m in messages if m.startswith("user")]
-            assert all(m.startswith("user: You enjoy tennis.") for m in users)
-            assert not any("tennis" in m for m in messages if m.startswith("assistant"))
-
-
 @pytest.mark.parametrize("history", ["reference", "own"])
-def test_a_history_is_the_dialogues_own_or_what_the_model_said(history) -> None:
+def test_a_history_is_the_dialogues_own_or_what_the_model_said_without_probes(history) -> None:
     engine = RecordingEngine(say)
     sampling = SamplingConfig(max_new_tokens=9, temperature=0.7)
     settings = config(seed=7, sampling=sampling)
@@ -114,27 +102,19 @@ def test_a_history_is_the_dialogues_own_or_what_the_model_said(history) -> None:
         (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
     ]  # fmt: skip
     assert {params for _, params, _ in engine.calls} == {sampling.params(7)}
-    said = [m.split(": ", 1)[1] for m in prompts(engine)[4] if m.startswith("assistant")]
+    turns, probes = prompts(engine), prompts(engine, "probe")
+    said = [m.split(": ", 1)[1] for m in turns[4] if m.startswith("assistant")]
     own = [f"SAID c/{turn}/turn" for turn in (1, 2, 3)]
     assert said == (own if history == "own" else list(dialogue(1, 4).replies[:3]))
     assert history == "own" or len(engine.calls) == 1
-
-
-@pytest.mark.parametrize("history", ["reference", "own"])
-def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history) -> None:
-    engine = RecordingEngine(say)
-    rolled(engine, [case()], "base", history, config())
-    turns, probes = prompts(engine), prompts(engine, "probe")
-    assert probes[2][-1] == f"user: {PROBE.question}"
-    assert probes[2][:-1] == turns[2][:-1]
+    assert probes[2] == [*turns[2][:-1], f"user: {PROBE.question}"]
     for messages in [*turns.values(), *(m[:-1] for m in probes.values())]:
         assert not any("PROBED" in m or PROBE.question in m for m in messages)
 
 
 def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
-    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
     whole = RecordingEngine(say)
-    steps = list(roll_out(whole, [case(), other], "base", "own", config()))
+    steps = list(roll_out(whole, [case(), OTHER], "base", "own", config()))
     assert [{r.turn for r in step} for step in steps] == [{1}, {2}, {3}, {4}]
     said = {
         name: [
@@ -144,7 +124,7 @@ def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
         for name, num in (("c", 3), ("other", 2))
     }  # fmt: skip
     rest = RecordingEngine(say)
-    again = list(roll_out(rest, [case(), other], "base", "own", config(), said))
+    again = list(roll_out(rest, [case(), OTHER], "base", "own", config(), said))
     assert [[(r.case.id, r.turn, r.kind) for r in step] for step in again] == [
         [("other", 3, "turn"), ("other", 3, "probe")],
         [("c", 4, "turn"), ("other", 4, "turn")],
@@ -173,10 +153,9 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
         is_full = len(request.messages) > 5 and request.key.startswith("c/")
         return Generation("", "context_limit", 0) if is_full else "I play tennis on Sundays."
 
-    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
     settings = config(probe_turns=(2, 4))
     engine = RecordingEngine(reply)
-    replies = rolled(engine, [case(), other], "base", "own", settings)
+    replies = rolled(engine, [case(), OTHER], "base", "own", settings)
     found = {(r.case.id, r.kind, r.turn): judge(r, "base", "own", ()).status for r in replies}
     assert found == {
         ("c", "turn", 1): "pass",
