@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from eval.cases.asked_turns import has_probe
 from eval.cases.build import Inputs, load_inputs
 from eval.cases.contamination import refuse_overlap
 from eval.cases.false_triggers import Triggers, find_triggers, own_replies
@@ -176,28 +175,18 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
         name: config.engine.adapter_digest(folder) or f"served as {folder}"
         for name, folder in adapters.items()
     }
-    settings = fingerprinted(config) | {"model_weights": model_weights}
+    settings = fingerprinted(config) | {
+        "model_weights": model_weights,
+        "cases": fingerprint({"cases": inputs.cases}),
+    }
+    if triggers:
+        rules = [[entry.id, entry.verifiers] for entry in triggers.entries]
+        settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
+    if any(case.switches for case in inputs.cases):
+        settings["leaks"] = LEAKS_VERSION
     if own_kinds := catalog.own_kinds:
         settings["own_kinds"] = own_kinds
-    return _Plan(inputs, checked, settings | _settings_of_cases(config, inputs, triggers), weights)
-
-
-def _settings_of_cases(
-    config: EvalConfig, inputs: Inputs, triggers: Triggers | None
-) -> dict[str, Any]:
-    """Return the part of the settings that comes from the cases and their rules."""
-    cases = inputs.cases
-    settings: dict[str, Any] = {"cases": fingerprint({"cases": [c.as_dict() for c in cases]})}
-    if triggers:
-        rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in triggers.entries]
-        settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
-    if any(case.switches for case in cases):
-        settings["leaks"] = LEAKS_VERSION
-    probed = ((case, turn) for case in cases for turn in config.probe_turns)
-    if any(has_probe(c, turn, config) and c.told(turn) == "released" for c, turn in probed):
-        # Older folders have no probe after an instruction was taken back.
-        settings["ended_probes"] = 1
-    return settings
+    return _Plan(inputs, checked, settings, weights)
 
 
 def _missing(
@@ -283,10 +272,5 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
-    if config.switch is None:
-        # Folders that are older than these settings can be resumed.
-        settings.pop("switch", None)
-    if not config.only_trained:
-        settings.pop("only_trained", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

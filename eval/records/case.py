@@ -31,15 +31,6 @@ class Event:
     verifiers: tuple[VerifierSpec, ...] = ()
     """Rules of this turn alone, in addition to the instruction."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the event as JSON takes it."""
-        return {
-            "kind": self.kind,
-            "text": self.text,
-            "expect": self.expect,
-            "verifiers": [v.as_dict() for v in self.verifiers],
-        }
-
 
 @dataclass(frozen=True)
 class Case:
@@ -199,17 +190,4 @@ class Case:
             "switches": [
                 [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
             ],
-        }
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the case as JSON takes it, for the fingerprint."""
-        # Folders that are older than changes can be resumed.
-        changes = {"switches": [s.as_dict() for s in self.switches]} if self.switches else {}
-        return {
-            "id": self.id,
-            "dialogue": self.dialogue.as_dict(),
-            "instruction": self.instruction.as_dict() if self.instruction else None,
-            "probe": self.probe.as_dict() if self.probe else None,
-            "events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())},
-            **changes,
         }

@@ -149,7 +149,7 @@ class Sample:
             raise DataError(f"found {type(raw).__name__}: expected an object")
         known = [f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw]
         try:
-            held = vars(typed(_written_form(), raw))
+            held = dict(vars(typed(_written_form(), raw)))
             for key in ("completion", "judge"):
                 held[key] = held[key] and held[key].verdict()
             for key in ("instruction", "ended"):

@@ -60,7 +60,7 @@ def read_earlier(
             "alone may differ"
         )
     refuse_other_weights(path, weights)
-    rows = {row["key"]: row for row in read_rows(path)}
+    rows: dict[str, Row] = {row["key"]: row for row in read_rows(path)}
     for arm in config.arms:
         for history in config.histories:
             for case in cases:
