@@ -113,7 +113,7 @@ def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
 
 
 def _beside(folder: Path, value: object, *, is_id: bool) -> object:
-    """Return a path, or each of a list, in a folder; an id of the hub as it stands."""
+    """Return a path, or each path of a list, below a folder; an id of the hub stays as it is."""
     if isinstance(value, list):
         return [_beside(folder, item, is_id=is_id) for item in value]
     if not isinstance(value, str) or (is_id and not (folder / value).exists()):
