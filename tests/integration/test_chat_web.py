@@ -51,11 +51,12 @@ def test_both_models_are_talked_to_and_judged(address: str, tmp_path: Path) -> N
     problems: list[str] = []
     with running_browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1000})
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("request", lambda request: asked.add(urlsplit(request.url).hostname))
         page.on("pageerror", lambda error: problems.append(str(error)))
-        # The page asks for its parts and then for what is shown; before that it hears no click.
-        page.goto(address, wait_until="networkidle")
+        # Once it asks for the talk it hears clicks.
+        with page.expect_request("**/queue/join*"):
+            page.goto(address)
 
         def chips(arm: str) -> list[str]:
             return page.locator(f".reply[data-arm={arm}] .chip").all_inner_texts()
