@@ -87,6 +87,8 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         switch=config.switch,
     )
     settings = run_settings(config, plan, weights)
+    if own_kinds := catalog.own_kinds:
+        settings["own_kinds"] = own_kinds
     refuse_foreign(config.output_dir)
     path = config.output_dir / SAMPLES_FILE
     with RecordStore(

@@ -176,6 +176,8 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
         for name, folder in adapters.items()
     }
     settings = fingerprinted(config) | {"model_weights": model_weights}
+    if own_kinds := catalog.own_kinds:
+        settings["own_kinds"] = own_kinds
     return _Plan(inputs, checked, settings | _settings_of_cases(config, inputs, triggers), weights)
 
 

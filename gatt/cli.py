@@ -18,20 +18,37 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from gatt.errors import ConfigError, GattError, ToldByMainError
 from gatt.runs.atomic_file import NO_SPACE
 from gatt.runs.environment import prepare_environment
-from gatt.runs.suggest import did_you_mean
+from gatt.runs.suggest import did_you_mean, our_name
 
 GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+
+
+IN_ORDER: Final = ("init", "run", "synth", "train", "eval", "report", "chat", "export", "push")
+"""The commands that most work takes, in its order; the help lists the others behind them."""
+_OVERVIEW: Final = """usage: gatt [--version] [--debug] <command> ...
+
+Ghost Attention: make the data, fine-tune with LoRA, and measure whether the
+instruction still holds many turns later.
+{commands}
+
+options:
+  --version  print the version
+  --debug    show the traceback of an error
+
+`gatt <command> --help` explains a command and the configuration keys that matter first,
+`gatt <command> --help-all` every key.
+"""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -40,14 +57,21 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # An abbreviated option would shadow a dotted override that begins like it.
         super().__init__(*args, **{**kwargs, "allow_abbrev": False})
-        self.make_epilog: Callable[[], str] | None = None
-        """Called for the end of the help, where that takes time to make."""
+        self.make_epilog: Callable[[bool], str] | None = None
+        """Returns the end of the help, where that takes time to make: of all keys, or of the first."""
 
-    def format_help(self) -> str:
-        """Return the help."""
+    def format_help(self, *, is_all: bool = False) -> str:
+        """Return the help.
+
+        Args:
+            is_all: with every configuration key.
+        """
+        epilog = self.epilog
         if self.make_epilog is not None:
-            self.epilog = self.make_epilog()
-        return super().format_help()
+            self.epilog = f"{epilog or ''}{self.make_epilog(is_all)}"
+        text = super().format_help()
+        self.epilog = epilog
+        return text
 
     def error(self, message: str) -> NoReturn:
         """Raise the message.
@@ -82,56 +106,55 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `gatt`; those of the process where None.
     """
     prepare_environment()
-    _let_all_text_through()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the output's encoding lacks is escaped, as on stderr: ASCII lacks much, and UTF-8
+        # halves of surrogate pairs, which models write and file names hold.
+        sys.stdout.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
-    is_debug = "--debug" in words
     try:
         status = _run(words)
         sys.stdout.flush()
     except ToldByMainError:
         return EXIT_USER_ERROR
-    except GattError as error:
-        return _fail(str(error), is_debug)
     except KeyboardInterrupt:
         return _say("interrupted; start the same command again to continue", EXIT_INTERRUPTED)
-    except MemoryError:
-        return _fail("out of memory: lower what was set so large, or free some", is_debug)
     except BrokenPipeError:
         _close_stdout()
         return EXIT_BROKEN_PIPE
-    except OSError as error:
-        if error.errno not in NO_SPACE:
-            if error.filename is None:
-                raise
-            return _fail(
-                f"{error.filename}: {error.strerror}: mend the path or its rights", is_debug
-            )
-        if error.filename is None and _is_stdout_full():
-            return _fail(
-                "standard output: no space left on its device, so that not all of this command's text is "
-                "there: send it elsewhere and start the same command again",
-                is_debug,
-            )
-        place = error.filename or "the output folder"
-        return _fail(
-            f"{place}: no space left: free some space and start the same command again", is_debug
-        )
+    except (GattError, MemoryError, OSError) as error:
+        message = _message(error)
+        if message is None:
+            raise
+        if "--debug" in words:
+            traceback.print_exc()
+        # Control characters are escaped: what a file holds must not steer the terminal.
+        shown = (c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
+        return _say("".join(shown), EXIT_USER_ERROR)
     return status
 
 
-def _let_all_text_through() -> None:
-    """Write what the output's encoding lacks escaped, as stderr does, and do not fail at it.
-
-    ASCII and code pages lack much, UTF-8 halves of surrogate pairs, which models say and file names hold.
-    """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+def _message(error: GattError | MemoryError | OSError) -> str | None:
+    """Return what a user reads of an error, None for a bug."""
+    if isinstance(error, MemoryError):
+        return "out of memory: lower what was set so large, or free some"
+    if not isinstance(error, OSError):
+        return str(error)
+    place = error.filename
+    if error.errno not in NO_SPACE:
+        return None if place is None else f"{place}: {error.strerror}: mend the path or its rights"
+    if place is None and _is_stdout_full():
+        return (
+            "standard output: no space left on its device, so its text is not complete: send it "
+            "elsewhere and start the same command again"
+        )
+    place = place or "the output folder"
+    return f"{place}: no space left: free some space and start the same command again"
 
 
 def _run(words: list[str]) -> int:
     entries = {e.name: e for e in importlib.metadata.entry_points(group=GROUP)}
     parser = CommandParser(prog="gatt", add_help=False)
-    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("-h", "--help", "--help-all", action="store_true")
     parser.add_argument("--version", action="store_true")
     parser.add_argument("--debug", action="store_true")
     split = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
@@ -144,18 +167,15 @@ def _run(words: list[str]) -> int:
     if options.help or split == len(words):
         sys.stdout.write(_overview(entries))
         return 0 if options.help else EXIT_USER_ERROR
-    name = words[split]
+    name, *words = words[split:]
     if name not in entries:
         hint = did_you_mean(name, entries, f" (known: {', '.join(sorted(entries))})")
         raise ConfigError(f"unknown command {name!r}{hint}")
-    module, words = _load(entries[name]), words[split + 1 :]
+    module = _load(entries[name])
     actions: dict[str, str] = getattr(module, "ACTIONS", {})
     if words and words[0] in actions:
-        module, name, words = (
-            importlib.import_module(actions[words[0]]),
-            f"{name} {words[0]}",
-            words[1:],
-        )
+        module = importlib.import_module(actions[words[0]])
+        name, words = f"{name} {words[0]}", words[1:]
     args = _parse(module, name, words)
     return 0 if args is None else int(module.run(args))
 
@@ -169,40 +189,30 @@ def _load(entry: importlib.metadata.EntryPoint) -> ModuleType:
         ) from error
 
 
-def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
-    """Return the top-level help: one line a command."""
-    lines = [
-        "usage: gatt [--version] [--debug] <command> ...",
-        "",
-        "Ghost Attention: make the data, fine-tune with LoRA, and measure whether the",
-        "instruction still holds many turns later.",
-        "",
-        "commands:",
-    ]
-    width = max(map(len, entries), default=0) + 2
-    for name, entry in entries.items():
-        try:
-            text = str(_load(entry).HELP)
-        except GattError as error:
-            text = f"({error})"
-        lines.append(f"  {name:<{width}}{text}")
-    lines += [
-        "",
-        "options:",
-        "  --version  print the version",
-        "  --debug    show the traceback of an error",
-        "",
-        "`gatt <command> --help` explains a command and its configuration keys.",
-    ]
-    return "\n".join(lines) + "\n"
+def _overview(entries: Mapping[str, importlib.metadata.EntryPoint]) -> str:
+    """Return the top-level help: one line a command, in the order of the work."""
+    further = [name for name in entries if name not in IN_ORDER]
+    parts = {"commands, in the order of the work": IN_ORDER, "further commands": further}
+    lines = []
+    for title, names in parts.items():
+        lines += ["", f"{title}:"]
+        for name in filter(entries.__contains__, names):
+            try:
+                text = str(_load(entries[name]).HELP)
+            except GattError as error:
+                text = f"({error})"
+            lines.append(f"  {name:<{max(map(len, entries)) + 2}}{text}")
+    return _OVERVIEW.format(commands="\n".join(lines))
 
 
-def _parse(module: ModuleType, name: str, words: list[str]) -> argparse.Namespace | None:
+def _parse(module: ModuleType, name: str, words: Sequence[str]) -> argparse.Namespace | None:
     """Return the arguments of a command, or None once its help is printed."""
     parser = CommandParser(prog=f"gatt {name}", description=module.HELP)
     module.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    words = [word for word in words if word != "--debug"]
+    # An option may be spelled with "_" or "-".
+    spelled = {option.replace("_", "-"): option for option in _options(parser)}
+    words = [_as_declared(word, spelled) for word in words if word != "--debug"]
     overrides: list[str] = []
     takes_overrides = getattr(module, "TAKES_OVERRIDES", False)
     try:
@@ -216,6 +226,11 @@ def _parse(module: ModuleType, name: str, words: list[str]) -> argparse.Namespac
             raise ConfigError(_unknown(parser, word, getattr(module, "ACTIONS", {})))
     args.overrides = overrides + unknown
     return args
+
+
+def _as_declared(word: str, spelled: Mapping[str, str]) -> str:
+    option, equals, value = word.partition("=")
+    return f"{spelled.get(option.replace('_', '-'), option)}{equals}{value}"
 
 
 def split_overrides(
@@ -255,22 +270,12 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _unknown(parser: argparse.ArgumentParser, word: str, actions: Iterable[str] = ()) -> str:
-    otherwise = f" (see `{parser.prog} --help`)"
-    hint = did_you_mean(word.partition("=")[0], [*_options(parser), *actions], otherwise)
+    option, options = word.partition("=")[0], set(_options(parser))
+    ours = our_name(option.removeprefix("--"), {name.removeprefix("--") for name in options})
+    if ours is not None:
+        return f"unknown argument {word!r}, did you mean '--{ours}'?"
+    hint = did_you_mean(option, [*options, *actions], f" (see `{parser.prog} --help`)")
     return f"unknown argument {word!r}{hint}"
-
-
-def _fail(message: str, is_debug: bool) -> int:
-    if is_debug:
-        traceback.print_exc()
-    return _say(_visible(" ".join(message.split())), EXIT_USER_ERROR)
-
-
-def _visible(text: str) -> str:
-    """Return text whose control characters are escaped: what a file holds must not steer the terminal."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
-    )
 
 
 def _say(message: str, status: int) -> int:

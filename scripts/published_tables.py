@@ -1,10 +1,11 @@
-"""Write the tables and the picture of README.md and results/README.md from the results beside them.
+"""Write what README.md and results/ publish from the results beside them.
 
     python scripts/published_tables.py            # writes
     python scripts/published_tables.py --check    # says what is stale, exit status 1
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Each cell is a rate of
-`results/RUN/results.json`, in percent; in results/README.md with its 95 % interval.
+In README.md and results/README.md a table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+results/RUN/README.md is a page a run, from its entry in results/pages.yaml. Each cell is a rate of
+`results/RUN/results.json`, in percent; under results/ with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 PICTURE: Final = ROOT / "results" / "headline.png"
-ARMS: Final = {"base": "base model", "base+reminder": "told on every turn", "gatt": "GAtt"}
+ARMS: Final = {"base": "base model", "base+reminder": "repeated on every turn", "gatt": "GAtt"}
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -132,9 +135,69 @@ def ablations() -> str:
 TABLES: Final = {"headline": headline, "by_turn": by_turn, "ablations": ablations}
 
 
+NAMES: Final = {
+    "adherence": "Replies that follow their instruction",
+    "adherence_since_switch": "Replies that follow the new instruction",
+    "leakage": "Replies that still follow the old instruction",
+    "probe_recall": "Right answers to the question",
+    "survival": "Conversations that followed it at every judged turn so far",
+    "task_completion": "Replies that stay on the topic of the message",
+    "repetition": "Replies that are an earlier one, word for word",
+    "false_trigger": "Replies that follow an instruction that nobody gave",
+}
+HISTORIES: Final = {"own": "its own chat", "reference": "people's history"}
+PLACEHOLDER: Final = re.compile(r"\{(?:(\w+):)?([\w+]+)(?:/(\w+))?@(\d+)\}")
+
+
+def page(run: str, entry: Mapping[str, Any]) -> str:
+    """Return the page of a run: question, answer, how it was measured, tables, caveats."""
+    found = json.loads((ROOT / "results" / run / "results.json").read_text(encoding="utf-8"))["run"]
+    first = entry["tables"][0]
+
+    def rate(match: re.Match[str]) -> str:
+        metric, arm, split, turn = match.groups()
+        figure = figure_of(run, {**first, "metric": metric or first["metric"]}, split)
+        return percent(figure.at(arm, int(turn)), with_interval=False)
+
+    parts = [
+        f"# {run}\n\n{entry['question']}\n",
+        f"**{PLACEHOLDER.sub(rate, entry['answer'])}**\n",
+        f"{entry['protocol']}\n",
+        *(table_of(run, each, entry.get("published", {})) for each in entry["tables"]),
+        "".join(f"- {caveat}\n" for caveat in entry.get("caveats", ())),
+        f"Made anew by `{entry['command']}`. Seed {found['seed']}, {found['hardware']}, commit "
+        f"{found['commit']}. [All runs](../README.md).\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def figure_of(run: str, spec: Mapping[str, Any], split: str | None) -> Figure:
+    """Return where the rates of a table stand."""
+    fallback = "none" if spec["metric"] == "false_trigger" else "all"
+    return Figure(run, spec["metric"], spec["history"], split or fallback)
+
+
+def table_of(run: str, spec: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+    """Return a table with its title."""
+    rows = []
+    for label, who in spec["rows"].items():
+        arm, _, split = who.partition("/")
+        figure = figure_of(run, spec, split)
+        cells = [percent(figure.at(arm, turn), with_interval=True) for turn in spec["turns"]]
+        rows.append([str(label), *cells])
+    for arm, rates in published.items():
+        cells = [f"{rates[turn]} %" if turn in rates else "" for turn in spec["turns"]]
+        rows.append([f"*Llama 2, {ARMS[arm]}*", *cells])
+    title = f"{NAMES[spec['metric']]} ({HISTORIES[spec['history']]}):\n\n"
+    head = [f"turn {turn}" for turn in spec["turns"]]
+    if spec.get("over") == "later":
+        head = ["at once" if turn == 0 else f"{turn} later" for turn in spec["turns"]]
+    return title + table(["", *head], rows)
+
+
 def with_tables(text: str) -> str:
     """Return a page with its tables as the results are."""
-    return MARK.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]}\n{m[3]}", text)
+    return MARK.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]()}\n{m[3]}", text)
 
 
 def draw(path: Path) -> None:
@@ -169,13 +232,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, say what is stale")
     args = parser.parse_args()
-    stale = []
-    for path in (ROOT / "README.md", ROOT / "results" / "README.md"):
-        text = path.read_text(encoding="utf-8")
-        if (made := with_tables(text)) != text:
-            stale.append(path)
-            if not args.check:
-                path.write_text(made, encoding="utf-8")
+    pages = yaml.safe_load((ROOT / "results" / "pages.yaml").read_text(encoding="utf-8"))
+    wanted = {
+        path: with_tables(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "README.md", ROOT / "results" / "README.md")
+    } | {
+        ROOT / "results" / run / "README.md": page(run, entry)
+        for run, entry in pages.items()
+        if not run.startswith("_")
+    }
+    stale = [
+        path
+        for path, text in wanted.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    if not args.check:
+        for path in stale:
+            path.write_text(wanted[path], encoding="utf-8")
     if not args.check:
         draw(PICTURE)
     for path in stale:

@@ -6,16 +6,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from data_synth.catalog.gauntlet import passing_talk, talk_about
-from gatt.data.catalog.read import CONFLICTS_FILE, load_catalog, parse_family, read_yaml
+from gatt.data.catalog.read import (
+    CONFLICTS_FILE,
+    catalog_files,
+    load_catalog,
+    parse_family,
+    read_yaml,
+    use_own_kinds,
+)
 from gatt.data.instruction import Entry
 from gatt.errors import CatalogError, VerifierError
-from gatt.verifiers import VERIFIERS, build, check_all, overall
+from gatt.verifiers import Examples, build, check_all, overall
 from gatt.verifiers.negative_controls import DENIAL_JUNK, JUNK, NAME_JUNK, TERM_JUNK
 from gatt.verifiers.persona.speaker import is_of_oneself
 from gatt.verifiers.spec import VerifierSpec
-from gatt.verifiers.table import verifier_class
+from gatt.verifiers.table import all_kinds, verifier_class
 
 VERIFIER_TABLE = "verifiers"
 """Stands for the file in problems of a verifier's own examples."""
@@ -45,8 +53,11 @@ class CheckReport:
     """Good, bad, junk and other replies that were put before a verifier."""
 
 
-def check_catalog(folder: Path) -> CheckReport:
-    """Check the catalogue of one folder and the examples of every verifier kind.
+def check_catalog(place: Path) -> CheckReport:
+    """Check the catalogue of one folder or file, and the examples of every verifier kind.
+
+    Every kind is one that is shipped, comes from an installed package, or from a Python file that the
+    catalogue names, which is run.
 
     All good replies of an entry must pass its verifiers together, no bad and no
     junk reply may, nor one that speaks of a figure or persona from outside or
@@ -57,17 +68,25 @@ def check_catalog(folder: Path) -> CheckReport:
     Raises:
         CatalogError: the folder holds no catalogue file.
     """
-    files = sorted(path for path in folder.glob("*.yaml") if path.name != CONFLICTS_FILE)
+    files = [path for path in catalog_files(place) if path.name != CONFLICTS_FILE]
     if not files:
-        raise CatalogError(f"{folder}: no catalogue file: expected at least one '<family>.yaml'")
+        raise CatalogError(f"{place}: no catalogue file: expected at least one '<family>.yaml'")
     problems: list[Problem] = []
     read: list[tuple[str, Entry]] = []
+    raw: dict[Path, dict[str, Any]] = {}
     for path in files:
-        entries, found = _read_file(path)
+        try:
+            raw[path] = read_yaml(path)
+            use_own_kinds(path, raw[path])
+        except (CatalogError, VerifierError) as error:
+            raw.pop(path, None)
+            problems.append(Problem(path.name, "file", str(error)))
+    for path in raw:
+        entries, found = _read_entries(path, raw[path])
         read += [(path.name, entry) for entry in entries]
         problems += found
     if not problems:
-        problems += _check_folder(folder)
+        problems += _check_together(place)
     problems += find_duplicates(read)
     num_replies = 0
     for file, entry in read:
@@ -75,15 +94,22 @@ def check_catalog(folder: Path) -> CheckReport:
         num_replies += len(entry.good) + len(entry.bad) + len(JUNK) * (1 + len(entry.probes))
         num_replies += len(replies_out_of_character(entry.verifiers))
         num_replies += sum(1 for _ in talk_about(entry))
-    for kind in sorted(VERIFIERS):
+    for kind in all_kinds():
         problems += [Problem(VERIFIER_TABLE, kind, what) for what in check_verifier(kind)]
-        for examples in verifier_class(kind).examples:
-            num_replies += len(examples.good) + len(examples.bad) + len(JUNK)
+        num_replies += _num_example_replies(kind)
     return CheckReport(tuple(entry for _, entry in read), tuple(problems), num_replies)
 
 
 def check_entry(entry: Entry) -> list[str]:
     """Return what is wrong with the replies and verifiers of one entry."""
+    try:
+        return _check_replies(entry)
+    except VerifierError as error:
+        # A kind that is not shipped fails on one of the replies.
+        return [str(error)]
+
+
+def _check_replies(entry: Entry) -> list[str]:
     found = [f"no {name!r} reply: expected at least one" for name in ("good", "bad")
              if not getattr(entry, name)]  # fmt: skip
     found += [
@@ -142,35 +168,51 @@ def replies_out_of_character(specs: Sequence[VerifierSpec]) -> list[str]:
 
 
 def check_verifier(kind: str) -> list[str]:
-    """Return what is wrong with a verifier kind by its own examples and by junk.
-
-    Raises:
-        VerifierError: no such kind.
-    """
-    all_examples = verifier_class(kind).examples
+    """Return what is wrong with a verifier kind by its own examples and by junk."""
+    try:
+        all_examples = verifier_class(kind).examples
+    except VerifierError as error:
+        return [str(error)]
     if not all_examples:
         return ["no examples: expected at least one set"]
     found = []
     for examples in all_examples:
         spec = VerifierSpec(kind, examples.params)
         try:
-            verifier = build(spec)
+            found += _check_examples(spec, examples)
         except VerifierError as error:
-            found.append(f"examples cannot be built: {error}")
-            continue
-        for reply in examples.good:
-            verdict = verifier.check(reply)
-            if verdict.status != "pass":
-                found.append(f"good example {_shown(reply)} does not pass: {verdict.evidence}")
-        for reply in examples.bad:
-            verdict = verifier.check(reply)
-            if verdict.status == "pass":
-                found.append(f"bad example {_shown(reply)} passes: {verdict.evidence}")
-        found += [
-            f"junk {_shown(reply)} passes with {dict(examples.params)}"
-            for reply in _passing_junk([spec])
-        ]
+            found.append(f"examples cannot be judged: {error}")
     return found
+
+
+def _num_example_replies(kind: str) -> int:
+    try:
+        sets = verifier_class(kind).examples
+    except VerifierError:
+        return 0
+    return sum(len(one.good) + len(one.bad) + len(JUNK) for one in sets)
+
+
+def _check_examples(spec: VerifierSpec, examples: Examples) -> list[str]:
+    verifier = build(spec)
+    good = [(reply, verifier.check(reply)) for reply in examples.good]
+    bad = [(reply, verifier.check(reply)) for reply in examples.bad]
+    return [
+        *(
+            f"good example {_shown(reply)} does not pass: {verdict.evidence}"
+            for reply, verdict in good
+            if verdict.status != "pass"
+        ),
+        *(
+            f"bad example {_shown(reply)} passes: {verdict.evidence}"
+            for reply, verdict in bad
+            if verdict.status == "pass"
+        ),
+        *(
+            f"junk {_shown(reply)} passes with {dict(spec.params)}"
+            for reply in _passing_junk([spec])
+        ),
+    ]
 
 
 def find_duplicates(read: Sequence[tuple[str, Entry]]) -> list[Problem]:
@@ -201,12 +243,8 @@ def count_by_split(entries: Sequence[Entry]) -> dict[str, Counter[str]]:
     return counts
 
 
-def _read_file(path: Path) -> tuple[list[Entry], list[Problem]]:
+def _read_entries(path: Path, raw: dict[str, Any]) -> tuple[list[Entry], list[Problem]]:
     """Return the entries that can be read, and every problem and not only the first."""
-    try:
-        raw = read_yaml(path)
-    except CatalogError as error:
-        return [], [Problem(path.name, "file", str(error))]
     try:
         return parse_family(raw)[2], []
     except (CatalogError, VerifierError) as error:
@@ -226,11 +264,11 @@ def _read_file(path: Path) -> tuple[list[Entry], list[Problem]]:
     return entries, list(problems.values()) or [whole_file]
 
 
-def _check_folder(folder: Path) -> list[Problem]:
+def _check_together(place: Path) -> list[Problem]:
     try:
-        load_catalog(folder)
+        load_catalog(place)
     except CatalogError as error:
-        return [Problem(folder.name, "catalogue", str(error))]
+        return [Problem(place.name, "catalogue", str(error))]
     return []
 
 

@@ -4,36 +4,57 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
-from gatt.data.catalog.read import Catalog, default_catalog_path, load_catalog
+from gatt.data.catalog.read import (
+    Catalog,
+    catalog_files,
+    default_catalog_path,
+    load_catalog,
+    read_yaml,
+    use_own_kinds,
+)
 from gatt.data.instruction import SPLITS
-from gatt.errors import CatalogError, StoreError
+from gatt.errors import CatalogError, ConfigError, StoreError
 from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
 
 # Tables and checks are imported where they are used: `gatt --help` imports this module.
 if TYPE_CHECKING:
     from rich.table import Table
 
-HELP = "list and check the catalogue of instructions, or ask a model for new entries"
+HELP = "list and check instructions and the verifiers of replies, or ask a model for new entries"
 EXIT_PROBLEMS = 2
 ASKED_FAMILIES = ("hobby", "figure")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions `list`, `check` and `ask`."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list | check | ask")
+    """Add the actions `list`, `kinds`, `check` and `ask`."""
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="list | kinds | check | ask"
+    )
     shown = actions.add_parser("list", help="families with their counts, or one family's entries")
     shown.add_argument("--family", help="show the entries of this family")
     shown.add_argument("--split", choices=SPLITS, help="only entries of this split")
+    kinds = actions.add_parser(
+        "kinds", help="every kind of verifier: its parameters, a reply that passes, one that fails"
+    )
+    kinds.add_argument("kind", nargs="*", help="only these kinds")
+    kinds.add_argument("--markdown", action="store_true", help="as the page of the reference")
     checked = actions.add_parser(
         "check", help="run every verifier against its known-good, known-bad and junk replies"
     )
-    for action in (shown, checked):
+    checked.add_argument(
+        "path", nargs="?", type=path_argument, help="the same as --catalog, in short"
+    )
+    for action in (shown, kinds, checked):
         action.add_argument(
-            "--catalog", type=path_argument, help="folder of YAML files (default: shipped)"
+            "--catalog",
+            type=path_argument,
+            help="a YAML file or a folder of them (default: shipped); Python files that it names under "
+            "'verifiers' are run",
         )
     asked = actions.add_parser(
         "ask",
@@ -50,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a configuration of `gatt synth`: the model of its teacher is asked, over servers too",
     )
     asked.add_argument(
-        "--out", type=path_argument, required=True, help="YAML file to write; must be new"
+        "--output", type=path_argument, required=True, help="YAML file to write; must be new"
     )
     asked.add_argument("--seed", type=int, default=0, help="seed of the sampling (default: 0)")
     asked.add_argument(
@@ -65,37 +86,55 @@ def run(args: argparse.Namespace) -> int:
     """Run the action and return its exit status; 2 where the check found problems."""
     if args.action == "list":
         return _list(args.catalog or default_catalog_path(), args.family, args.split)
+    if args.action == "kinds":
+        return _kinds(args.kind, args.catalog, is_markdown=args.markdown)
     if args.action == "check":
-        return _check(args.catalog or default_catalog_path())
+        if args.path and args.catalog:
+            raise ConfigError(f"{args.path} and --catalog {args.catalog}: expected one of them")
+        return _check(args.path or args.catalog or default_catalog_path())
     return _ask(args)
 
 
-def _list(folder: Path, family: str | None, split: str | None) -> int:
-    catalog = load_catalog(folder)
+def _list(place: Path, family: str | None, split: str | None) -> int:
+    catalog = load_catalog(place)
     entries = catalog.select([family] if family else (), [split] if split else ())
     chosen = Catalog(entries, catalog.conflicts, catalog.about)
     _print(_entry_table(chosen) if family else _family_table(chosen))
     return 0
 
 
-def _check(folder: Path) -> int:
+def _kinds(names: Sequence[str], place: Path | None, *, is_markdown: bool) -> int:
+    from gatt.verifiers.describe import as_markdown, as_text, describe
+    from gatt.verifiers.table import all_kinds
+
+    if place:
+        for path in catalog_files(place):
+            use_own_kinds(path, read_yaml(path))
+    form = as_markdown if is_markdown else as_text
+    sys.stdout.write("\n".join(form(describe(kind)) for kind in names or all_kinds()))
+    return 0
+
+
+def _check(place: Path) -> int:
     from data_synth.catalog.check import check_catalog
 
-    report = check_catalog(folder)
+    report = check_catalog(place)
     _print(_family_table(Catalog(report.entries)))
     for problem in report.problems:
         sys.stdout.write(f"{problem}\n")
     found = f"{len(report.problems)} problems" if report.problems else "no problem"
-    sys.stdout.write(f"{folder}: {found} in {report.num_replies} replies\n")
+    sys.stdout.write(f"{place}: {found} in {report.num_replies} replies\n")
     return EXIT_PROBLEMS if report.problems else 0
 
 
 def _ask(args: argparse.Namespace) -> int:
     if args.num < 1:
         raise CatalogError(f"--num is {args.num}: expected at least 1")
-    if args.out.exists():
-        raise StoreError(f"{args.out}: exists already: give a new file to --out, or move it away")
-    refuse_unwritable(args.out)
+    if args.output.exists():
+        raise StoreError(
+            f"{args.output}: exists already: give a new file to --output, or move it away"
+        )
+    refuse_unwritable(args.output)
     # A torch import takes seconds: `list`, `check` and `--help` do without it.
     from data_synth.catalog.ask import as_catalog_yaml, ask
     from data_synth.config import SynthConfig
@@ -116,9 +155,9 @@ def _ask(args: argparse.Namespace) -> int:
             f"the model named no {args.family} of the catalogue that it can tell something right "
             f"about: try another --seed or a larger --model{drafts}"
         )
-    atomic_write_text(args.out, as_catalog_yaml(args.family, values))
+    atomic_write_text(args.output, as_catalog_yaml(args.family, values))
     num_unverified = sum(value.is_unverified for value in values)
-    sys.stdout.write(f"{args.out}: {len(values)} values, {num_unverified} of them unverified\n")
+    sys.stdout.write(f"{args.output}: {len(values)} values, {num_unverified} of them unverified\n")
     return 0
 
 

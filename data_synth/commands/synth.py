@@ -13,6 +13,12 @@ from gatt.generation.cluster.workers_option import add_workers_argument, with_wo
 HELP = "make training samples: put instructions on dialogues and sample replies that follow them"
 TAKES_OVERRIDES = True
 CONFIG = SynthConfig
+FIRST = (
+    "output_dir", "num_samples", "source.name", "source.path", "instructions.catalog",
+    "instructions.families", "teacher.engine.model", "teacher.engine.server.urls", "teacher.brief",
+    "teacher.sampling.max_new_tokens",
+)  # fmt: skip
+"""The keys that matter first."""
 ACTIONS = {"splice": "data_synth.commands.synth_splice"}
 """Words that may follow the command, and the command module of each."""
 
@@ -20,12 +26,12 @@ _ABOUT = f"""{HELP}
 
   gatt synth --config FILE                 all of it; goes on where an earlier run stopped
   gatt synth --config FILE --workers 4     with 4 processes of this machine
-  gatt synth splice --samples='[FILE]'     samples whose instruction changes, from samples without"""
+  gatt synth splice --samples=FILE         samples whose instruction changes, from samples without"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments and the number of workers."""
-    add_config_arguments(parser, SynthConfig)
+    add_config_arguments(parser, SynthConfig, FIRST)
     parser.description = _ABOUT
     add_workers_argument(parser)
 

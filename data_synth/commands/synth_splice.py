@@ -14,8 +14,8 @@ CONFIG = SpliceConfig
 
 _ABOUT = f"""{HELP}
 
-  gatt synth splice --samples='[FILE, FILE]' --output_dir=FOLDER
-  gatt synth splice --samples='[FILE]' --output_dir=FOLDER --switch.cancel=1 --switch.replace=0
+  gatt synth splice --samples=FILE,FILE --output_dir=FOLDER
+  gatt synth splice --samples=FILE --output_dir=FOLDER --switch.cancel=1 --switch.replace=0
 
 Where one dialogue has samples under several instructions, the targets under one instruction are
 followed, from some turn on, by those under another (replace), under it and one more entry (add), or

@@ -126,7 +126,7 @@ def add_events(
     return with_events(found, _event_kinds(config), config.event_turns, rng)
 
 
-def _event_kinds(config: EvalConfig) -> list[EventKind]:
+def _event_kinds(config: EvalConfig) -> dict[str, EventKind]:
     path = config.event_file or EVENT_FILE
     known = read_event_kinds(path)
     for name in config.event_kinds:
@@ -135,7 +135,7 @@ def _event_kinds(config: EvalConfig) -> list[EventKind]:
                 f"event_kinds: {name!r} does not stand in {path}{did_you_mean(name, known)} "
                 f"(known: {', '.join(known)})"
             )
-    return [known[name] for name in config.event_kinds or known]
+    return {name: known[name] for name in config.event_kinds or known}
 
 
 def _draws(

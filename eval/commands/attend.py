@@ -14,8 +14,8 @@ HELP = (
 TAKES_OVERRIDES = True
 CONFIG = AttendConfig
 EXAMPLES = """examples:
-  gatt attend --samples runs/demo
-  gatt attend --samples runs/demo --output_dir runs/look --chart runs/look/map.png
+  gatt attend --results runs/demo
+  gatt attend --results runs/demo --output_dir runs/look --chart runs/look/map.png
 
 It reads a finished evaluation. Without --output_dir, the report of the evaluation gets a section on
 attention.
@@ -26,17 +26,17 @@ attention.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments."""
     add_config_arguments(parser, AttendConfig)
-    parser.epilog = EXAMPLES + (parser.epilog or "")
+    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print the table and the places of the files."""
     from rich.console import Console
 
-    from eval.report.page.attention_table import attention_table
+    from eval.report.page.attention import attention_table
     from eval.studies.attention.run import attend
 
-    done = attend(config_from_args(AttendConfig, args))
-    Console().print(attention_table(done.results))
-    sys.stdout.writelines(f"{path}\n" for path in done.written)
+    results, written = attend(config_from_args(AttendConfig, args))
+    Console().print(attention_table(results))
+    sys.stdout.writelines(f"{path}\n" for path in written)
     return 0

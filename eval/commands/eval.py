@@ -13,6 +13,11 @@ from gatt.generation.cluster.workers_option import add_workers_argument, with_wo
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
 CONFIG = EvalConfig
+FIRST = (
+    "output_dir", "suite", "adapters", "arms", "engine.model", "engine.server.urls", "histories",
+    "num_dialogues", "turns", "instructions.catalog",
+)  # fmt: skip
+"""The keys that matter first."""
 ACTIONS = {"compare": "eval.commands.eval_compare"}
 """Words that may follow the command, and the command module of each."""
 
@@ -25,7 +30,7 @@ _ABOUT = f"""{HELP}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments and the number of workers."""
-    add_config_arguments(parser, EvalConfig)
+    add_config_arguments(parser, EvalConfig, FIRST)
     parser.description = _ABOUT
     add_workers_argument(parser)
 

@@ -11,11 +11,13 @@ from gatt.config.arguments import add_config_arguments, config_from_args
 HELP = "measure the perplexity of people's own replies without any instruction, before and after"
 TAKES_OVERRIDES = True
 CONFIG = PerplexityConfig
+FIRST = ("output", "adapters", "engine.model", "source.name", "source.path", "num_dialogues")
+"""The keys that matter first."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the configuration's arguments."""
-    add_config_arguments(parser, PerplexityConfig)
+    add_config_arguments(parser, PerplexityConfig, FIRST)
 
 
 def run(args: argparse.Namespace) -> int:

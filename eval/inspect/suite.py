@@ -1,14 +1,14 @@
 """What `eval.inspect.task` makes of a suite; no Inspect here.
 
-Inspect asks the model, one case at a time: settings become cases on the way in,
-recorded replies become samples and rates on the way out.
+Inspect asks the model, one case at a time: settings become cases on the way in, replies become samples
+and rates on the way out.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
@@ -18,11 +18,8 @@ from eval.cases.build import load_inputs
 from eval.cases.false_triggers import find_triggers, own_replies
 from eval.cases.unmeasured import refuse_unmeasured
 from eval.config import BASE, REMINDER, EvalConfig
-from eval.metrics.outcomes import Outcome, Rows, rate_of
-from eval.metrics.per_reply.adherence import adherence
-from eval.metrics.per_reply.false_trigger import false_trigger
-from eval.metrics.per_reply.probe_recall import probe_recall
-from eval.metrics.per_reply.survival import survival
+from eval.metrics.curves import METRICS
+from eval.metrics.outcomes import Rows, rate_of
 from eval.records.case import Case
 from eval.records.reply import Reply
 from eval.records.samples import Sample
@@ -45,18 +42,8 @@ NOT_HERE: Final = (
     "ray", "replies_from", "score_file", "task_completion",
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
-SHARED: Final = ("arm", "history", "dialogue", "family", "split", "instruction")
-"""Fields that the replies to a case share: they stand once in the metadata of its score."""
-
-Measure = Callable[[Iterable[Sample]], Iterable[Outcome]]
-MEASURES: Final[Mapping[str, tuple[Measure, bool]]] = {
-    "adherence": (adherence, False),
-    "adherence_last_turn": (adherence, True),
-    "survival": (survival, True),
-    "probe_recall": (probe_recall, False),
-    "false_trigger": (false_trigger, False),
-}
-"""What is told of a case and of a run: who counts, and whether at the last judged turn alone."""
+RATES: Final = ("adherence", "survival", "probe_recall", "false_trigger")
+"""Metrics of a run; all but survival also over all turns together."""
 
 
 @dataclass(frozen=True)
@@ -71,43 +58,23 @@ class Prepared:
     source: Mapping[str, object]
     """Where the dialogues come from."""
 
-    @property
-    def arm(self) -> str:
-        """The one arm of the run."""
-        return self.config.arms[0]
-
     def prompt(self, case: Case, history: Sequence[Message], user: str) -> tuple[Message, ...]:
         """Return what the model reads: the arm's view of its own history and a user message."""
         dialogue = Dialogue(case.dialogue.id, (*history, Message("user", user)))
-        view = arm_view(case, dialogue, self.arm, self.config)
+        view = arm_view(case, dialogue, self.config.arms[0], self.config)
         return prompt_of_turn(view, view.num_turns)
 
-    def measures(self) -> list[str]:
-        """Return the names of `MEASURES` that some case has."""
-        cases = self.cases.values()
-        probes = ((c, t) for c in cases for t in self.config.probe_turns if c.told(t) == "kept")
-        is_known: dict[Measure, bool] = {
-            false_trigger: any(c.instruction is None for c in cases),
-            probe_recall: any(has_probe(c, turn, self.config) for c, turn in probes),
-        }
-        has_instruction = any(c.instruction is not None for c in cases)
-        return [n for n, (m, _) in MEASURES.items() if is_known.get(m, has_instruction)]
 
-
-def prepared(settings: Mapping[str, Any], *, is_new: bool = False) -> Prepared:
-    """Return the suite of a task's settings.
+def prepared(settings: Mapping[str, Any]) -> Prepared:
+    """Return the suite of a task's settings; equal settings get the same object.
 
     Args:
-        settings: `suite`, `arm`, and any key of `gatt eval` that is not one of `NOT_HERE`,
-            nested or dotted; values as JSON takes them.
-        is_new: read its files (a task does); else equal settings get the same object (solver
-            and scorer of that task do).
+        settings: `suite`, `arm`, and any key of `gatt eval` that is not one of `NOT_HERE`, nested or
+            dotted; values as JSON takes them.
 
     Raises:
         GattError: settings that cannot be used, or a suite whose cases cannot be had.
     """
-    if is_new:
-        _prepared.cache_clear()
     return _prepared(json.dumps(settings))
 
 
@@ -159,55 +126,11 @@ def _no_engine() -> Engine:
     )
 
 
-def case_values(run: Prepared, samples: Sequence[Sample]) -> dict[str, float]:
-    """Return the rates of one case, not a number (and not zero) where nothing was decided."""
-    values = {}
-    for name in run.measures():
-        measure, is_last = MEASURES[name]
-        values[name] = _told(name, _rows(measure, is_last, [samples])).get(name, float("nan"))
-    return values
-
-
-def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
-    """Return every rate of a run with its 95 % interval and the number of undecided replies.
-
-    A rate that nothing decided is left out: not measured is not zero.
-
-    Args:
-        cases: the samples of each case; one that was rolled out again stands there again.
-    """
-    found: dict[str, float] = {}
-    for name, (measure, is_last) in MEASURES.items():
-        found |= _told(name, _rows(measure, is_last, cases))
-    for turn, rows in _rows(adherence, False, cases).by_turn():
-        found |= _told(f"adherence_turn_{turn}", rows)
-    return found
-
-
-def _rows(measure: Measure, is_last: bool, cases: Iterable[Sequence[Sample]]) -> Rows:
-    # Case by case: another epoch is another roll-out of the same case, and each has its own last turn.
-    found = []
-    for samples in cases:
-        outcomes = list(measure(samples))
-        last = max((o.sample.turn for o in outcomes), default=0)
-        found += [o for o in outcomes if not is_last or o.sample.turn == last]
-    return Rows.of(found)
-
-
-def _told(name: str, rows: Rows) -> dict[str, float]:
-    if not len(rows.turn):
-        return {}
-    rate = rate_of(rows)
-    found = {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
-    decided = {key: value for key, value in found.items() if value is not None}
-    return {**decided, f"{name}_undecided": float(rate.num_undecided)}
-
-
 def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list[Sample]:
     """Return the samples of a case in the order of turns.
 
-    What is asked for and was never replied to, because a limit ended the roll-out, is
-    undecided: left out, it would look like success.
+    A turn without a reply, because a limit ended the roll-out, is undecided: left out, it would look
+    like success.
 
     Args:
         run: the suite.
@@ -221,13 +144,13 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
     asked += [("probe", turn) for turn in config.probe_turns if has_probe(case, turn, config)]
     samples = []
     for kind, turn in sorted(asked, key=lambda a: (a[1], a[0] == "probe")):
-        nothing = {"user": case.user_turn(turn), "text": "", "finish": "context_limit"}
-        if kind == "probe" and (probe := case.probe_at(turn)) is not None:
-            nothing["user"] = probe.question
-        reply = found.get((kind, turn), {**nothing, "num_tokens": 0})
+        probe = case.probe_at(turn) if kind == "probe" else None
+        nothing = {"user": probe.question if probe else case.user_turn(turn), "text": ""}
+        nothing |= {"finish": "context_limit", "num_tokens": 0}
+        reply = found.get((kind, turn), nothing)
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, reply["user"], generation)  # type: ignore[arg-type]
-        sample = judge(whole, run.arm, "own", run.pool)
+        sample = judge(whole, config.arms[0], "own", run.pool)
         if (kind, turn) not in found and not is_full:
             why = "no reply: a limit of Inspect ended the sample before"
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))
@@ -235,19 +158,38 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
     return samples
 
 
-def as_metadata(samples: Sequence[Sample]) -> dict[str, Any]:
-    """Return the samples of a case as JSON takes them, what they share once."""
-    rows = [sample.as_dict() for sample in samples]
-    shared = {key: rows[0][key] for key in SHARED} if rows else {}
-    told = [{k: v for k, v in row.items() if k not in shared or v != shared[k]} for row in rows]
-    return {**shared, "replies": told}
+def share_kept(samples: Sequence[Sample]) -> float:
+    """Return the share of decided replies of a case that keep its instruction; NaN without any."""
+    statuses = [o.status for o in METRICS["adherence"](samples) if o.status != "undecided"]
+    return statuses.count("pass") / len(statuses) if statuses else float("nan")
 
 
-def from_metadata(metadata: Mapping[str, Any]) -> list[Sample]:
-    """Return the samples that `as_metadata` wrote.
+def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
+    """Return the rates of a run, over all turns and turn by turn, with interval and undecided replies.
 
-    Raises:
-        DataError: a sample that breaks its contract.
+    A rate that nothing decided is left out: not measured is not zero.
+
+    Args:
+        cases: the samples of each case; a further epoch of a case is another case.
     """
-    shared = {key: metadata[key] for key in SHARED if key in metadata}
-    return [Sample.from_dict({**shared, **row}) for row in metadata.get("replies", [])]
+    # Another epoch is another roll-out: survival follows each by itself.
+    samples = [replace(s, twin=f"{s.twin}#{n}") for n, one in enumerate(cases) for s in one]
+    return {
+        key: value
+        for metric in RATES
+        for name, rows in _parts(metric, Rows.of(METRICS[metric](samples)))
+        for key, value in _rates(name, rows).items()
+    }
+
+
+def _parts(metric: str, rows: Rows) -> Iterator[tuple[str, Rows]]:
+    if len(rows.turn) and metric != "survival":
+        yield metric, rows
+    yield from ((f"{metric}_turn_{turn}", part) for turn, part in rows.by_turn())
+
+
+def _rates(name: str, rows: Rows) -> dict[str, float]:
+    rate = rate_of(rows)
+    found = {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
+    decided = {key: value for key, value in found.items() if value is not None}
+    return {**decided, f"{name}_undecided": float(rate.num_undecided)}

@@ -15,20 +15,14 @@ intervals are those of `gatt eval`. Needs the extra `inspect`: no other module i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from eval.cases.asked_turns import has_probe, last_turn
-from eval.inspect.suite import (
-    Prepared,
-    as_metadata,
-    case_values,
-    from_metadata,
-    judged,
-    prepared,
-    rates_of,
-)
+from eval.inspect.suite import Prepared, judged, prepared, rates_of, share_kept
 from eval.records.case import BLANK, Case
+from eval.records.samples import Sample
 from eval.records.suite import shipped_suites
 from gatt.data.dialogue import Message
 from gatt.errors import GattError
@@ -80,31 +74,6 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
 _WITHHELD: Final = ("context_limit", "content_filter")
 
 
-def _make_task(
-    suite: str, arm: str, num_dialogues: int | None, seed: int, overrides: Mapping[str, Any]
-) -> Task:
-    settings: dict[str, Any] = {"suite": suite, "arm": arm, "seed": seed, **overrides}
-    if num_dialogues is not None:
-        settings["num_dialogues"] = num_dialogues
-    try:
-        run = prepared(settings, is_new=True)
-    except GattError as error:
-        # The one type that Inspect shows as a line; it reads square brackets as markup.
-        raise PrerequisiteError(str(error).replace("[", r"\[")) from error
-    sampling = run.config.sampling
-    return Task(
-        dataset=inspect_dataset.MemoryDataset([_sample(run, c) for c in run.cases.values()], suite),
-        solver=own_history(settings),
-        scorer=verifiers(settings),
-        config=GenerateConfig(
-            max_tokens=sampling.max_new_tokens,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p if sampling.temperature else None,
-        ),
-        metadata={"source": dict(run.source), "verifiers": verifier_versions()},
-    )
-
-
 def _sample(run: Prepared, case: Case) -> inspect_dataset.Sample:
     return inspect_dataset.Sample(
         id=case.id,
@@ -114,32 +83,8 @@ def _sample(run: Prepared, case: Case) -> inspect_dataset.Sample:
     )
 
 
-@task
-def gatt_suite(
-    suite: str = "behaviour",
-    arm: str = "once",
-    num_dialogues: int | None = None,
-    seed: int = 0,
-    **overrides: Any,
-) -> Task:
-    """Return a suite as a task of Inspect, asked in own history.
-
-    Args:
-        suite: name of one that is shipped, or the YAML file of one.
-        arm: `once` puts the instruction where the suite's `placement` says; `reminder` on
-            every user message.
-        num_dialogues: cases per split; None takes the suite's number.
-        seed: fixes the cases.
-        **overrides: any other key of `gatt eval` that a suite may set, dotted or nested.
-
-    Raises:
-        PrerequisiteError: a suite or key that cannot be used, in one line.
-    """
-    return _make_task(suite, arm, num_dialogues, seed, overrides)
-
-
-def _register(name: str, shipped: str) -> None:
-    """Make a task known as `gatt/<name>`, wherever it is installed."""
+def _register(name: str, shipped: str) -> Callable[..., Task]:
+    """Return a suite as the task `gatt/<name>` of Inspect, asked in own history."""
 
     def suite_task(
         suite: str = shipped,
@@ -148,17 +93,52 @@ def _register(name: str, shipped: str) -> None:
         seed: int = 0,
         **overrides: Any,
     ) -> Task:
-        return _make_task(suite, arm, num_dialogues, seed, overrides)
+        """Return the task.
 
-    # Inspect puts the import package in front of the names of installed code (`eval/gatt/…`) but not of
-    # a checkout's; of a function without a module it takes the name as it stands.
+        Args:
+            suite: name of one that is shipped, or the YAML file of one.
+            arm: `once` puts the instruction where the suite's `placement` says; `reminder` on every
+                user message.
+            num_dialogues: cases per split; None takes the suite's number.
+            seed: fixes the cases.
+            **overrides: any other key of `gatt eval` that a suite may set, dotted or nested.
+
+        Raises:
+            PrerequisiteError: a suite or key that cannot be used, in one line.
+        """
+        settings: dict[str, Any] = {"suite": suite, "arm": arm, "seed": seed, **overrides}
+        if num_dialogues is not None:
+            settings["num_dialogues"] = num_dialogues
+        try:
+            run = prepared(settings)
+        except GattError as error:
+            # The one type that Inspect shows as a line; it reads square brackets as markup.
+            raise PrerequisiteError(str(error).replace("[", r"\[")) from error
+        sampling = run.config.sampling
+        return Task(
+            dataset=inspect_dataset.MemoryDataset(
+                [_sample(run, c) for c in run.cases.values()], suite
+            ),
+            solver=own_history(settings),
+            scorer=verifiers(settings),
+            config=GenerateConfig(
+                max_tokens=sampling.max_new_tokens,
+                temperature=sampling.temperature,
+                top_p=sampling.top_p if sampling.temperature else None,
+            ),
+            metadata={"source": dict(run.source), "verifiers": verifier_versions()},
+        )
+
+    # Inspect puts the import package in front of the names of installed code (`eval/gatt/…`), but not of
+    # a checkout's. The name of a function without a module stays as it is.
     suite_task.__module__ = ""
-    task(name=f"{PACKAGE}/{name}")(suite_task)
+    made: Callable[..., Task] = task(name=f"{PACKAGE}/{name}")(suite_task)
+    return made
 
 
 for _suite in shipped_suites():
     _register(_suite, _suite)
-_register("suite", "behaviour")
+gatt_suite = _register("suite", "behaviour")
 
 
 @solver
@@ -175,11 +155,10 @@ def own_history(settings: dict[str, Any]) -> Solver:
         history: list[Message] = []
         said: list[dict[str, Any]] = []
 
-        def hear(turn: int, kind: str, user: str, output: ModelOutput) -> Generation:
+        def keep(turn: int, kind: str, user: str, output: ModelOutput) -> Generation:
             reply = _generation(output)
-            said.append({"turn": turn, "kind": kind, "user": user, "text": reply.text})
-            said[-1] |= {"finish": reply.finish, "num_tokens": reply.num_tokens}
-            # Kept at once: a limit of Inspect ends a sample anywhere.
+            said.append({"turn": turn, "kind": kind, "user": user, **asdict(reply)})
+            # Stored at once: a limit of Inspect ends a sample anywhere.
             state.store.set(SAID, list(said))
             return reply
 
@@ -189,12 +168,12 @@ def own_history(settings: dict[str, Any]) -> Solver:
                 question = probe.question
                 async with span(f"probe at turn {turn}"):
                     output = await get_model().generate(_chat(run, case, history, question))
-                hear(turn, "probe", question, output)
+                keep(turn, "probe", question, output)
             user = case.user_turn(turn)
             new = _chat(run, case, history, user)[len(state.messages) :]
             state.messages = [*state.messages, *new]
             state = await generate(state)
-            reply = hear(turn, "turn", user, state.output)
+            reply = keep(turn, "turn", user, state.output)
             if reply.finish == "context_limit":
                 break
             text = reply.text.strip() or BLANK
@@ -207,23 +186,20 @@ def own_history(settings: dict[str, Any]) -> Solver:
 
 
 def _chat(run: Prepared, case: Case, history: Sequence[Message], user: str) -> list[ChatMessage]:
-    return [_chat_message(m) for m in run.prompt(case, history, user)]
-
-
-def _chat_message(message: Message) -> ChatMessage:
-    if message.role == "system":
-        return ChatMessageSystem(content=message.content)
-    if message.role == "user":
-        return ChatMessageUser(content=message.content)
-    return ChatMessageAssistant(content=message.content)
+    kinds = {
+        "system": ChatMessageSystem,
+        "user": ChatMessageUser,
+        "assistant": ChatMessageAssistant,
+    }
+    return [kinds[m.role](content=m.content) for m in run.prompt(case, history, user)]
 
 
 def _generation(output: ModelOutput) -> Generation:
     finish = _FINISH.get(output.stop_reason, "stop")
     if not output.completion.strip() and (output.error or output.stop_reason == "unknown"):
-        # Nobody said that the model had nothing to say.
+        # An empty output of an unknown cause is no reply.
         finish = "content_filter"
-    # What stands there is the provider's notice, not the model's words.
+    # The text is then the provider's notice, not the model's words.
     text = "" if finish in _WITHHELD else output.completion
     return Generation(text, finish, output.usage.output_tokens if output.usage else 0)
 
@@ -233,7 +209,8 @@ def rates() -> Metric:
     """Return every rate of a run with its interval, see `eval.inspect.suite.rates_of`."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return rates_of([from_metadata(score.score.metadata or {}) for score in scores])
+        found = ((one.score.metadata or {}).get("replies", []) for one in scores)
+        return rates_of([[Sample.from_dict(row) for row in rows] for rows in found])
 
     return compute
 
@@ -255,10 +232,11 @@ def verifiers(settings: dict[str, Any]) -> Scorer:
             for s in samples
         ]
         return Score(
-            value=case_values(run, samples),
+            # A dictionary: Inspect would drop a single NaN, and with it what is undecided.
+            value={"adherence": share_kept(samples)},
             answer=samples[-1].reply if samples else "",
             explanation="\n".join(lines),
-            metadata=as_metadata(samples),
+            metadata={"replies": [sample.as_dict() for sample in samples]},
         )
 
     return score

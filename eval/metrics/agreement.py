@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from eval.metrics.statistics.kappa import Table, cohen_kappa, kappa_interval
 from eval.records.samples import Sample
@@ -37,17 +37,11 @@ class Agreement:
     """Cohen's kappa; None also where both have one verdict for all."""
     kappa_low: float | None
     kappa_high: float | None
-    base_rate_rules: float | None
-    base_rate_judge: float | None
     both_pass: int
     both_fail: int
     only_rules: int
     """Passed by the rules alone."""
     only_judge: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the flat record of `results.json`."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,6 @@ def agreement(
     verdicts: Mapping[JudgeKey, Verdict],
     *,
     seed: int = 0,
-    num_resamples: int = 10_000,
 ) -> list[Agreement]:
     """Return the agreement of each arm, history and metric, and of all arms together.
 
@@ -73,7 +66,6 @@ def agreement(
         samples: of a run. For completion, as they were before `attach`.
         verdicts: by task and `Sample.key`, see `judge_samples`.
         seed: of the bootstrap over dialogues.
-        num_resamples: how many.
     """
     groups: dict[tuple[str, str, Metric], list[_Pair]] = defaultdict(list)
     arms: set[str] = set()
@@ -84,9 +76,7 @@ def agreement(
             for arm in (sample.arm, ALL):
                 groups[arm, sample.history, metric].append(pair)
     return [
-        _record(key, pairs, seed, num_resamples)
-        for key, pairs in groups.items()
-        if key[0] != ALL or len(arms) > 1
+        _record(key, pairs, seed) for key, pairs in groups.items() if key[0] != ALL or len(arms) > 1
     ]
 
 
@@ -108,16 +98,13 @@ def _both(
         yield "task_completion", measured.status, completion.status
 
 
-def _record(
-    key: tuple[str, str, Metric], pairs: Iterable[_Pair], seed: int, num_resamples: int
-) -> Agreement:
+def _record(key: tuple[str, str, Metric], pairs: Iterable[_Pair], seed: int) -> Agreement:
     counts: dict[str, Counter[tuple[Status, Status]]] = defaultdict(Counter)
     for pair in pairs:
         counts[pair.dialogue][pair.rules, pair.judge] += 1
     tables = [_table(count) for count in counts.values()]
     total = _table(sum(counts.values(), Counter()))
-    interval = kappa_interval(tables, seed=seed, num_resamples=num_resamples)
-    base_rates = total.base_rates
+    interval = kappa_interval(tables, seed=seed)
     return Agreement(
         arm=key[0],
         history=key[1],
@@ -128,8 +115,6 @@ def _record(
         kappa=cohen_kappa(total),
         kappa_low=interval[0] if interval else None,
         kappa_high=interval[1] if interval else None,
-        base_rate_rules=base_rates[0],
-        base_rate_judge=base_rates[1],
         **asdict(total),
     )
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields
 
 from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import Outcome, Rows, rate_of
-from eval.metrics.per_reply.adherence import adherence
-from eval.metrics.per_reply.adherence_loose import adherence_loose
+from eval.metrics.per_reply.adherence import adherence, adherence_loose
 from eval.metrics.per_reply.false_trigger import false_trigger
 from eval.metrics.per_reply.probe_recall import probe_recall
 from eval.metrics.per_reply.repetition import repetition
@@ -51,15 +49,8 @@ OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
 
 PASS_IS_BAD = frozenset(
-    {
-        "false_trigger",
-        VACUOUS["false_trigger"],
-        "repetition",
-        "leakage",
-        VACUOUS["leakage"],
-        "probe_leakage",
-    }
-)
+    {"false_trigger", "vacuous_false_trigger", "repetition", "leakage", "vacuous_leakage", "probe_leakage"}
+)  # fmt: skip
 """Metrics that count errors: there the pessimistic rate is the higher one."""
 
 
@@ -88,13 +79,9 @@ class CurvePoint:
     pessimistic: float
     optimistic: float
     """The rate if every undecided outcome had gone badly, or well."""
-    num_instructions: int = 0
+    num_instructions: int
     """Instructions with a decided outcome; from `MIN_INSTRUCTIONS` on the interval is one over
-    instructions like these, below it speaks of these alone. 0 for plain dialogues and old files."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the flat record of `results.json`."""
-        return asdict(self)
+    instructions like these, below it speaks of these alone. 0 for plain dialogues."""
 
     @classmethod
     def from_dict(cls, raw: object) -> CurvePoint:
@@ -104,10 +91,11 @@ class CurvePoint:
             DataError: not an object, or a missing or unknown key.
         """
         known = [f.name for f in fields(cls)]
-        required = {f.name for f in fields(cls) if f.default is MISSING}
-        if not isinstance(raw, Mapping) or not required <= set(raw) <= set(known):
+        if not isinstance(raw, Mapping) or set(raw) != set(known):
             found = ", ".join(map(str, raw)) if isinstance(raw, Mapping) else type(raw).__name__
-            raise DataError(f"curve record has {found or 'no key'}: expected {', '.join(known)}")
+            raise DataError(
+                f"results: a curve record has {found or 'no key'}: expected {', '.join(known)}"
+            )
         return cls(**raw)
 
 

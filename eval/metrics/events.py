@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from eval.metrics.curves import by_arm
 from eval.metrics.outcomes import ALL, Outcome, Rows, rate_of
@@ -46,10 +45,6 @@ class EventPoint:
     """Replies from which leaving the instruction alone was expected, undecided ones included."""
     pessimistic: float
     optimistic: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the flat record of `results.json`."""
-        return asdict(self)
 
 
 def events(samples: Iterable[Sample]) -> list[EventPoint]:

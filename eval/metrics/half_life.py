@@ -10,28 +10,19 @@ HALF = 0.5
 
 
 def half_life(points: Iterable[CurvePoint]) -> int | None:
-    """Return the first measured turn with a rate below 0.5, None if there is none.
-
-    Args:
-        points: one curve (one arm, metric, history, split and family), in any order.
-    """
+    """Return the first measured turn with a rate below 0.5 of one curve, None if there is none."""
     return _first_below((p.turn, p.rate) for p in points)
 
 
 def half_life_interval(points: Sequence[CurvePoint]) -> tuple[int | None, int | None]:
-    """Return the first turns at which the band reaches below 0.5, and lies below it whole.
+    """Return the first turns at which the band of one curve reaches below 0.5, and lies below it whole.
 
-    None: at no measured turn. Where the true curve crosses 0.5 steeply, the turn lies
-    between the two in at least 95 % of the runs. Where it runs flat beside 0.5, every
-    turn before is another chance that a band lies on the wrong side, and it does less
-    often.
-
-    Args:
-        points: one curve, in any order.
+    None: at no measured turn. Where the true curve crosses 0.5 steeply, the turn lies between the two
+    in at least 95 % of the runs. Where it runs flat beside 0.5 it does less often: every turn before is
+    another chance that a band lies on the wrong side.
     """
-    return _first_below((p.turn, p.low) for p in points), _first_below(
-        (p.turn, p.high) for p in points
-    )
+    low, high = (_first_below((p.turn, getattr(p, end)) for p in points) for end in ("low", "high"))
+    return low, high
 
 
 def _first_below(values: Iterable[tuple[int, float | None]]) -> int | None:

@@ -1,4 +1,4 @@
-"""What every metric hands on, and how it becomes a rate."""
+"""What every metric returns, and how it becomes a rate."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _VALUES: dict[Status, float] = {"pass": 1.0, "fail": 0.0, "undecided": float("na
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One thing counted at one turn: a reply, or a case that lives or does not."""
+    """One thing counted at one turn: a reply, or a case that is still perfect."""
 
     sample: Sample
-    """Where: its dialogue, instruction, split, family and turn."""
+    """Its dialogue, instruction, split, family and turn."""
     status: Status
     at: int | None = None
-    """What stands for the turn where turns are counted in another way."""
+    """The turn, where a metric counts turns in another way."""
     value: float | None = None
     """A score from 0 to 1, for metrics that average scores; None: 1 for a pass, 0 for a fail."""
 

@@ -12,9 +12,8 @@ import numpy as np
 from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import ALL, Outcome, Rows
 from eval.metrics.statistics.clustered import num_groups
-from eval.metrics.statistics.holm import holm
+from eval.metrics.statistics.p_values import holm, sign_flip_p_value
 from eval.metrics.statistics.paired_interval import paired_interval
-from eval.metrics.statistics.sign_flip import sign_flip_p_value
 from eval.records.samples import Sample
 
 
@@ -45,18 +44,8 @@ class Difference:
     num_dialogues: int
     num_pairs: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the flat record of `results.json`."""
-        return asdict(self)
 
-
-def differences(
-    samples: Iterable[Sample],
-    baseline: str = "base",
-    *,
-    seed: int = 0,  # noqa: ARG001
-    num_resamples: int = 0,  # noqa: ARG001
-) -> list[Difference]:
+def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Difference]:
     """Return the difference of every other arm from the baseline, by metric, split and turn.
 
     Behind the turns of a curve that has several stands the one of all of them.
@@ -67,8 +56,6 @@ def differences(
     Args:
         samples: of all arms.
         baseline: the arm that the others are compared with.
-        seed: not used, nothing is drawn.
-        num_resamples: not used either.
     """
     by_history: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for sample in samples:

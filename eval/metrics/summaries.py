@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from eval.metrics.area import area
 from eval.metrics.curves import METRICS, PASS_IS_BAD, CurvePoint, by_arm
@@ -38,10 +37,6 @@ class Summary:
     num_dialogues: int
     """Dialogues that it rests on."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the flat record of `results.json`."""
-        return asdict(self)
-
 
 def summaries(samples: Iterable[Sample], points: Sequence[CurvePoint]) -> list[Summary]:
     """Return half-life, area and recovery of every curve that has them.
@@ -57,61 +52,36 @@ def summaries(samples: Iterable[Sample], points: Sequence[CurvePoint]) -> list[S
         for metric, measure in METRICS.items():
             outcomes = list(measure(members))
             where = {"arm": arm, "metric": metric, "history": history}
-            found += _areas(where, Rows.of(outcomes))
+            for split, family, rows in Rows.of(outcomes).slices():
+                if (bounds := area(rows)) is not None:
+                    place = where | {"split": split, "family": family}
+                    found.append(_summary("area", place, bounds, rate_of(rows).num_dialogues))
             if metric in WITH_RECOVERY:
-                found += _recoveries(where, Rows.of(recovery(outcomes)))
+                for split, family, rows in Rows.of(recovery(outcomes)).slices():
+                    rate = rate_of(rows)
+                    place = where | {"split": split, "family": family}
+                    bounds = (rate.rate, rate.low, rate.high)
+                    found.append(_summary("recovery", place, bounds, rate.num_dialogues))
     return found
 
 
 def _half_lives(points: Iterable[CurvePoint]) -> Iterator[Summary]:
     lines: dict[tuple[str, ...], list[CurvePoint]] = defaultdict(list)
+    fields = ("arm", "metric", "history", "split", "family")
     for point in points:
         if point.metric not in PASS_IS_BAD and point.rate is not None:
-            key = (point.arm, point.metric, point.history, point.split, point.family)
-            lines[key].append(point)
-    for (arm, metric, history, split, family), line in lines.items():
-        low, high = half_life_interval(line)
-        yield Summary(
-            arm=arm,
-            metric=metric,
-            history=history,
-            split=split,
-            family=family,
-            name="half_life",
-            value=half_life(line),
-            low=low,
-            high=high,
-            num_dialogues=max(p.num_dialogues for p in line),
-        )
+            lines[tuple(getattr(point, field) for field in fields)].append(point)
+    for key, line in lines.items():
+        bounds = (half_life(line), *half_life_interval(line))
+        place = dict(zip(fields, key, strict=True))
+        yield _summary("half_life", place, bounds, max(p.num_dialogues for p in line))
 
 
-def _areas(where: dict[str, str], rows: Rows) -> Iterator[Summary]:
-    for split, family, part in rows.slices():
-        found = area(part)
-        if found is not None:
-            value, low, high = found
-            yield Summary(
-                **where,
-                split=split,
-                family=family,
-                name="area",
-                value=value,
-                low=low,
-                high=high,
-                num_dialogues=rate_of(part).num_dialogues,
-            )
-
-
-def _recoveries(where: dict[str, str], rows: Rows) -> Iterator[Summary]:
-    for split, family, part in rows.slices():
-        rate = rate_of(part)
-        yield Summary(
-            **where,
-            split=split,
-            family=family,
-            name="recovery",
-            value=rate.rate,
-            low=rate.low,
-            high=rate.high,
-            num_dialogues=rate.num_dialogues,
-        )
+def _summary(
+    name: str,
+    place: dict[str, str],
+    bounds: tuple[float | None, float | None, float | None],
+    num_dialogues: int,
+) -> Summary:
+    value, low, high = bounds
+    return Summary(**place, name=name, value=value, low=low, high=high, num_dialogues=num_dialogues)

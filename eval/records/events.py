@@ -25,10 +25,14 @@ TOPIC_JUMP: Final = "topic_jump"
 
 
 @dataclass(frozen=True)
-class _WrittenText:
+class EventText:
+    """One wording of what the user says."""
+
     text: str
     language: str | None = None
+    """The text is no distraction from an instruction to write in this language."""
     verifiers: tuple[dict[str, Any], ...] = ()
+    """In the flat form: what holds for the reply to this text as well."""
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -36,12 +40,13 @@ class _WrittenText:
 
 
 @dataclass(frozen=True)
-class _WrittenKind:
-    """A kind as the file has it."""
+class EventKind:
+    """Something that users do, and what should happen."""
 
     expect: Expected
-    texts: tuple[_WrittenText, ...]
+    texts: tuple[EventText, ...]
     families: tuple[str, ...] = ()
+    """Families of instructions that the kind is meant for; none: all."""
     about: str = ""
 
     def __post_init__(self) -> None:
@@ -53,27 +58,6 @@ class _WrittenKind:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class EventText:
-    """One way to say it."""
-
-    text: str
-    language: str | None = None
-    """No distraction from an instruction to write in this language."""
-    verifiers: tuple[VerifierSpec, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EventKind:
-    """Something users do, and what should happen."""
-
-    name: str
-    expect: Expected
-    texts: tuple[EventText, ...]
-    families: tuple[str, ...] = ()
-    """Families of instructions it is meant for; none: all."""
-
-
 def read_event_kinds(path: Path = EVENT_FILE) -> dict[str, EventKind]:
     """Return the kinds of a YAML file by their names; its form stands at the head of `events.yaml`.
 
@@ -81,28 +65,26 @@ def read_event_kinds(path: Path = EVENT_FILE) -> dict[str, EventKind]:
         ConfigError: the file cannot be read, or with its place what is wrong in it.
     """
     kinds, places = read_mapping(path)
-    return {
-        name: _parse_kind(f"{places[name]}: {name}", name, kind) for name, kind in kinds.items()
-    }
+    return {name: _parse_kind(f"{places[name]}: {name}", kind) for name, kind in kinds.items()}
 
 
 def with_events(
     cases: Sequence[Case],
-    kinds: Sequence[EventKind],
+    kinds: Mapping[str, EventKind],
     turns: Sequence[int],
     rng: random.Random,
 ) -> list[Case]:
     """Return the cases with an event at each of the turns; plain ones stay as they are.
 
-    Kinds take turns in a Latin square, so that over the cases each comes at every
-    turn as often, and neither depends on the other. One that releases comes last.
-    It is left out where ordinary replies follow the instruction unasked ("use no
-    digits"): leaving it alone could not be told from following it. So are kinds
-    that are not meant for an instruction's family, and texts in its language.
+    Kinds take turns in a Latin square: over the cases each kind stands equally often at
+    every turn. A kind that releases comes last. It is left out if ordinary replies satisfy
+    the instruction ("use no digits"), because a reply that ignores such an instruction
+    satisfies it too. Kinds for other families are left out, and so are texts in the
+    instruction's language.
 
     Args:
         cases: as `make_cases` draws them.
-        kinds: at least one.
+        kinds: by name, at least one.
         turns: rising, from 1 on.
         rng: draws the texts.
     """
@@ -114,8 +96,8 @@ def with_events(
             continue
         chosen = _schedule(case.instruction, kinds, len(turns), number)
         drawn = {
-            turn: _draw(kind, case.instruction, rng)
-            for turn, kind in zip(turns[len(turns) - len(chosen) :], chosen, strict=True)
+            turn: _draw(*chosen_kind, case.instruction, rng)
+            for turn, chosen_kind in zip(turns[len(turns) - len(chosen) :], chosen, strict=True)
         }
         found.append(replace(case, events={**case.events, **drawn}))
         number += 1
@@ -123,11 +105,11 @@ def with_events(
 
 
 def _schedule(
-    instruction: Instruction, kinds: Sequence[EventKind], num: int, shift: int
-) -> list[EventKind]:
-    fitting = [k for k in kinds if _fits(k, instruction)]
-    steady = [k for k in fitting if k.expect == "kept"]
-    last = [k for k in fitting if k.expect == "released"]
+    instruction: Instruction, kinds: Mapping[str, EventKind], num: int, shift: int
+) -> list[tuple[str, EventKind]]:
+    fitting = [(name, k) for name, k in kinds.items() if _fits(k, instruction)]
+    steady = [item for item in fitting if item[1].expect == "kept"]
+    last = [item for item in fitting if item[1].expect == "released"]
     last = [last[shift % len(last)]] if last and not is_ordinary(instruction.verifiers) else []
     if not steady:
         return last
@@ -144,30 +126,26 @@ def _texts(kind: EventKind, instruction: Instruction) -> list[EventText]:
     return [t for t in kind.texts if t.language is None or t.language not in own]
 
 
-def _draw(kind: EventKind, instruction: Instruction, rng: random.Random) -> Event:
-    text = rng.choice(_texts(kind, instruction))
-    return Event(kind.name, text.text, kind.expect, text.verifiers)
+def _draw(name: str, kind: EventKind, instruction: Instruction, rng: random.Random) -> Event:
+    drawn = rng.choice(_texts(kind, instruction))
+    return Event(name, drawn.text, kind.expect, tuple(map(VerifierSpec.from_dict, drawn.verifiers)))
 
 
-def _parse_kind(where: str, name: str, raw: object) -> EventKind:
+def _parse_kind(where: str, raw: object) -> EventKind:
     try:
-        written = typed(_WrittenKind, raw)
+        kind = typed(EventKind, raw)
     except ShapeError as error:
         raise ConfigError(f"{where}: {error}") from None
-    texts = tuple(
-        EventText(
-            text.text, text.language, parse_verifiers(f"{where}: text {number}", text.verifiers)
-        )
-        for number, text in enumerate(written.texts, start=1)
-    )
-    return EventKind(name, written.expect, texts, written.families)
+    for number, text in enumerate(kind.texts, start=1):
+        parse_verifiers(f"{where}: text {number}", text.verifiers)
+    return kind
 
 
 def parse_verifiers(where: str, raw: Sequence[Mapping[str, Any]]) -> tuple[VerifierSpec, ...]:
-    """Return verifiers from the flat form that people write, each built once to see that it can be.
+    """Return verifiers from the flat form that people write, each built once as a check.
 
     Raises:
-        ConfigError: with its place: an unknown kind, or parameters that it refuses.
+        ConfigError: with the place: an unknown kind, or parameters that the kind refuses.
     """
     specs = []
     for number, item in enumerate(raw, start=1):

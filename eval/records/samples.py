@@ -132,13 +132,9 @@ class Sample:
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSONL object."""
         raw = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("instruction", "ended"):
-            held = getattr(self, name)
-            raw[name] = held.as_dict() if held else None
+        for name in ("instruction", "ended", "completion", "judge"):
+            raw[name] = raw[name].as_dict() if raw[name] else None
         raw["verdicts"] = [v.as_dict() for v in self.verdicts]
-        for name in ("completion", "judge"):
-            verdict = getattr(self, name)
-            raw[name] = verdict.as_dict() if verdict else None
         return raw
 
     @classmethod
@@ -146,26 +142,21 @@ class Sample:
         """Return the sample of its JSON form.
 
         Raises:
-            DataError: not an object, a missing or unknown key, or a value that
-                breaks the contract; arm, dialogue and turn are named if known.
+            DataError: not an object, a missing or unknown key, or a value that breaks the
+                contract; arm, dialogue and turn are named if known.
         """
         if not isinstance(raw, Mapping):
             raise DataError(f"found {type(raw).__name__}: expected an object")
-        where = ", ".join(
-            f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw
-        )
+        known = [f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw]
         try:
-            written = vars(typed(_written_form(), raw))
-            verdicts = tuple(_verdict(item) for item in written["verdicts"])
-            held: dict[str, object] = {
-                key: _verdict(written[key]) for key in ("completion", "judge") if written[key]
-            }
+            held = vars(typed(_written_form(), raw))
+            for key in ("completion", "judge"):
+                held[key] = held[key] and held[key].verdict()
             for key in ("instruction", "ended"):
-                if written[key] is not None:
-                    held[key] = _instruction(written[key], key)
-            return cls(**{**written, **held, "verdicts": verdicts})
+                held[key] = None if held[key] is None else _instruction(held[key], key)
+            return cls(**{**held, "verdicts": tuple(v.verdict() for v in held["verdicts"])})
         except (DataError, ShapeError) as error:
-            raise DataError(f"{where}: {error}" if where else str(error)) from None
+            raise DataError(": ".join(filter(None, (", ".join(known), str(error))))) from None
 
 
 @dataclass(frozen=True)
@@ -176,10 +167,28 @@ class _WrittenVerdict:
     version: int
     span: tuple[int, ...]
 
+    def verdict(self) -> Verdict:
+        if len(self.span) not in (0, 2):
+            raise DataError(f"'span' is {list(self.span)}: expected start and end, or nothing")
+        span = (self.span[0], self.span[1]) if self.span else None
+        return Verdict(self.status, self.evidence, self.verifier, self.version, span)
+
+
+def parse_verdict_record(raw: object) -> Verdict:
+    """Return the verdict of its JSON form.
+
+    Raises:
+        DataError: the value is no verdict.
+    """
+    try:
+        return typed(_WrittenVerdict, raw).verdict()
+    except ShapeError as error:
+        raise DataError(str(error)) from None
+
 
 @cache
 def _written_form() -> type:
-    """Return the class of a line: a `Sample` whose instructions and verdicts are as JSON has them."""
+    """Return the class of a line: a `Sample` with instructions and verdicts in their JSON form."""
     written = {
         "instruction": dict[str, Any] | None,
         "ended": dict[str, Any] | None,
@@ -223,11 +232,3 @@ def _instruction(raw: Mapping[str, Any], name: str) -> Instruction:
         raise DataError(f"{name!r} has no {error}") from None
     except (CatalogError, TypeError) as error:
         raise DataError(f"{name!r} is broken: {error}") from None
-
-
-def _verdict(written: _WrittenVerdict) -> Verdict:
-    start_end = written.span
-    if len(start_end) not in (0, 2):
-        raise DataError(f"'span' is {list(start_end)}: expected start and end, or nothing")
-    span = (start_end[0], start_end[1]) if start_end else None
-    return Verdict(written.status, written.evidence, written.verifier, written.version, span)

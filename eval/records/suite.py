@@ -6,10 +6,12 @@ paths of `PATHS` are meant from its own folder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from gatt.errors import ConfigError
+from gatt.data.catalog.read import catalog_files, read_yaml
+from gatt.errors import CatalogError, ConfigError
 from gatt.runs.suggest import did_you_mean
 from gatt.runs.yaml_file import Source, read_mapping
 
@@ -84,7 +86,30 @@ def suite_values(suite: object) -> Source:
         if isinstance(holder, dict) and name in holder:
             is_id = holder.get("name") == "hub"
             holder[name] = _beside(path.parent, holder[name], is_id=is_id)
+    _refuse_code(path, values)
     return Source(values, places)
+
+
+def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
+    """Refuse a catalogue that names Python files: a suite may come from anywhere, and they would be run.
+
+    Raises:
+        ConfigError: it does.
+    """
+    instructions = values.get("instructions")
+    places = instructions.get("catalog") if isinstance(instructions, dict) else None
+    for place in places if isinstance(places, list) else ():
+        try:
+            files = catalog_files(Path(place))
+            named = [path for path in files if read_yaml(path).get("verifiers")]
+        except CatalogError:
+            # Said when the catalogue is read.
+            continue
+        if named:
+            raise ConfigError(
+                f"{suite}: {named[0]} has 'verifiers': a suite runs no Python: give instructions.catalog in "
+                "your own configuration and not in the suite, or install the verifiers as a package"
+            )
 
 
 def _beside(folder: Path, value: object, *, is_id: bool) -> object:

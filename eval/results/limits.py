@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -20,10 +20,6 @@ class Limit:
     """The earliest turn at which that happened."""
     num_replies_without: int
     """Turns without any reply: undecided, never a pass or a fail."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the flat record of `results.json`."""
-        return asdict(self)
 
 
 def limits(rows: Iterable[Mapping[str, Any]]) -> list[Limit]:

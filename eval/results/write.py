@@ -41,7 +41,7 @@ from eval.scoring.scores import Functions, with_scores
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
-from gatt.verifiers import verifier_versions
+from gatt.verifiers import own_versions, verifier_versions
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def close(
     atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
     run = run_head(config) | {
         "source": inputs.source,
-        "verifiers": verifier_versions(),
+        "verifiers": verifier_versions() | own_versions(v for s in samples for v in s.asked),
         "tokens": total_tokens(rows),
         "config": config_dict(config),
     }
@@ -128,15 +128,13 @@ def close(
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
-        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, cases))],
-        "summaries": [s.as_dict() for s in summaries(samples, points)],
-        "events": [e.as_dict() for e in events(samples)],
-        "differences": [
-            asdict(d) for d in differences(samples, config.compared_with, seed=config.seed)
-        ],
-        "agreement": [a.as_dict() for a in agreements],
+        "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
+        "summaries": [asdict(s) for s in summaries(samples, points)],
+        "events": [asdict(e) for e in events(samples)],
+        "differences": [asdict(d) for d in differences(samples, config.compared_with)],
+        "agreement": [asdict(a) for a in agreements],
         "coverage": coverage(inputs.constraints),
-        "limits": [limit.as_dict() for limit in limits(rows)],
+        "limits": [asdict(limit) for limit in limits(rows)],
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.note]),

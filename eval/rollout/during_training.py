@@ -103,8 +103,9 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
     def no_engine() -> Engine:
         raise ConfigError("track.suite: its dialogues need a model: expected another source")
 
-    # A file of cases has its instructions with it.
-    catalog = Catalog(()) if evaluated.cases else evaluated.instructions.load()
+    # A file of cases has its instructions with it; a catalogue beside it may have their verifiers.
+    needs_catalog = not evaluated.cases or evaluated.instructions.catalog
+    catalog = evaluated.instructions.load() if needs_catalog else Catalog(())
     inputs = load_inputs(evaluated, catalog, no_engine, "")
     shared = [d.id for d in inputs.parts if d in trained_on]
     if shared:

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 WORDS: Final = "words"
 """What stands beside the settings of a run, and is not fingerprinted: the words of its cases."""
-RULES: Final = ("verifiers", "cases", "false_triggers", "leaks", WORDS)
+RULES: Final = ("verifiers", "own_kinds", "cases", "false_triggers", "leaks", WORDS)
 """Settings of a run that may differ: what judges, and the cases, which hold it. Their words are compared."""
 
 

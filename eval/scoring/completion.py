@@ -1,9 +1,9 @@
 """Task completion without a judge: is a reply about what was asked, whatever the instruction.
 
-A reply answers if it is like the dialogue's own reply or like the user's message: cosine of
-sentence vectors of the embedded MiniLM (`gatt.verifiers.topics.sentence_encoder`). This finds replies that
-are about something else. It does not find wrong answers, and where small talk may go anywhere,
-few things are something else; a judge model says more.
+A reply answers if it is similar to the dialogue's own reply or to the user's message: cosine
+of sentence vectors of the embedded MiniLM (`gatt.verifiers.topics.sentence_encoder`). This
+finds replies about something else, and no wrong answers. In small talk, where a conversation
+may go anywhere, it finds little; a judge model finds more.
 
 `LEAST` is the largest of seven values that refuses at most 5 % of the embedded model's replies
 under their own turns. `scripts/checks/completion_threshold.py --least 0.05 0.08 0.1 0.12 0.15 0.2 0.25`
@@ -15,15 +15,15 @@ under their own turns. `scripts/checks/completion_threshold.py --least 0.05 0.08
 | model, the same under an instruction | 4.9 % of 102 | 34.3 % of 102 |
 | human chats, first line of a message against its others | 16.4 % of 1037 | 37.9 % of 1037 |
 
-In the chats many first lines are "haha" and the like: there a rate says how much a reply takes up
-what was said, and is to be read beside that of another arm, not alone. On 2 shared cores 50
-replies a second where no text repeats.
+In the chats many first lines are "haha" and the like. A rate there is to be read beside that of
+another arm, not alone. On 2 shared cores 50 replies a second, if no text repeats.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -54,13 +54,8 @@ _WITHHELD = ("context_limit", "content_filter", "unanswered")
 _DIGITS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """What is compared of one sample."""
-
-    reply: str
-    reference: str
-    user: str
+_Texts = tuple[str, str, str]
+"""Reply, reference and user's message, which are compared."""
 
 
 def with_completion(
@@ -68,66 +63,67 @@ def with_completion(
 ) -> list[Sample]:
     """Return the samples with `completion` set, in order; probes have none.
 
-    - `undecided`, whatever the reply: the instruction in force asks for another
-      language than English, the user's message or the dialogue's own reply is in another
-      one, there is no such reply, or no reply could be given. A rate of these
-      would be made of the degenerate replies alone.
-    - `fail`: empty, degenerate, the user's message word for word, or less similar
-      than `least` to both the dialogue's own reply and the user's message. What
-      the instruction itself has the model say (utterances, beginnings) is left
-      out before.
+    - `undecided`, whatever the reply: the instruction in force asks for another language
+      than English, the user's message or the dialogue's own reply is in another language,
+      there is no such reply, or no reply could be given. Otherwise the degenerate replies
+      alone would make a rate.
+    - `fail`: empty, degenerate, the user's message word for word, or less similar than
+      `least` to both the dialogue's own reply and the user's message. Words that the
+      instruction itself asks for (utterances, beginnings) are left out first.
     - `undecided`: the reply is in another language, though nothing asked for it.
-    - `pass`: like one of the two.
+    - `pass`: similar to one of the two.
 
-    Arms share messages and references: every text is encoded once. What stood in
-    `completion` before is replaced, so a judge's verdicts come after.
+    Every text is encoded once. An earlier `completion` is replaced, so a judge's verdicts
+    are attached later.
 
     Args:
         samples: of a run.
-        encoder: gives unit vectors of English texts; None is the embedded one,
-            and nothing is measured (`completion` stays None) where that is not
-            installed, see `unmeasured_reason`.
+        encoder: gives unit vectors of English texts. None is the embedded encoder; nothing is
+            measured (`completion` stays None) if that is not installed, see `unmeasured_reason`.
         least: similarity from which on a reply is an answer.
     """
     if encoder is None and not has_embedded_encoder():
         return [replace(sample, completion=None) for sample in samples]
-    early = [_without_similarity(sample) for sample in samples]
+    found = [_without_similarity(sample) for sample in samples]
     texts = {
-        index: _Texts(_own_part(s.reply, s.instruction), s.reference or "", s.user)
-        for index, (s, verdict) in enumerate(zip(samples, early, strict=True))
+        index: (_own_part(s.reply, s.instruction), s.reference or "", s.user)
+        for index, (s, verdict) in enumerate(zip(samples, found, strict=True))
         if verdict is None and s.kind == "turn"
     }
     similar = _similarities(list(texts.values()), encoder)
-    late = {index: _compared(*pair, least) for index, pair in zip(texts, similar, strict=True)}
-    return [
-        replace(sample, completion=verdict or late.get(index))
-        for index, (sample, verdict) in enumerate(zip(samples, early, strict=True))
-    ]
+    for index, pair in zip(texts, similar, strict=True):
+        found[index] = _compared(*pair, least)
+    return [replace(s, completion=verdict) for s, verdict in zip(samples, found, strict=True)]
 
 
 def with_completion_again(samples: Sequence[Sample], earlier: Iterable[Sample]) -> list[Sample]:
-    """Return `with_completion(samples)`, with what was measured before of the same texts.
+    """Return `with_completion(samples)`, reusing the earlier verdicts on the same texts.
 
     Args:
         samples: of a run.
         earlier: of the same run, such as those of a `samples.jsonl`.
     """
-    known = {s.key: s for s in earlier if s.completion and s.completion.verifier == COMPLETION}
-    found = [_measured(sample, known.get(sample.key)) for sample in samples]
-    new = iter(with_completion([s for s, old in zip(samples, found, strict=True) if old is None]))
-    return [next(new) if old is None else old for old in found]
+    known = {_content(s): s.completion for s in earlier if _is_measured(s.completion)}
+    new = iter(with_completion([s for s in samples if _content(s) not in known]))
+    return [
+        replace(s, completion=known[_content(s)]) if _content(s) in known else next(new)
+        for s in samples
+    ]
 
 
-def _measured(sample: Sample, earlier: Sample | None) -> Sample | None:
-    """Return the sample with what was measured before, None if that was of something else."""
-    if earlier is None or earlier.completion is None or earlier.completion.version != VERSION:
-        return None
-    texts = [(s.reply, s.reference, s.user, s.finish, s.instruction) for s in (sample, earlier)]
-    return replace(sample, completion=earlier.completion) if texts[0] == texts[1] else None
+def _is_measured(verdict: Verdict | None) -> bool:
+    return verdict is not None and (verdict.verifier, verdict.version) == (COMPLETION, VERSION)
+
+
+def _content(sample: Sample) -> tuple[object, ...]:
+    """Return what a verdict depends on."""
+    told = sample.instruction.as_dict() if sample.instruction else None
+    texts = (sample.reply, sample.reference, sample.user, sample.finish, sample.expected)
+    return (sample.key, *texts, json.dumps(told, sort_keys=True))
 
 
 def unmeasured_reason() -> str | None:
-    """Return why `with_completion` measures nothing here, None if it does."""
+    """Return why `with_completion` measures nothing on this machine, None if it does."""
     if has_embedded_encoder():
         return None
     return (
@@ -155,7 +151,7 @@ def open_reason(user: str, reference: str | None, instruction: Instruction | Non
 
 
 def _without_similarity(sample: Sample) -> Verdict | None:
-    """Return what can be said before anything is compared; None for probes and for all else."""
+    """Return the verdict that needs no comparison; None for probes and for all else."""
     if sample.kind != "turn":
         return None
     held = sample.instruction if sample.expected == "kept" else None
@@ -174,7 +170,7 @@ def _without_similarity(sample: Sample) -> Verdict | None:
 
 
 def _is_echo(sample: Sample) -> bool:
-    """Whether a reply gives the message back, where the dialogue's own does not ("Hello!")."""
+    """Whether a reply repeats the message, and the dialogue's own reply does not ("Hello!")."""
     said, asked, own = (
         words(fold_text(text)) for text in (sample.reply, sample.user, sample.reference or "")
     )
@@ -187,17 +183,15 @@ def _similarities(
     """Return how similar each reply is to the reference and to the user's message."""
     if not texts:
         return []
-    # Texts of a length go into a batch: padding is what costs.
-    distinct = sorted({t for row in texts for t in (row.reply, row.reference, row.user)},
-                      key=lambda t: (len(t), t))  # fmt: skip
+    # Texts of one length go into one batch, because padding is what costs.
+    distinct = sorted({text for row in texts for text in row}, key=lambda t: (len(t), t))
     vectors = (encoder or embedded_encoder()).encode(distinct)
     row_of = {text: row for row, text in enumerate(distinct)}
-    reply, reference, user = (
-        vectors[[row_of[getattr(row, name)] for row in texts]]
-        for name in ("reply", "reference", "user")
+    reply, *others = (
+        vectors[[row_of[text] for text in column]] for column in zip(*texts, strict=True)
     )
-    pairs = np.stack([(reply * reference).sum(axis=1), (reply * user).sum(axis=1)], axis=1)
-    # The last bits change with the texts beside it in a batch; a verdict must not.
+    pairs = np.stack([(reply * other).sum(axis=1) for other in others], axis=1)
+    # The last bits change with the other texts of a batch, and a verdict must not.
     return [(round(float(a), _DIGITS), round(float(b), _DIGITS)) for a, b in pairs]
 
 
@@ -220,7 +214,7 @@ def _asks_for_other_language(instruction: Instruction | None) -> bool:
 
 @lru_cache(maxsize=8192)
 def _may_be_english(text: str) -> bool:
-    """Whether nothing speaks for another language; a text too short to tell may be English."""
+    """Whether the text is in no other language; a text too short to tell may be English."""
     return Language(language=ENGLISH).judge(text).status != "fail"
 
 

@@ -1,194 +1,342 @@
-"""The loss: LM head, cross-entropy and KL divergence only where there is a target.
+"""The loss: LM head, cross-entropy and KL divergence only where there is a target, a piece at a time.
 
-Shapes: B rows, T tokens, N supervised tokens, V vocabulary.
+Shapes: B rows, T tokens, N supervised tokens, P tokens of a piece, H hidden size, V vocabulary.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
 
 import torch
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
+from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from gatt.comb.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE
 from gatt.errors import TrainingError
 
-HALVES = (torch.bfloat16, torch.float16)
-LOSS_CHUNK = 512
-"""Tokens whose cross-entropy is computed at once where memory is short."""
-KL_CHUNK = 64
-"""Tokens whose distributions are held at once; the rest of the KL divergence is computed anew backward."""
+PIECE: Final = 2**23
+"""Logits of one piece: 32 MiB in float32, of which a soft cap and the KL divergence hold some ten copies."""
+
+Cost = Callable[[torch.Tensor, slice], tuple[torch.Tensor, torch.Tensor]]
+"""Takes the hidden states `[P, H]` of a piece and its place among all; returns the summed cost, which has
+a gradient, and a count, which has none."""
 
 
-def supervised_logits(
+@dataclass(frozen=True)
+class BatchLoss:
+    """Sums over the supervised tokens of a batch."""
+
+    loss: torch.Tensor
+    """Cross-entropy, and the weighted KL divergence of tokens that are learned by it: in nats, with a graph."""
+    kl: torch.Tensor
+    """KL divergence without its weight."""
+    num_correct: torch.Tensor
+    """Tokens learned by cross-entropy that the model finds likeliest, and how many such tokens there are:"""
+    num_taught: int
+    num_kl: int
+
+
+def batch_loss(
     model: Any,
     batch: Mapping[str, torch.Tensor],
     backend: Backend = "split",
     *,
-    in_order: bool = True,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return logits `[N, V]` and labels `[N]` of the supervised tokens of a batch (`scored_tokens`)."""
-    logits_NV, places_N = scored_tokens(model, batch, backend, in_order=in_order)
-    return logits_NV, batch["labels"].flatten()[places_N]
+    base_KH: torch.Tensor | None = None,
+    kl_coef: float = 1.0,
+) -> BatchLoss:
+    """Return the summed loss of a batch; without a supervised token zero, with a graph.
 
-
-def scored_tokens(
-    model: Any,
-    batch: Mapping[str, torch.Tensor],
-    backend: Backend = "split",
-    *,
-    in_order: bool = True,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return logits `[N, V]` of the supervised tokens of a batch, and their places `[N]` in it.
-
-    A place is the index in any `[B, T]` of the batch when flattened.
-
-    A batch with `source` is one packed row `[1, T]`; else rows `[B, T]` with
-    right padding, where each token is predicted by the one before it. Without
-    any supervised token, N is 0 and the logits still hang on the graph.
+    No logits are kept: the gradient of a piece is computed in the forward pass, right behind its loss.
+    All of it happens within the model's forward, so that what wraps the model (DDP, FSDP, autocast)
+    covers it.
 
     Args:
-        model: a causal LM of transformers (or PEFT around it) whose forward
-            takes `logits_to_keep` as a tensor of positions, and whose LM head is its
-            output embedding. Packed rows need
+        model: a causal LM of transformers, or what wraps one (PEFT, DDP). Its forward takes
+            `logits_to_keep` as a tensor of positions. Packed rows need
             `gatt.comb.attention.backend.enable_comb_attention` first.
         batch: of `gatt.comb.collator.GattCollator`, on the model's device.
         backend: what computes the attention of packed rows.
-        in_order: in the order of the tokens; else in any, which spares a copy of
-            the logits in the forward and one of their gradient in the backward pass.
+        base_KH: `hidden_by_kl` of the model without its adapter, where the batch has `by_kl`.
+        kl_coef: weight of the KL divergence.
 
     Raises:
         ValueError: a packed row for a model without that attention.
-        TrainingError: a model that pays no heed to `logits_to_keep`.
+        TrainingError: a model that ignores `logits_to_keep`.
     """
-    labels_BT = batch["labels"]
-    inputs: dict[str, Any]
-    if "source" in batch:
-        # DistributedDataParallel hides the attributes of what it wraps.
-        implementation = getattr(model, "module", model).config._attn_implementation
-        if implementation != IMPLEMENTATION:
-            raise ValueError(
-                f"a packed row for a model with attention {implementation!r}, which would mix its "
-                "tokens: call enable_comb_attention on the model first"
-            )
-        supervised = (labels_BT[0] != IGNORE).nonzero()[:, 0]
-        sources = batch["source"][0][supervised]
-        inputs = {
-            "position_ids": batch["position_ids"],
-            "comb_attention": CombAttention(RowGeometry.from_batch(batch), backend),
-            # Any 4-D mask keeps transformers from making one of its own; nothing reads it.
-            "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=labels_BT.device),
-        }
-        places_N = supervised
-    else:
-        rows, sources = (labels_BT[:, 1:] != IGNORE).nonzero(as_tuple=True)
-        inputs = {"attention_mask": batch["attention_mask"]}
-        places_N = rows * labels_BT.shape[1] + sources + 1
-    # One position at least, so that a batch without target stays in the graph (DDP waits for it).
-    kept, index = torch.unique(sources, return_inverse=True)
-    if not len(kept):
-        kept = torch.zeros(1, dtype=torch.long, device=labels_BT.device)
-    inputs |= {"input_ids": batch["input_ids"], "logits_to_keep": kept, "use_cache": False}
-    if len(labels_BT) > 1:
-        with _head_at(model, rows, index, len(kept)):
-            return model(**inputs).logits[0], places_N
-    output = model(**inputs)
-    _check_kept(model, output.logits.shape[1], len(kept))
-    if len(kept) == len(sources) and not in_order:
-        return output.logits[0], torch.empty_like(places_N).scatter_(0, index, places_N)
-    return output.logits[0, index], places_N
+    targets = Targets.of(batch)
+    base, head = _causal_lm(model), Head(model)
+    forward = base.forward
+    labels_N = batch["labels"].flatten()[targets.places_N]
+    by_kl_N = torch.zeros_like(labels_N, dtype=torch.bool)
+    if base_KH is not None:
+        by_kl_N = batch["by_kl"].flatten()[targets.places_N]
+    taught_N = labels_N[~by_kl_N]
+
+    def taught(hidden_PH: torch.Tensor, piece: slice) -> tuple[torch.Tensor, torch.Tensor]:
+        logits_PV, labels_P = head(hidden_PH), taught_N[piece]
+        correct = (logits_PV.detach().argmax(-1) == labels_P).sum()
+        return cross_entropy(logits_PV, labels_P), correct
+
+    def held(hidden_PH: torch.Tensor, piece: slice) -> tuple[torch.Tensor, torch.Tensor]:
+        assert base_KH is not None
+        with torch.no_grad():
+            base_PV = head(base_KH[piece], is_adapted=False)
+        kl = kl_to_base(head(hidden_PH), base_PV)
+        return kl_coef * kl, kl.detach()
+
+    def scored(**inputs: Any) -> dict[str, torch.Tensor]:
+        hidden_NH = _hidden(forward, head, inputs, targets)
+        loss, num_correct = _in_pieces(taught, head, hidden_NH[~by_kl_N])
+        kl = torch.zeros_like(loss)
+        if base_KH is not None:
+            kl_loss, kl = _in_pieces(held, head, hidden_NH[by_kl_N])
+            loss = loss + kl_loss
+        return {"loss": loss, "kl": kl, "num_correct": num_correct}
+
+    with _replaced(base, scored):
+        sums = model(**targets.inputs(model, batch, backend))
+    return BatchLoss(**sums, num_taught=len(taught_N), num_kl=len(labels_N) - len(taught_N))
 
 
-def _check_kept(model: Any, num_found: int, num_kept: int) -> None:
-    if num_found != num_kept:
-        model = getattr(model, "module", model)
-        model = model.get_base_model() if hasattr(model, "get_base_model") else model
-        raise TrainingError(
-            f"{type(model).__name__} scored {num_found} positions where {num_kept} "
-            "were asked for: its forward pays no heed to logits_to_keep, so it cannot be trained here"
-        )
+def hidden_by_kl(
+    model: Any, batch: Mapping[str, torch.Tensor], backend: Backend = "split"
+) -> torch.Tensor:
+    """Return what the LM head reads at the tokens that are learned by the KL divergence, `[K, H]`."""
+    labels_BT = batch["labels"].masked_fill(~batch["by_kl"], IGNORE)
+    targets = Targets.of({**batch, "labels": labels_BT})
+    return _hidden(model, Head(model), targets.inputs(model, batch, backend), targets)
 
 
-@contextmanager
-def _head_at(
-    model: Any, rows_N: torch.Tensor, columns_N: torch.Tensor, num_kept: int
-) -> Iterator[None]:
-    """Let the LM head score one position of one row each, in place of all rows at all columns.
+def supervised_logits(
+    model: Any, batch: Mapping[str, torch.Tensor], backend: Backend = "split"
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return logits `[N, V]` and labels `[N]` of all supervised tokens of a batch, in order, at once.
 
-    Rows of a batch end at different columns, and `logits_to_keep` is one list for all.
+    Arguments and errors are those of `batch_loss`.
     """
-    head = getattr(model, "module", model).get_output_embeddings()
+    targets = Targets.of(batch)
 
     def pick(_: Any, hidden: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        _check_kept(model, hidden[0].shape[1], num_kept)
-        return (hidden[0][rows_N, columns_N][None], *hidden[1:])
+        return (targets.pick(model, hidden[0])[None], *hidden[1:])
 
-    handle = head.register_forward_pre_hook(pick)
+    handle = Head(model).module.register_forward_pre_hook(pick)
     try:
-        yield
+        logits_NV = model(**targets.inputs(model, batch, backend)).logits[0]
     finally:
         handle.remove()
+    return logits_NV, batch["labels"].flatten()[targets.places_N]
 
 
-def summed_kl(logits_NV: torch.Tensor, base_NV: torch.Tensor) -> torch.Tensor:
+def cross_entropy(logits_PV: torch.Tensor, labels_P: torch.Tensor) -> torch.Tensor:
+    """Return the summed cross-entropy, in float32 at least."""
+    return functional.cross_entropy(_at_least_float32(logits_PV), labels_P, reduction="sum")
+
+
+def kl_to_base(logits_PV: torch.Tensor, base_PV: torch.Tensor) -> torch.Tensor:
     """Return the summed KL divergence KL(base || model), in nats, in float32 at least.
 
     The forward direction, as in distillation (Hinton et al., arXiv:1503.02531), with the model
     without its adapter as the teacher: it covers all that the base model would say.
 
     Args:
-        logits_NV: of the model that is trained.
-        base_NV: of the one it is held to; no gradient reaches them.
+        logits_PV: of the model that is trained.
+        base_PV: of the one it is held to; no gradient reaches them.
     """
-    return _by_parts(_kl, KL_CHUNK, logits_NV, base_NV.detach())
-
-
-def _kl(own_KV: torch.Tensor, held_KV: torch.Tensor) -> torch.Tensor:
-    own_KV, held_KV = (_at_least_float32(x).log_softmax(-1) for x in (own_KV, held_KV))
+    own_PV, held_PV = (_at_least_float32(x).log_softmax(-1) for x in (logits_PV, base_PV.detach()))
     # What the base never says, at -inf, adds nothing.
-    return (held_KV.exp() * (held_KV - own_KV).masked_fill(held_KV == -math.inf, 0)).sum()
-
-
-def summed_loss(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
-    """Return the summed cross-entropy, in float32 at least: zero (with a graph) for N = 0.
-
-    On a GPU, and where logits of half precision have to be widened, a part at a time and
-    anew in the backward pass: with a large vocabulary they are what takes the memory.
-    """
-    is_at_once = logits_NV.dtype not in HALVES and not logits_NV.is_cuda
-    if is_at_once or len(logits_NV) <= LOSS_CHUNK:
-        return _cross_entropy(logits_NV, labels_N)
-    return _by_parts(_cross_entropy, LOSS_CHUNK, logits_NV, labels_N)
-
-
-def _by_parts(
-    cost: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-    size: int,
-    logits_NV: torch.Tensor,
-    others_N: torch.Tensor,
-) -> torch.Tensor:
-    """Return the sum of a cost over parts of the tokens, each computed anew in the backward pass."""
-    total = torch.zeros((), device=logits_NV.device)
-    for own_KV, other_K in zip(
-        torch.split(logits_NV, size), torch.split(others_N, size), strict=True
-    ):
-        total = total + (
-            checkpoint(cost, own_KV, other_K, use_reentrant=False, preserve_rng_state=False)
-            if own_KV.requires_grad
-            else cost(own_KV, other_K)
-        )
-    return total
-
-
-def _cross_entropy(logits_NV: torch.Tensor, labels_N: torch.Tensor) -> torch.Tensor:
-    return functional.cross_entropy(_at_least_float32(logits_NV), labels_N, reduction="sum")
+    return (held_PV.exp() * (held_PV - own_PV).masked_fill(held_PV == -math.inf, 0)).sum()
 
 
 def _at_least_float32(logits: torch.Tensor) -> torch.Tensor:
-    return logits.float() if logits.dtype in HALVES else logits
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The supervised tokens of a batch, and where the hidden states stand that predict them."""
+
+    places_N: torch.Tensor
+    """Index of each in any `[B, T]` of the batch when flattened, rising."""
+    rows_N: torch.Tensor
+    columns_N: torch.Tensor
+    """Row and index among `kept` of the hidden state that predicts it."""
+    kept: torch.Tensor
+    """Positions whose hidden states are needed: at least one, so that a batch without target stays in the
+    graph, for which DDP waits."""
+
+    @classmethod
+    def of(cls, batch: Mapping[str, torch.Tensor]) -> Targets:
+        """Return those of a packed row, by its `source`, or of padded rows, each by the token before."""
+        labels_BT = batch["labels"]
+        if "source" in batch:
+            places = (labels_BT[0] != IGNORE).nonzero()[:, 0]
+            rows, sources = torch.zeros_like(places), batch["source"][0][places]
+        else:
+            rows, sources = (labels_BT[:, 1:] != IGNORE).nonzero(as_tuple=True)
+            places = rows * labels_BT.shape[1] + sources + 1
+        kept, columns = torch.unique(sources, return_inverse=True)
+        return cls(places, rows, columns, kept if len(kept) else kept.new_zeros(1))
+
+    def inputs(
+        self, model: Any, batch: Mapping[str, torch.Tensor], backend: Backend
+    ) -> dict[str, Any]:
+        """Return what the model's forward takes.
+
+        Raises:
+            ValueError: a packed row for a model without its attention.
+        """
+        shared = {"input_ids": batch["input_ids"], "logits_to_keep": self.kept, "use_cache": False}
+        if "source" not in batch:
+            return {**shared, "attention_mask": batch["attention_mask"]}
+        implementation = _causal_lm(model).config._attn_implementation
+        if implementation != IMPLEMENTATION:
+            raise ValueError(
+                f"a packed row for a model with attention {implementation!r}, which would mix its "
+                "tokens: call enable_comb_attention on the model first"
+            )
+        return {
+            **shared,
+            "position_ids": batch["position_ids"],
+            "comb_attention": CombAttention(RowGeometry.from_batch(batch), backend),
+            # Any 4-D mask keeps transformers from making one of its own; nothing reads it.
+            "attention_mask": self.kept.new_ones((1, 1, 1, 1), dtype=torch.bool),
+        }
+
+    def pick(self, model: Any, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the hidden states `[N, H]` of those that the model hands to its LM head.
+
+        Raises:
+            TrainingError: they are not those of `kept`.
+        """
+        if hidden.shape[1] != len(self.kept):
+            raise TrainingError(
+                f"{type(_causal_lm(model)).__name__} scored {hidden.shape[1]} positions where "
+                f"{len(self.kept)} were asked for: its forward ignores logits_to_keep, so it cannot be "
+                "trained here"
+            )
+        return hidden[self.rows_N, self.columns_N]
+
+
+class Head:
+    """The LM head of a causal LM, with what its forward makes of the head's output (soft cap, scale)."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = _causal_lm(model)
+        self.module = self.model.get_output_embeddings()
+        self._forward = self.model.forward
+
+    def __call__(self, hidden_PH: torch.Tensor, *, is_adapted: bool = True) -> torch.Tensor:
+        """Return the logits `[P, V]`; without `is_adapted` those of the head as it was before training."""
+        module = self.module
+        if not is_adapted:
+            module = getattr(module, "base_layer", getattr(module, "original_module", module))
+        logits_1PV = module(hidden_PH[None])
+        # The model's own forward finishes them; what stands before the head has nothing to do.
+        done = _HiddenAlone(last_hidden_state=logits_1PV[..., :1])
+        before = {id(m): m for m in (self.model.base_model, self.model.get_decoder())}
+        ids = torch.zeros(1, len(hidden_PH), dtype=torch.long, device=hidden_PH.device)
+        with ExitStack() as stack:
+            for inner in before.values():
+                stack.enter_context(_replaced(inner, lambda *_, **__: done))
+            stack.enter_context(_replaced(self.module, lambda *_, **__: logits_1PV))
+            finished: torch.Tensor = self._forward(input_ids=ids, use_cache=False).logits[0]
+        return finished
+
+
+class _HiddenAlone(BaseModelOutputWithPast):  # type: ignore[misc]
+    """What stands before an LM head, without what some models hand on beside the hidden states."""
+
+    def __getattr__(self, name: str) -> None:
+        """Return None for whatever else a forward asks for, such as `router_logits`."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+def _hidden(
+    forward: Callable[..., Any], head: Head, inputs: Mapping[str, Any], targets: Targets
+) -> torch.Tensor:
+    """Return what the LM head reads at the targets, `[N, H]`, without its being computed."""
+    found: list[torch.Tensor] = []
+
+    def keep(hidden: torch.Tensor) -> torch.Tensor:
+        found.append(targets.pick(head.model, hidden))
+        return hidden[..., :1]
+
+    with _replaced(head.module, keep):
+        forward(**inputs)
+    return found[0]
+
+
+def _in_pieces(
+    cost: Cost,
+    head: Head,
+    hidden_NH: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sums of a cost and of its count over all pieces."""
+    weights = [weight for weight in head.module.parameters() if weight.requires_grad]
+    size = max(PIECE // head.model.get_input_embeddings().weight.shape[0], 1)
+    summed: tuple[torch.Tensor, torch.Tensor] = _Pieces.apply(cost, size, hidden_NH, *weights)  # type: ignore[no-untyped-call]
+    return summed
+
+
+class _Pieces(torch.autograd.Function):
+    """A cost summed over pieces, each with its gradient before the next: their logits are never kept."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        cost: Cost,
+        size: int,
+        hidden_NH: torch.Tensor,
+        *weights: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the sums of cost and count."""
+        needs_gradient = any(ctx.needs_input_grad)
+        gradients = [torch.zeros_like(x) for x in (hidden_NH, *weights) if needs_gradient]
+        total, count = (torch.zeros((), device=hidden_NH.device) for _ in range(2))
+        for start in range(0, len(hidden_NH), size):
+            piece = slice(start, start + size)
+            with torch.set_grad_enabled(needs_gradient):
+                hidden_PH = hidden_NH[piece].detach().requires_grad_(needs_gradient)
+                value, number = cost(hidden_PH, piece)
+            if needs_gradient:
+                found = torch.autograd.grad(value, (hidden_PH, *weights), allow_unused=True)
+                parts: Sequence[torch.Tensor] = (gradients[0][piece], *gradients[1:])
+                for part, gradient in zip(parts, found, strict=True):
+                    if gradient is not None:
+                        part += gradient
+            total, count = total + value.detach(), count + number
+        ctx.save_for_backward(*gradients)
+        ctx.mark_non_differentiable(count)
+        return total, count
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[Any, ...]:
+        """Return the gradients of the hidden states and of the head's weights."""
+        return None, None, *(gradient * upstream[0] for gradient in ctx.saved_tensors)
+
+
+def _causal_lm(model: Any) -> Any:
+    """Return the model of transformers within DDP and PEFT."""
+    model = getattr(model, "module", model)
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+@contextmanager
+def _replaced(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
+    """Let a module compute something else for a while."""
+    before = module.__dict__.get("forward")
+    module.forward = forward
+    try:
+        yield
+    finally:
+        if before is None:
+            del module.forward
+        else:
+            module.forward = before

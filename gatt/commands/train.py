@@ -15,11 +15,16 @@ from gatt.train.config import TrainConfig
 HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
+FIRST = (
+    "samples", "output_dir", "model", "history", "placement", "lora.r", "learning_rate",
+    "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps",
+)  # fmt: skip
+"""The keys that matter first."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `TrainConfig` can be set after it."""
-    add_config_arguments(parser, TrainConfig)
+    add_config_arguments(parser, TrainConfig, FIRST)
 
 
 def execute(config: TrainConfig) -> str:

@@ -8,28 +8,52 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 import textwrap
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NoReturn, TypeVar
 
 from gatt.cli import CommandParser, path_argument
-from gatt.config.keys import keys_of
+from gatt.config.keys import Key, keys_of
 from gatt.config.load import load_config
 from gatt.config.shipped_files import config_file
 
 T = TypeVar("T")
 
 
-def add_config_arguments(parser: argparse.ArgumentParser, cls: type) -> None:
-    """Add `--config FILE`, and the table of every configuration key to the help."""
+class _PrintAllKeys(argparse.Action):
+    """Print the help with every key, and leave."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        assert isinstance(parser, CommandParser)
+        sys.stdout.write(parser.format_help(is_all=True))
+        parser.exit()
+
+
+def add_config_arguments(
+    parser: argparse.ArgumentParser, cls: type, first: Sequence[str] = ()
+) -> None:
+    """Add `--config FILE` and `--help-all`, and the keys of the configuration to the help.
+
+    Args:
+        parser: a `CommandParser`.
+        cls: the configuration.
+        first: the keys that matter first; `--help` shows these alone, and without any it shows all.
+    """
     parser.add_argument(
         "--config",
         type=path_argument,
         metavar="FILE",
-        help="YAML file, or the name of one of `gatt configs`; any key can be set after it with --key=value",
+        help="YAML file, or the name of one of `gatt configs`; any key can be set after it with --key=value, "
+        "a list as --key=a,b",
     )
+    if first:
+        parser.add_argument(
+            "--help-all", action=_PrintAllKeys, nargs=0, help="show every configuration key"
+        )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    if isinstance(parser, CommandParser):
-        parser.make_epilog = lambda: key_table(cls)
+    assert isinstance(parser, CommandParser)
+    parser.make_epilog = lambda is_all: key_table(cls, () if is_all else first, parser.prog)
 
 
 def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
@@ -42,14 +66,51 @@ def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
     return load_config(cls, path, args.overrides)
 
 
-def key_table(cls: type) -> str:
-    """Return the keys as text: name, type and default on a line, documentation below."""
-    lines = ["configuration keys (in the file, or on the command line as --key=value):"]
-    for name, key in keys_of(cls).items():
-        if key.holds is not None and key.default is not None:
+def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
+    """Return the keys as text: name, type and default on a line, documentation below.
+
+    Args:
+        cls: the configuration.
+        first: only these keys, and how to see the others; empty: all keys, in groups.
+        prog: the command that shows the others with `--help-all`.
+    """
+    keys, where = keys_of(cls), "in the file, or here as --key=value"
+    groups = [name for name, key in keys.items() if key.holds is not None]
+    if first:
+        others = ", ".join(["its own", *(name for name in groups if "." not in name)])
+        return "\n".join([
+            f"the configuration keys that matter first ({where}):",
+            *_key_lines(keys, first),
+            "",
+            *textwrap.wrap(f"`{prog} --help-all` shows all {len(keys) - len(groups)} keys: {others}.", 98),
+        ])  # fmt: skip
+    lines = [f"configuration keys ({where}):", *_key_lines(keys, [n for n in keys if "." not in n])]
+    shown: dict[str, str] = {}
+    done: tuple[str, ...] = ()
+    for group in groups:
+        if group.startswith(done):
             continue
-        shown = json.dumps(key.default, default=str, ensure_ascii=False)
-        default = "required" if key.default is dataclasses.MISSING else f"default: {shown}"
-        lines.append(f"  {name}: {key.expected}  [{default}]")
-        lines += [f"      {line}" for line in textwrap.wrap(key.doc, 94)]
+        inner = [name for name in keys if name.startswith(f"{group}.")]
+        default = " [default: null]" if keys[group].default is None else ""
+        lines += ["", *textwrap.wrap(f"{group}:{default} {keys[group].doc}".rstrip(), 98)]
+        kind = str([(keys[n].field, keys[n].owner, keys[n].default) for n in inner])
+        if kind in shown:
+            lines.append(f"  {group}.*: as {shown[kind]}.*")
+            done += (f"{group}.",)
+            continue
+        shown[kind] = group
+        lines += _key_lines(keys, [n for n in inner if "." not in n.removeprefix(f"{group}.")])
     return "\n".join(lines)
+
+
+def _key_lines(keys: Mapping[str, Key], names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        key = keys[name]
+        if key.holds is None:
+            shown = json.dumps(key.default, default=str, ensure_ascii=False)
+            default = "required" if key.default is dataclasses.MISSING else f"default: {shown}"
+            above = name.rpartition(".")[0]
+            if default == "required" and above and keys[above].default is None:
+                default = f"required in {above}"
+            yield f"  {name}: {key.expected}  [{default}]"
+            yield from (f"      {line}" for line in textwrap.wrap(key.doc, 94))

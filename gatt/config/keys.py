@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import re
 import typing
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,9 +29,8 @@ class Key:
 
     @property
     def expected(self) -> str:
-        """Its type as a user reads it: "float | null", "list[str, ...]"."""
-        text = inspect.formatannotation(self.annotation).replace("None", "null")
-        return re.sub(r"\b\w+\.", "", text).replace("tuple[", "list[")
+        """Its type as a user reads it: "float | null", "list[str]", "comb | expanded"."""
+        return _shown(self.annotation)
 
     @property
     def doc(self) -> str:
@@ -57,6 +55,17 @@ def annotation_at(cls: type, name: str) -> Any:
 def mentions(annotation: Any, kind: type) -> bool:
     """Whether a type stands in another, as `Path` in `tuple[Path, ...] | None`."""
     return annotation is kind or any(mentions(inner, kind) for inner in get_args(annotation))
+
+
+def _shown(annotation: Any) -> str:
+    kind, args = get_origin(annotation), [a for a in get_args(annotation) if a is not ...]
+    if kind is Literal:
+        return " | ".join(map(str, args))
+    if kind in (Union, UnionType):
+        return " | ".join(map(_shown, args))
+    name = "list" if kind is tuple else getattr(kind or annotation, "__name__", str(annotation))
+    inner = f"[{', '.join(map(_shown, args))}]" if args else ""
+    return "null" if annotation is type(None) else f"{name}{inner}"
 
 
 def _keys(cls: type, prefix: str, defaults: object) -> Iterator[tuple[str, Key]]:

@@ -15,11 +15,12 @@ that the configuration itself gives. `gatt eval` takes its suites so.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 import yaml
 
@@ -27,13 +28,13 @@ from gatt.config.keys import annotation_at, keys_of, mentions
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.fingerprint import jsonable
-from gatt.runs.suggest import nearest
+from gatt.runs.suggest import nearest, our_name
 from gatt.runs.typed import Problem, ShapeError, typed
 from gatt.runs.yaml_file import Source, broken, dump_yaml, parse_yaml, read_mapping
 
 T = TypeVar("T")
 COMMAND_LINE: Final = "command line"
-_OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)=(.*)", re.DOTALL)
+_OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?", re.DOTALL)
 
 
 def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
@@ -81,9 +82,12 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
 def _override(cls: type, values: dict[str, Any], override: str) -> str:
     """Set one override in `values` and return its dotted key."""
     match = _OVERRIDE.fullmatch(override)
-    if match is None:
-        raise ConfigError("expected key=value or --key value")
-    name, text = match.groups()
+    name, text = (_spelled(cls, match[1]), match[2]) if match else ("", None)
+    annotation = annotation_at(cls, name)
+    if text is None:
+        if not mentions(annotation, bool):
+            raise ConfigError("expected key=value or --key value")
+        text = "true"
     *parents, last = name.split(".")
     for parent in parents:
         if values.get(parent) is None:
@@ -91,11 +95,32 @@ def _override(cls: type, values: dict[str, Any], override: str) -> str:
         if not isinstance(values[parent], dict):
             raise ConfigError(f"{parent!r} is {values[parent]!r}: expected a mapping")
         values = values[parent]
-    values[last] = _override_value(annotation_at(cls, name), text)
+    values[last] = _override_value(annotation, text)
+    return name
+
+
+def _spelled(cls: type, name: str) -> str:
+    """Return a key with `_` where it was given with `-`; the names in a mapping stay as they are."""
+    parts, keys = name.split("."), keys_of(cls)
+    for end in range(len(parts), 0, -1):
+        if (key := ".".join(parts[:end]).replace("-", "_")) in keys:
+            return ".".join([key, *parts[end:]])
     return name
 
 
 def _override_value(annotation: Any, text: str) -> Any:
+    """Return the value of an override; a list needs no brackets: `a.jsonl`, `1,2,4`."""
+    lists = [k for k in (annotation, *get_args(annotation)) if get_origin(k) is tuple]
+    if not lists or not text or text.startswith("["):
+        return _yaml_or_text(annotation, text)
+    with contextlib.suppress(yaml.YAMLError):
+        value = _yaml_or_text(annotation, text)
+        if isinstance(value, dict) or _fits(annotation, value):
+            return value
+    return [_override_value(get_args(lists[0])[0], part.strip()) for part in text.split(",")]
+
+
+def _yaml_or_text(annotation: Any, text: str) -> Any:
     """Return a text read as YAML, or the text itself where that fits and what YAML makes of it does not."""
     try:
         value = parse_yaml(text)
@@ -189,6 +214,8 @@ def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
 def _nearest(cls: type, unknown: Problem) -> str:
     """Return the hint for an unknown key: a key beside it first, then any key of the tree."""
     parent, dot, last = unknown.name.rpartition(".")
+    if ours := our_name(last, keys_of(cls), parent):
+        return f", did you mean {ours!r}?"
     beside = nearest(last.replace("-", "_"), unknown.known)
     if beside is not None:
         return f", did you mean {f'{parent}{dot}{beside}'!r}?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,7 @@ def load_model(
     dtype: str = "auto",
     device: str | torch.device = "cpu",
     attn_implementation: str | None = None,
+    load_in_4bit: bool = False,
 ) -> LoadedModel:
     """Return model and tokenizer on a device.
 
@@ -105,9 +107,11 @@ def load_model(
             floating-point types.
         device: where the weights go.
         attn_implementation: as transformers spells it; None is its default.
+        load_in_4bit: hold the weights of its linear layers in 4 bits (nf4, double quantisation; QLoRA,
+            arXiv:2305.14314), which bitsandbytes widens to the dtype layer by layer.
 
     Raises:
-        ModelError: it cannot be loaded, lacks weights, or the dtype or device
+        ModelError: it cannot be loaded, lacks weights or bitsandbytes, or the dtype or device
             is none that this machine has.
     """
     from transformers import AutoModelForCausalLM
@@ -122,6 +126,7 @@ def load_model(
     disable_progress_bar()
     place = _device(device)
     chosen = _dtype(dtype, place)
+    more = _in_4bit(chosen, place) if load_in_4bit else {}
     tokenizer = load_tokenizer(name)
     source = resolve(name)
     refuse_adapter_beside(source, name=name)
@@ -139,6 +144,7 @@ def load_model(
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             weights_only=True,
+            **more,
         )
     except ModelError as error:
         if not Path(source).is_relative_to(cache_folder()):
@@ -159,7 +165,40 @@ def load_model(
             f"{name}: {len(found['missing_keys'])} weights are missing, such as "
             f"{min(found['missing_keys'])}: expected a complete causal language model"
         )
-    return LoadedModel(model.to(place).eval(), tokenizer, name)
+    if not load_in_4bit:
+        model = model.to(place)
+    for module in model.modules() if load_in_4bit else ():
+        if hasattr(module, "support_avx512bf16_for_cpu"):
+            # Its CPU kernel for evaluation rounds to bfloat16, which training does not.
+            module.support_avx512bf16_for_cpu = False
+    return LoadedModel(model.eval(), tokenizer, name)
+
+
+def require_bitsandbytes() -> None:
+    """Refuse `load_in_4bit` where its extra is missing.
+
+    Raises:
+        ModelError: says which to install.
+    """
+    if importlib.util.find_spec("bitsandbytes") is None:
+        raise ModelError(
+            "load_in_4bit: bitsandbytes is not installed: `pip install 'ghost-attention[qlora]'`, or set "
+            "load_in_4bit to false"
+        )
+
+
+def _in_4bit(dtype: torch.dtype, device: torch.device) -> dict[str, Any]:
+    """Return the settings of a model in 4 bits."""
+    require_bitsandbytes()
+    from transformers import BitsAndBytesConfig
+
+    quantisation = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=dtype,
+    )
+    return {"quantization_config": quantisation, "device_map": {"": device}}
 
 
 def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Final
 
@@ -15,5 +16,7 @@ DEFAULTS: Final = {
 
 def prepare_environment() -> None:
     """Set `DEFAULTS` where the user has not set them; call it first in every entry point."""
+    # PEFT imports it wherever it is installed, and it then asks for another package.
+    logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
     for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)

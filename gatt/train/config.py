@@ -70,6 +70,10 @@ class TrainConfig:
     count as trained on."""
     lora: LoraSettings = field(default_factory=LoraSettings)
     """The adapter."""
+    load_in_4bit: bool = False
+    """Hold the model's linear layers in 4 bits (QLoRA: nf4, double quantisation, computed in the type of
+    the run): a quarter of bfloat16's memory. Needs `pip install 'ghost-attention[qlora]'`. The adapter
+    fits the plain model. Not for weights that are spread (FSDP, ZeRO stage 3)."""
 
     placement: Literal["system", "first_user", "mixed", "every_turn"] = "system"
     """Where the instruction stands in turn 1: in the system message, in front of the first user

@@ -25,7 +25,7 @@ from gatt.data.training_marks import TrainedOn, read_marks
 from gatt.errors import ConfigError
 from gatt.models.adapter import attach_adapter, outside_text
 from gatt.models.chat_template import rendered_on, template_of
-from gatt.models.load import load_config, load_model, load_tokenizer
+from gatt.models.load import load_config, load_model, load_tokenizer, require_bitsandbytes
 from gatt.models.template_variables import set_template_variables
 from gatt.runs.provenance import provenance
 from gatt.train.adapter_card import write_adapter
@@ -180,6 +180,7 @@ def _refuse_unloaded(config: TrainConfig, args: Any) -> None:
 
     Raises:
         ConfigError: several GPUs for one process, or an attention that the device has not.
+        ModelError: bitsandbytes is needed and not installed.
     """
     if args.n_gpu > 1:
         raise ConfigError(
@@ -187,6 +188,8 @@ def _refuse_unloaded(config: TrainConfig, args: Any) -> None:
             "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
         )
     choose_backend(config.attn_implementation, args.device)
+    if config.load_in_4bit:
+        require_bitsandbytes()
 
 
 def _rows(
@@ -210,6 +213,9 @@ def _load(config: TrainConfig, args: Any) -> Any:
     return load_model(
         config.model,
         dtype="bfloat16" if args.bf16 else "float32",
+        # In 4 bits it stays where it is loaded.
+        device=args.device if config.load_in_4bit else "cpu",
+        load_in_4bit=config.load_in_4bit,
         attn_implementation=config.attn_implementation if is_plain else None,
     ).model
 
@@ -283,8 +289,8 @@ def _check_rank(model: Any, config: TrainConfig) -> None:
     Raises:
         ConfigError: says the largest that adds something.
     """
-    sides = (min(w.shape[-2:]) for w in model.parameters() if w.dim() > 1)
-    # Weights that are spread show no shape here.
+    sides = (min(w.shape[-2:]) for w in model.parameters() if w.dim() > 1 and w.is_floating_point())
+    # Weights that are spread show no shape here, and those in 4 bits another one.
     most = max(sides, default=config.lora.r)
     if config.lora.r > most:
         raise ConfigError(

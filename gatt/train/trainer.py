@@ -27,15 +27,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from peft import PeftModel
-from transformers import Trainer
+from peft import PeftModel, get_peft_model
+from transformers import Trainer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, Layout
 from gatt.comb.comb import IGNORE
-from gatt.comb.loss import scored_tokens, summed_kl, summed_loss
+from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
 from gatt.models.isolation import undisturbed
 from gatt.train.config import TrainConfig
@@ -142,6 +142,12 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._backend = choose_backend(config.attn_implementation, args.device, dropout)
         if layout == "comb":
             enable_comb_attention(model)
+        adapter = {}
+        if getattr(model, "is_loaded_in_4bit", False):
+            if peft_config is not None:
+                set_seed(args.seed)
+                model, peft_config = get_peft_model(model, peft_config), None
+            adapter = {name: w.data for name, w in model.named_parameters() if w.requires_grad}
         super().__init__(
             model=model,
             args=args,
@@ -152,6 +158,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             # Some of them set themselves up at the end of this very call.
             callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
+        for name, weight in self.model.named_parameters():
+            # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
+            weight.data = adapter.get(name, weight.data)
+        if adapter and self.spreads_weights:
+            raise ConfigError(
+                "load_in_4bit: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
+                "ZeRO stage 2 or one process; else set load_in_4bit to false"
+            )
         if config.plain_loss == "kl":
             self._check_kl()
         self.remove_callback(PrinterCallback)
@@ -193,43 +207,34 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         Args:
             model: the wrapped model.
             inputs: a batch of `GattCollator`.
-            return_outputs: also return the logits `[N, V]` of the supervised tokens.
+            return_outputs: also return outputs, of which there are none: logits are not kept.
             num_items_in_batch: supervised tokens of the whole step on all
                 processes; None outside of training: those of this batch.
         """
         # Before the graph of the main forward pass takes memory.
-        base = self._base_logits(model, inputs) if "by_kl" in inputs else None
-        logits_NV, places_N = scored_tokens(model, inputs, self._backend, in_order=False)
-        labels_N = inputs["labels"].flatten()[places_N]
-        total = len(labels_N) if num_items_in_batch is None else num_items_in_batch
-        taught_NV, taught_N, loss = logits_NV, labels_N, torch.zeros((), device=logits_NV.device)
-        if base is not None:
-            by_kl_N = inputs["by_kl"].flatten()[places_N]
-            taught_NV, taught_N = logits_NV[~by_kl_N], labels_N[~by_kl_N]
-            kl = kl_to_base(logits_NV, places_N, by_kl_N, *base)
-            loss = self._kl_coef * kl
-            self._kl = self._kl + kl.detach()
-            self._num_kl += len(base[1])
-        loss = loss + summed_loss(taught_NV, taught_N)
-        loss = loss / torch.as_tensor(total).clamp(min=1).to(logits_NV.device)
+        base_KH = self._hidden_of_base(model, inputs) if "by_kl" in inputs else None
+        sums = batch_loss(model, inputs, self._backend, base_KH=base_KH, kl_coef=self._kl_coef)
+        num_tokens = (
+            sums.num_taught + sums.num_kl if num_items_in_batch is None else num_items_in_batch
+        )
+        loss = sums.loss / torch.as_tensor(num_tokens).clamp(min=1).to(sums.loss.device)
         if num_items_in_batch is not None:
             # The gradients of the processes are averaged, but the total counts the tokens of all.
             loss = loss * self.accelerator.num_processes
         self._step_loss = self._step_loss + loss.detach()
-        self._num_correct = self._num_correct + (taught_NV.detach().argmax(-1) == taught_N).sum()
-        self._num_scored += len(taught_N)
+        self._num_correct = self._num_correct + sums.num_correct
+        self._num_scored += sums.num_taught
+        self._kl = self._kl + sums.kl
+        self._num_kl += sums.num_kl
         self._num_tokens += inputs["input_ids"].numel()
-        return (loss, {"logits": logits_NV}) if return_outputs else loss
+        return (loss, {}) if return_outputs else loss
 
-    def _base_logits(
-        self, model: Any, inputs: dict[str, torch.Tensor]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits of the tokens learned by KL without the adapter, and their rising places."""
+    def _hidden_of_base(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return `hidden_by_kl` of the model without its adapter."""
         # Unwrapped: a forward of DDP's on some of the processes alone would hang.
         whole = self.accelerator.unwrap_model(model)
-        labels_BT = inputs["labels"].masked_fill(~inputs["by_kl"], IGNORE)
         with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
-            return scored_tokens(whole, {**inputs, "labels": labels_BT}, self._backend)
+            return hidden_by_kl(whole, inputs, self._backend)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
@@ -327,28 +332,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
-
-
-def kl_to_base(
-    logits_NV: torch.Tensor,
-    places_N: torch.Tensor,
-    by_kl_N: torch.Tensor,
-    base_KV: torch.Tensor,
-    base_places_K: torch.Tensor,
-) -> torch.Tensor:
-    """Return the summed KL divergence KL(base || model) over the tokens learned by it, in nats.
-
-    Args:
-        logits_NV: of the trained model at all supervised tokens, in any order.
-        places_N: place of each in the flattened batch.
-        by_kl_N: true for the K of them that are learned by the KL divergence.
-        base_KV: logits of the model without its adapter at those K.
-        base_places_K: their places, rising.
-    """
-    # A copy of the logits is spared where all of them count.
-    held_KV = logits_NV if bool(by_kl_N.all()) else logits_NV[by_kl_N]
-    order = torch.searchsorted(base_places_K, places_N[by_kl_N])
-    return summed_kl(held_KV, base_KV[order])
 
 
 def _padding_id(model: Any, tokenizer: Any) -> int:

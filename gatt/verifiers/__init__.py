@@ -9,6 +9,7 @@ from gatt.verifiers.table import (
     check_all,
     overall,
     overall_unasked,
+    own_versions,
     verifier_versions,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "check_all",
     "overall",
     "overall_unasked",
+    "own_versions",
     "verifier_versions",
 ]

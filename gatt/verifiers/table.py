@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -12,6 +12,15 @@ from typing import Any
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Status, Verdict, Verifier
+from gatt.verifiers.own_kinds import (
+    KindFile,
+    guarded,
+    origin,
+    own_class,
+    own_kinds,
+    own_version,
+    run_kind_files,
+)
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import VERSION as DEGENERATE_VERSION
 from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
@@ -47,19 +56,43 @@ VERIFIERS: dict[str, str] = {
     "words": "gatt.verifiers.forms.counts:Words",
     "wrapped": "gatt.verifiers.forms.wrapped:Wrapped",
 }
-"""Kind -> `module:Class`. A new kind is one file, one line here, one test."""
+"""Kind -> `module:Class`. A new kind is one file, one line here, one test; `own_kinds` has the others."""
+
+
+def all_kinds() -> tuple[str, ...]:
+    """Return the kinds that are known: shipped, of packages, and of the files run so far."""
+    return (*sorted(VERIFIERS), *own_kinds())
+
+
+def use_kind_files(files: Iterable[KindFile]) -> None:
+    """Make the kinds of Python files known to this process.
+
+    Raises:
+        VerifierError: see `run_kind_files`.
+    """
+    if run_kind_files(files, VERIFIERS):
+        _build.cache_clear()
 
 
 def verifier_class(kind: str) -> type[Verifier]:
     """Return the class of a kind.
 
     Raises:
-        VerifierError: no such kind; the nearest known one is named.
+        VerifierError: no such kind, the nearest known one is named; or a package has one of this name too.
     """
+    own = own_class(kind)
+    if own is not None:
+        if kind in VERIFIERS:
+            raise VerifierError(
+                f"verifier {kind!r} is shipped and comes from {origin(kind)}: uninstall that, or have it "
+                "name its kind otherwise"
+            )
+        return own
     if kind not in VERIFIERS:
-        hint = did_you_mean(kind, VERIFIERS)
+        hint = did_you_mean(kind, all_kinds())
         raise VerifierError(
-            f"unknown verifier kind {kind!r}{hint} (known: {', '.join(sorted(VERIFIERS))})"
+            f"unknown verifier kind {kind!r}{hint} (known: {', '.join(all_kinds())}; one of your own needs "
+            "its catalogue in instructions.catalog, or its package installed)"
         )
     module, _, name = VERIFIERS[kind].partition(":")
     found: type[Verifier] = getattr(import_module(module), name)
@@ -87,9 +120,10 @@ def _build(kind: str, params_json: str) -> Verifier:
                 f"verifier {kind!r} has no parameter {name!r}{hint} (known: {', '.join(known)})"
             )
     try:
-        return cls(**params)
+        verifier = cls(**params)
     except TypeError as error:
         raise VerifierError(f"verifier {kind!r}: {error}") from None
+    return verifier if kind in VERIFIERS else guarded(verifier)
 
 
 def check_all(specs: Iterable[VerifierSpec], reply: str) -> tuple[Verdict, ...]:
@@ -119,6 +153,22 @@ def verifier_versions() -> dict[str, int]:
         "visible": VISIBLE_VERSION,
         **{kind: verifier_class(kind).version for kind in sorted(VERIFIERS)},
     }
+
+
+def own_versions(specs: Iterable[VerifierSpec]) -> dict[str, str]:
+    """Return what the verdicts of kinds that are not shipped depend on, for fingerprints; often none."""
+    kinds = {kind for spec in specs for kind in _kinds_in(spec.kind, spec.params)}
+    found = {kind: own_version(kind) for kind in sorted(kinds - set(VERIFIERS))}
+    return {kind: version for kind, version in found.items() if version is not None}
+
+
+def _kinds_in(kind: str, params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the kind of a rule and those of the rules in its parameter `of`."""
+    yield kind
+    inner = params.get("of")
+    for rule in inner if isinstance(inner, list | tuple) else [inner]:
+        if isinstance(rule, Mapping) and "kind" in rule:
+            yield from _kinds_in(rule["kind"], rule)
 
 
 def overall_unasked(verdicts: Sequence[Verdict]) -> Status:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from checks.simulated import Design, Likeness, Replies, paired_runs, runs, true_area
+from scipy.special import stdtrit
 
 from eval.metrics.area import area
 from eval.metrics.outcomes import Rows
-from eval.metrics.statistics.clustered import Ways, clustered_interval, crossed_interval
+from eval.metrics.statistics.clustered import Ways, crossed_interval, num_groups
+from eval.metrics.statistics.p_values import sign_flip_p_value
 from eval.metrics.statistics.paired_interval import paired_interval
-from eval.metrics.statistics.sign_flip import sign_flip_p_value
 from eval.metrics.statistics.wilson import wilson_interval
 
 Interval = tuple[float, float]
@@ -138,10 +139,11 @@ def coverage_of_power(
 def _of_rate(passed: npt.NDArray[np.float64], ways: Ways, seed: int) -> dict[str, Interval]:
     sums = np.bincount(ways.dialogue, passed).astype(int)
     sizes = np.bincount(ways.dialogue)
-    clusters = list(zip(sums.tolist(), sizes.tolist(), strict=True))
+    dialogues = Ways(ways.dialogue, np.zeros_like(ways.dialogue), ways.dialogue)
     return {
         "ours": crossed_interval(passed, ways),
-        "dialogues only": clustered_interval(clusters),
+        "two-way standard error": _two_way(passed, ways),
+        "dialogues only": crossed_interval(passed, dialogues),
         "bootstrap of dialogues": _bootstrap(sums, sizes, seed),
         "wilson": wilson_interval(int(passed.sum()), len(passed)),
     }
@@ -172,6 +174,26 @@ def _of_difference(
     p_values.append(sign_flip_p_value(differences, ways))
     detectable.append(1.0 if found.detectable is None else found.detectable)
     return {"ours": (found.low, found.high)}
+
+
+def _two_way(passed: npt.NDArray[np.float64], ways: Ways) -> Interval:
+    """Return the interval of Cameron, Gelbach and Miller (2011): rate +- t * two-way standard error.
+
+    Degrees of freedom: the smaller number of groups, less one. A variance below 0 is the larger one-way
+    variance, as they advise.
+    """
+    mean = float(passed.mean())
+
+    def variance(groups: npt.NDArray[np.int64]) -> float:
+        num, sums = num_groups(groups), np.bincount(groups, passed - mean) / len(passed)
+        return num / (num - 1) * float(sums @ sums)
+
+    dialogue, instruction = variance(ways.dialogue), variance(ways.instruction)
+    both = dialogue + instruction - variance(ways.case)
+    both = both if both > 0 else max(dialogue, instruction)
+    degrees = min(num_groups(ways.dialogue), num_groups(ways.instruction)) - 1
+    half = float(stdtrit(degrees, 0.975)) * both**0.5
+    return max(0.0, mean - half), min(1.0, mean + half)
 
 
 def _bootstrap(passed: npt.NDArray[np.int64], total: npt.NDArray[np.int64], seed: int) -> Interval:

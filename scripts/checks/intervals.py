@@ -3,8 +3,8 @@
     python scripts/checks/intervals.py --design 60x4x20 --json results/intervals/60x4x20.json
 
 A design is dialogues x cases of each x instructions; replies share the dialogue and the instruction,
-see `checks.simulated`. Rates are compared with intervals that know of dialogues alone, with a
-percentile bootstrap of dialogues and with plain Wilson.
+see `checks.simulated`. Rates are compared with the published two-way standard error, with intervals that
+know of dialogues alone, with a percentile bootstrap of dialogues and with plain Wilson.
 """
 
 from __future__ import annotations

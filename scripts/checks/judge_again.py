@@ -221,14 +221,11 @@ def judge_run(folder: Path, entries: Entries, commit: Mapping[str, Any] | None) 
         }
     }
     results |= {
-        "curves": [p.as_dict() for p in (*points, *vacuous_curves(ordinary, pool, changed))],
-        "summaries": [s.as_dict() for s in summaries(found.samples, points)],
-        "events": [e.as_dict() for e in events(found.samples)],
+        "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, changed))],
+        "summaries": [asdict(s) for s in summaries(found.samples, points)],
+        "events": [asdict(e) for e in events(found.samples)],
         "differences": [
-            asdict(d)
-            for d in differences(
-                found.samples, config.get("baseline") or first, seed=config.get("seed", 0)
-            )
+            asdict(d) for d in differences(found.samples, config.get("baseline") or first)
         ],
     }
     lines = "".join(json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in found.samples)

@@ -1,10 +1,11 @@
 """How much memory the rows of a training run take, by the number of samples.
 
-    python scripts/checks/rows_memory.py [NUM…]
+    python scripts/checks/rows_memory.py [NUM…] [--turns TURNS]
 
-Samples of four turns are generated, read, tokenised with the embedded model's tokenizer, written and packed as
+Samples are generated, read, tokenised with the embedded model's tokenizer, written and packed as
 `gatt train` does it, each number in a process of its own. Printed are the samples a second, and the most
-memory of the process that is no file's: what it is without samples, and the rest by sample.
+memory of the process that is no file's: what it is without samples, and the rest by sample. Then the same
+rows are asked for again, as a resumed run does, which must not tokenise anew.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
-TURNS = 4
 
-
-def write(path: Path, num: int) -> None:
+def write(path: Path, num: int, turns: int) -> None:
     """Write so many samples that differ."""
     from gatt.data.dialogue import Dialogue, Message
     from gatt.data.sample import GattSample, TurnTarget
@@ -30,13 +30,13 @@ def write(path: Path, num: int) -> None:
     with path.open("w", encoding="utf-8") as stream:
         for number in range(num):
             messages: list[Message] = []
-            for turn in range(TURNS):
+            for turn in range(turns):
                 messages.append(Message("user", f"What do you think of number {number} at {turn}?"))
                 messages.append(
                     Message("assistant", f"It is {number * turn}, one more than before.")
                 )
             targets = tuple(
-                TurnTarget(t, f"Reply {t} to number {number}.") for t in range(1, TURNS + 1)
+                TurnTarget(t, f"Reply {t} to number {number}.") for t in range(1, turns + 1)
             )
             sample = GattSample(
                 f"s{number}", Dialogue(f"d{number}", tuple(messages[:-1])), None, targets
@@ -56,7 +56,7 @@ def watched(peaks: list[int], stop: threading.Event) -> None:
         peaks[0] = max(peaks[0], anonymous())
 
 
-def measure(num: int, num_proc: int) -> dict[str, float]:
+def measure(num: int, num_proc: int, turns: int) -> dict[str, float]:
     """Return what one number of samples takes."""
     from gatt.models.load import load_tokenizer
     from gatt.train.config import TrainConfig
@@ -65,7 +65,7 @@ def measure(num: int, num_proc: int) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "samples.jsonl")
-        write(path, num)
+        write(path, num, turns)
         config = TrainConfig(
             samples=(path,),
             output_dir=Path(folder, "out"),
@@ -85,20 +85,40 @@ def measure(num: int, num_proc: int) -> dict[str, float]:
             rows.rows[row]
         stop.set()
         thread.join()
+        again = time.monotonic()
+        with patch(
+            "gatt.train.data.kept_rows.write_combs", side_effect=AssertionError("tokenised anew")
+        ):
+            kept = rows_of_run(config, tokenizer, config.output_dir, mark, why_not_packable=None)
+        again = time.monotonic() - again
+        assert kept.report == rows.report
+        assert (
+            kept.rows._fingerprint == rows.rows._fingerprint or kept.rows[:100] == rows.rows[:100]
+        )
         size = (config.output_dir / "rows" / "combs.arrow").stat().st_size
-    return {"before": before, "peak": peaks[0], "seconds": seconds, "file": size}
+    return {"before": before, "peak": peaks[0], "seconds": seconds, "file": size, "again": again}
 
 
-def lines(numbers: list[int], num_proc: int) -> Iterator[str]:
+def lines(numbers: list[int], num_proc: int, turns: int) -> Iterator[str]:
     """Yield a line a number of samples."""
     for num in numbers:
-        run = [sys.executable, __file__, "--one", "--num_proc", str(num_proc), str(num)]
+        run = [
+            sys.executable,
+            __file__,
+            "--one",
+            "--num_proc",
+            str(num_proc),
+            "--turns",
+            str(turns),
+            str(num),
+        ]
         found = json.loads(subprocess.run(run, check=True, stdout=subprocess.PIPE).stdout)
         more = found["peak"] - found["before"]
         mib = {name: f"{found[name] / 2**20:.0f} MiB" for name in ("before", "file")}
         yield (
             f"{num:>9} samples: {num / found['seconds']:.0f} a second, {more / 2**20:.0f} MiB more than the "
-            f"{mib['before']} before, {more / num:.0f} bytes a sample; file {mib['file']}"
+            f"{mib['before']} before, {more / num:.0f} bytes a sample; file {mib['file']}, found again in "
+            f"{found['again']:.1f} s"
         )
 
 
@@ -107,12 +127,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("num", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--num_proc", type=int, default=1, help="processes that tokenise")
+    parser.add_argument("--turns", type=int, default=4, help="turns of each sample")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure(args.num[0], args.num_proc)))
+        print(json.dumps(measure(args.num[0], args.num_proc, args.turns)))
         return
-    for line in lines(args.num, args.num_proc):
+    for line in lines(args.num, args.num_proc, args.turns):
         print(line, flush=True)
 
 

@@ -12,7 +12,7 @@ from peft import LoraConfig, get_peft_model
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import expand
-from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.comb.loss import cross_entropy, supervised_logits
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
@@ -83,9 +83,9 @@ def test_comb_loss_equals_that_of_the_rows_written_out(loaded: LoadedModel) -> N
     with torch.no_grad():
         packed = GattCollator(pad)([combs_to_features([comb])])
         padded = GattCollator(pad, "expanded")([combs_to_features([row]) for row in rows])
-        written_out = summed_loss(*supervised_logits(loaded.model, padded)).item()
+        written_out = cross_entropy(*supervised_logits(loaded.model, padded)).item()
         enable_comb_attention(loaded.model)
-        ours = summed_loss(*supervised_logits(loaded.model, packed)).item()
+        ours = cross_entropy(*supervised_logits(loaded.model, packed)).item()
     loaded.model.set_attn_implementation("sdpa")
     assert len(rows) == 3
     assert ours == pytest.approx(written_out, rel=1e-5)

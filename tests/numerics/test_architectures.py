@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.comb.loss import batch_loss, cross_entropy, supervised_logits
 from gatt.comb.model_support import packing_problem
 from tests.support.models.random_combs import VOCABULARY, combs
 
@@ -89,7 +89,10 @@ def outcome(model: Any, batches: list[list[Comb]], layout: Any) -> tuple[float, 
     total = 0.0
     for batch in batches:
         rows = GattCollator(0, layout)([combs_to_features([c]) for c in batch])
-        loss = summed_loss(*supervised_logits(model, rows))
+        if layout == "comb":
+            loss = batch_loss(model, rows).loss
+        else:
+            loss = cross_entropy(*supervised_logits(model, rows))
         loss.backward()
         total += loss.item()
     base.set_attn_implementation(before)

@@ -20,7 +20,7 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
-from gatt.comb.loss import summed_loss, supervised_logits
+from gatt.comb.loss import cross_entropy, supervised_logits
 from gatt.data.sample import with_sampled_history
 from gatt.train.data.labels import build_combs, build_expanded
 from tests.support.models.random_combs import VOCABULARY, combs
@@ -77,7 +77,7 @@ def outcome(model: Any, batches: list[list[Comb]], layout: str) -> tuple[torch.T
     for batch in batches:
         rows = collate([combs_to_features([c]) for c in batch])
         logits, labels = supervised_logits(model, rows)
-        loss = summed_loss(logits, labels)
+        loss = cross_entropy(logits, labels)
         loss.backward()
         total = total + loss.detach()
     return total, {n: p.grad.clone() for n, p in model.named_parameters() if p.requires_grad}

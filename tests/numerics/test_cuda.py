@@ -15,7 +15,7 @@ import torch
 from gatt.comb.attention.backend import Backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from gatt.comb.loss import summed_kl, summed_loss, supervised_logits
+from gatt.comb.loss import cross_entropy, kl_to_base, supervised_logits
 from tests.numerics.test_architectures import ARCHITECTURES, VOCABULARY, lora_model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -53,9 +53,9 @@ def outcome(
     if by_kl:
         with torch.no_grad(), model.disable_adapter():
             base, _ = supervised_logits(model, batch, backend)
-        loss = summed_kl(supervised_logits(model, batch, backend)[0], base)
+        loss = kl_to_base(supervised_logits(model, batch, backend)[0], base)
     else:
-        loss = summed_loss(*supervised_logits(model, batch, backend))
+        loss = cross_entropy(*supervised_logits(model, batch, backend))
     loss.backward()
     return loss.item(), {n: p.grad.clone() for n, p in model.named_parameters() if p.requires_grad}
 

@@ -13,7 +13,8 @@ import torch
 
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, expand
-from gatt.comb.loss import summed_kl, supervised_logits
+from gatt.comb.loss import kl_to_base, supervised_logits
+from gatt.models.load import load_adapter, load_model
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import open_store, prepare, train
@@ -190,7 +191,7 @@ def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
             own, _ = supervised_logits(trainer.model, batch)
             with trainer.model.disable_adapter():
                 base, labels = supervised_logits(trainer.model, batch)
-        return float(summed_kl(own, base)) / len(labels)
+        return float(kl_to_base(own, base)) / len(labels)
 
     assert divergence("kl") < 0.1 * divergence("targets")
 
@@ -221,8 +222,9 @@ def interrupt_at(monkeypatch: pytest.MonkeyPatch, micro_batch: int) -> None:
     monkeypatch.setattr(GattTrainer, "training_step", training_step)
 
 
+@pytest.mark.parametrize("load_in_4bit", [False, True])
 def test_resumed_equals_uninterrupted_to_the_bit(
-    make_config: Any, monkeypatch: pytest.MonkeyPatch
+    make_config: Any, monkeypatch: pytest.MonkeyPatch, load_in_4bit: bool
 ) -> None:
     settings: dict[str, Any] = {
         "max_steps": 7,
@@ -234,6 +236,7 @@ def test_resumed_equals_uninterrupted_to_the_bit(
         "lora": LoraSettings(r=4, lora_alpha=8, lora_dropout=0.3),
         # And so does the other forward pass, which must not move it.
         "plain_loss": "kl",
+        "load_in_4bit": load_in_4bit,
     }
     straight = train(make_config("straight", **settings))
     config = make_config("resumed", **settings)
@@ -249,6 +252,48 @@ def test_resumed_equals_uninterrupted_to_the_bit(
     assert (resumed.adapter / name).read_bytes() == (straight.adapter / name).read_bytes()
     assert resumed.num_supervised_tokens == straight.num_supervised_tokens > 0
     assert resumed.num_steps == straight.num_steps == 7
+
+
+def dequantised(folder: Path, target: Path) -> Any:
+    """Save the model with each weight as its 4 bits say; return the model in 4 bits."""
+    functional = pytest.importorskip("bitsandbytes.functional")
+    quantised = load_model(str(folder), load_in_4bit=True)
+    plain = load_model(str(folder))
+    for name, module in quantised.model.named_modules():
+        if (state := getattr(getattr(module, "weight", None), "quant_state", None)) is not None:
+            weight = plain.model.get_submodule(name).weight
+            wide = functional.dequantize_4bit(module.weight.data, state)
+            assert not torch.equal(weight, wide)
+            weight.data = wide
+    for part in (plain.model, plain.tokenizer):
+        part.save_pretrained(target)
+    return quantised
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_four_bits_equal_the_weights_that_they_stand_for(
+    make_config: Any, tmp_path: Path, layout: str
+) -> None:
+    """The type of the run is float32: each weight is what its 4 bits say, to the last digit."""
+    dequantised(tmp_path / "model", tmp_path / "wide")
+    settings = {"layout": layout, "plain_loss": "kl", "gradient_accumulation_steps": 10}
+    wide = first_step(make_config("plain", model=str(tmp_path / "wide"), **settings))
+    assert_same(first_step(make_config("quantised", load_in_4bit=True, **settings)), wide)
+
+
+def test_an_adapter_of_four_bits_fits_the_plain_model(make_config: Any, tmp_path: Path) -> None:
+    quantised = dequantised(tmp_path / "model", tmp_path / "wide")
+    folder = train(make_config("trained", load_in_4bit=True, max_steps=3)).adapter
+    ids = torch.arange(2, 40)[None]
+    narrow, wide, plain = (
+        load_adapter(model, folder, "trained").model(ids).logits
+        for model in (
+            quantised, load_model(str(tmp_path / "wide")), load_model(str(tmp_path / "model"))
+        )
+    )  # fmt: skip
+    torch.testing.assert_close(narrow, wide, rtol=TOLERANCE, atol=TOLERANCE)
+    # The plain model is another one, by as much as 4 bits round.
+    assert (plain - wide).norm() < 0.3 * wide.norm()
 
 
 def test_the_interrupted_weights_are_not_the_final_ones(make_config: Any) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.metadata
 import importlib.util
 import re
 import shlex
@@ -18,11 +16,12 @@ from accelerate.commands.launch import launch_command_parser
 
 from data_synth.catalog.check import check_entry
 from eval.config import EvalConfig
-from gatt.cli import GROUP, main
+from gatt.cli import main
 from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from gatt.train.config import TrainConfig
+from tests.support.runs.command_modules import command_modules
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))
@@ -63,17 +62,6 @@ def write_files(page: Path, folder: Path) -> list[Path]:
     return written
 
 
-def command_modules() -> dict[str, ModuleType]:
-    """Return every command's module by name, those of its actions (`synth splice`) among them."""
-    found = {}
-    for entry in importlib.metadata.entry_points(group=GROUP):
-        module = entry.load()
-        found[entry.name] = module
-        for word, name in getattr(module, "ACTIONS", {}).items():
-            found[f"{entry.name} {word}"] = importlib.import_module(name)
-    return found
-
-
 def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, Any]:
     """Return the command that `gatt` would run, and the arguments that it would get."""
     seen: list[tuple[ModuleType, argparse.Namespace]] = []
@@ -91,7 +79,7 @@ def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType
 def launched(words: list[str]) -> list[str]:
     """Return the words behind `-m gatt.train`, once accelerate has taken its own."""
     args = launch_command_parser().parse_args(words)
-    assert Path(args.config_file).is_file()
+    assert args.config_file is None or Path(args.config_file).is_file()
     assert args.training_script == ("gatt.train" if args.module else "scripts/train.py")
     return [str(word) for word in args.training_script_args]
 

@@ -6,10 +6,10 @@ Source of the format: likenneth/persona_drift (Li et al. 2024, arXiv:2402.10962)
     pattern_system_prompts = [("<system prompt>", "<probe>", lambda x: ...), ...]
     topics = ["<first message of a chat>", ...]
 
-Both files are read and not run. A case has its probe graded by the function named after
-list and place, such as `pattern-0`: `docs/guides/evaluation.md` has the score file that
-finds them. There a second model plays the user from a topic on; here the user brings up
-one topic a turn, drawn for each case.
+Both files are parsed and never run. The function that grades a probe is named after its
+list and its place there, such as `pattern-0`; `docs/guides/evaluation.md` has the score
+file that finds it. In persona_drift a second model plays the user, starting from a topic.
+Here each user message is a topic, drawn for each case.
 """
 
 from __future__ import annotations
@@ -20,9 +20,14 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from eval.cases.importers.imported import Constraint, Imported, ImportedCase
+from eval.cases.importers.imported import (
+    Constraint,
+    Imported,
+    ImportedCase,
+    instruction,
+    verifiers_of,
+)
 from eval.cases.importers.reading import check_text
-from gatt.data.dialogue import Message
 from gatt.errors import DataError
 from gatt.verifiers.graded.score import SCORE
 from gatt.verifiers.spec import VerifierSpec
@@ -52,17 +57,15 @@ def import_persona_drift(path: Path, num_turns: int | None = None, seed: int = 0
     cases = []
     for name, prompt, probe in _prompts(file):
         drawn = random.Random(f"{seed}/{name}").sample(topics, num)
-        score = VerifierSpec(SCORE, {"function": name})
-        cases.append(
-            ImportedCase(
-                id=f"persona_drift-{name}",
-                messages=tuple(Message("user", topic) for topic in drawn),
-                text=prompt,
-                family=f"persona_drift_{name.rpartition('-')[0]}",
-                value=prompt,
-                probe=(probe, Constraint(id=name, text=prompt, rules=(score,))),
-            )
-        )
+        family = f"persona_drift_{name.rpartition('-')[0]}"
+        graded = Constraint(name, prompt, (VerifierSpec(SCORE, {"function": name}),))
+        line = {
+            "id": f"persona_drift-{name}",
+            "user_turns": drawn,
+            "instruction": instruction(prompt, family, (), value=prompt),
+            "probes": [{"question": probe, "verifiers": verifiers_of([graded])}],
+        }
+        cases.append(ImportedCase(line, [graded]))
     if not cases:
         raise DataError(f"{file}: no list named *{ENDING}: expected persona_drift's {FILE}")
     return Imported(tuple(cases))

@@ -1,4 +1,4 @@
-r"""SEQUOR's test sets: 120 to 210 user turns under constraints that hold, join in, or take over.
+r"""SEQUOR's test sets: 120 to 210 user turns under constraints that stay, are added or replaced.
 
 Source of the format: deep-spin/SEQUOR, also at BeatrizCanaverde/SEQUOR
 (arXiv:2605.06353), its `data/testsets` and `multi_if/test_prompts.py`. A test set
@@ -7,12 +7,12 @@ turn a line with the constraints in force::
 
     {"prompt": "<announcement>\n\n\n<task>", "constraints_data": [{"id": "…", "text": "…"}]}
 
-The announcement ("In every reply, abide by this rule: …") stands only where the
-constraints change: at turn 1, and in the regimes `add`, `replace` and
-`everything` later too. That of turn 1 is the instruction of the case. A later one
-is a switch: `add` where all earlier constraints still hold, else `replace` by all
-that hold from there on. It keeps its words and its place in front of the task,
-one blank line instead of two between them.
+A prompt has an announcement ("In every reply, abide by this rule: …") only where the
+constraints change: at turn 1, and in the regimes `add`, `replace` and `everything` at
+later turns too. The announcement of turn 1 is the instruction of the case. A later one
+is a switch: `add` if all earlier constraints still hold, else `replace` by all that hold
+from that turn on. It keeps its words and stands in front of the task, with one blank
+line between them instead of two.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from eval.cases.importers.imported import Change, Constraint, Imported, ImportedCase, describe
+from eval.cases.importers.imported import Constraint, Imported, ImportedCase, describe, instruction
 from eval.cases.importers.reading import count_unknown, read_rows, take, take_text
 from eval.cases.importers.sequor_rules import rules_for
-from gatt.data.dialogue import Message
 from gatt.errors import DataError
 
 REGIMES = ("single", "tuples", "add", "replace", "everything")
@@ -76,27 +75,10 @@ def import_testsets(path: Path, num_turns: int | None = None) -> Imported:
         DataError: no such file, or one that is not of the format; with the line
             and what was found.
     """
-    check_num_turns(num_turns)
     root, files = _find(path)
     left: Counter[str] = Counter()
     cases = [_case(file, root, num_turns, left) for file in files]
     return Imported(tuple(cases), +left)
-
-
-def case_id(file: Path, root: Path) -> str:
-    """Return `sequor-` and the way from a folder to a file."""
-    parts = file.relative_to(root).with_suffix("").parts
-    return "-".join(("sequor", *parts))
-
-
-def check_num_turns(num_turns: int | None) -> None:
-    """Refuse a number of turns below 1.
-
-    Raises:
-        DataError: see above.
-    """
-    if num_turns is not None and num_turns < 1:
-        raise DataError(f"--num-turns is {num_turns}: expected at least 1")
 
 
 def worded(constraints: Sequence[Constraint]) -> str:
@@ -112,7 +94,7 @@ def _find(path: Path) -> tuple[Path, list[Path]]:
         return path.parent, [path]
     inner = (path / "data" / "testsets", path / "testsets")
     root = next((folder for folder in inner if folder.is_dir()), path)
-    if root == path and (path / "tasks").is_dir():
+    if root == path and any((folder / "tasks").is_dir() for folder in (path, path / "data")):
         raise DataError(
             f"{path}: tasks but no testsets in it: expected data/testsets, or add --compose to make "
             "cases of the tasks"
@@ -133,43 +115,30 @@ def _case(file: Path, root: Path, num_turns: int | None, left: Counter[str]) -> 
     turns = [_turn(row, f"{file} line {number}", left) for number, row in kept]
     first = turns[0]
     text, task = first.split(first.constraints)
-    tasks, changes = [task], []
+    regime = next(
+        (part for part in file.relative_to(root.parent).parts[:-1] if part in REGIMES), ""
+    )
+    family = f"sequor_{regime}" if regime else "sequor"
+    tasks, changes, asked = [task], [], [*first.constraints]
     for number, (before, turn) in enumerate(pairwise(turns), start=2):
-        change, task = _follow(number, before, turn)
+        if before.ids == turn.ids:
+            tasks.append(turn.prompt)
+            continue
+        kind, new = ("replace", turn.constraints)
+        if before.ids < turn.ids:
+            kind, new = "add", tuple(c for c in turn.constraints if c.id not in before.ids)
+        announcement, task = turn.split(new)
+        told = instruction(worded(new), family, new, describe(new))
+        changes.append({"turn": number, "kind": kind, "text": announcement, "instruction": told})
         tasks.append(task)
-        changes += [change] if change else []
-    folders = file.relative_to(root.parent).parts[:-1]
-    regime = next((part for part in folders if part in REGIMES), "")
-    return ImportedCase(
-        id=case_id(file, root),
-        messages=tuple(Message("user", task) for task in tasks),
-        text=text,
-        family=f"sequor_{regime}" if regime else "sequor",
-        value=describe(first.constraints),
-        held=first.constraints,
-        changes=tuple(changes),
-    )
-
-
-def _follow(number: int, before: _Turn, turn: _Turn) -> tuple[Change | None, str]:
-    """Return how the constraints change at a turn, None where they do not, and the user's words."""
-    if before.ids == turn.ids:
-        return None, turn.prompt
-    has_ended = bool(before.ids - turn.ids)
-    asked = (
-        turn.constraints
-        if has_ended
-        else tuple(c for c in turn.constraints if c.id not in before.ids)
-    )
-    announcement, task = turn.split(asked)
-    change = Change(
-        turn=number,
-        kind="replace" if has_ended else "add",
-        announcement=announcement,
-        rule=worded(asked),
-        constraints=asked,
-    )
-    return change, task
+        asked += new
+    line = {
+        "id": "-".join(("sequor", *file.relative_to(root).with_suffix("").parts)),
+        "user_turns": tasks,
+        "instruction": instruction(text, family, first.constraints, describe(first.constraints)),
+        **({"switches": changes} if changes else {}),
+    }
+    return ImportedCase(line, asked)
 
 
 def _turn(row: dict[str, Any], where: str, left: Counter[str]) -> _Turn:
@@ -187,8 +156,6 @@ def _turn(row: dict[str, Any], where: str, left: Counter[str]) -> _Turn:
     for number, raw in enumerate(raws, start=1):
         inside = f"{where}, constraint {number}"
         text = take_text(raw, "text", inside)
-        constraints.append(
-            Constraint(id=take_text(raw, "id", inside), text=text, rules=rules_for(text))
-        )
+        constraints.append(Constraint(take_text(raw, "id", inside), text, rules_for(text)))
         count_unknown(raw, ("id", "text"), "a constraint", left)
     return _Turn(where, prompt, tuple(constraints))

@@ -1,4 +1,4 @@
-"""SEQUOR's tasks and constraints, put together the way its `single` and `tuples` regimes are.
+"""SEQUOR's tasks and constraints, combined as in its `single` and `tuples` regimes.
 
 Source of the format: deep-spin/SEQUOR, also at BeatrizCanaverde/SEQUOR
 (arXiv:2605.06353): `data/tasks/persona_<n>.jsonl`, `data/constraints/single.jsonl`,
@@ -8,9 +8,9 @@ and for groups (`3.jsonl`) what `multi_if/constraints.py` reads::
     single.jsonl: {"constraint": "…", "id": "…", "satisfiability": 97.0, …}
     3.jsonl:      {"constraints": ["…", "…", "…"], "constraint_ids": ["…", "…", "…"], "id": "…"}
 
-As there, a conversation is some tasks of one persona in their order, and each
-persona meets one constraint or group. Two things differ: the draw is seeded, and
-the announcement has one wording instead of six.
+As in SEQUOR, a conversation is some tasks of one persona in their order, and each
+persona gets one constraint or group. Two things differ: the draw is seeded, and the
+announcement has one wording instead of six.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.cases.importers.imported import Constraint, Imported, ImportedCase, describe
+from eval.cases.importers.imported import Constraint, Imported, ImportedCase, describe, instruction
 from eval.cases.importers.reading import check_text, count_unknown, read_rows, take, take_text
-from eval.cases.importers.sequor import check_num_turns, worded
+from eval.cases.importers.sequor import worded
 from eval.cases.importers.sequor_rules import rules_for
-from gatt.data.dialogue import Message
 from gatt.errors import DataError
 
 _TASK_KEYS = ("persona", "activity", "prompt")
@@ -42,13 +41,12 @@ def compose_cases(path: Path, num_turns: int | None = None, seed: int = 0) -> Im
         path: the repository's root, or its `data`.
         num_turns: most turns of a case, from 1 up; a persona with fewer tasks
             gives a shorter one, which is counted. None: all tasks of the persona, as there.
-        seed: fixes which constraint meets which persona, and which tasks.
+        seed: fixes which persona gets which constraint, and which tasks are kept.
 
     Raises:
         DataError: a folder or file is missing, or not of the format; with the
             line and what was found.
     """
-    check_num_turns(num_turns)
     root = path / "data" if (path / "data").is_dir() else path
     left: Counter[str] = Counter()
     personas = {f.stem: _tasks(f, left) for f in _files(root, "tasks")}
@@ -58,9 +56,9 @@ def compose_cases(path: Path, num_turns: int | None = None, seed: int = 0) -> Im
         rng = random.Random(f"{seed}/{file.stem}")
         names = rng.sample(list(personas), len(personas))
         chosen = rng.sample(groups, min(len(groups), len(names)))
-        unmet = len(groups) - len(chosen)
-        left[f"constraints of {file.name} that met no persona"] += unmet
-        left[f"personas that met no constraint of {file.name}"] += len(names) - len(chosen)
+        unused = len(groups) - len(chosen)
+        left[f"constraints of {file.name} that no persona got"] += unused
+        left[f"personas without a constraint of {file.name}"] += len(names) - len(chosen)
         for name, group in zip(names, chosen, strict=False):
             tasks = personas[name]
             most = num_turns or len(tasks)
@@ -120,15 +118,10 @@ def _group(row: dict[str, Any], where: str) -> Group:
 
 
 def _constraint(name: str, text: str) -> Constraint:
-    return Constraint(id=name, text=text, rules=rules_for(text))
+    return Constraint(name, text, rules_for(text))
 
 
 def _case(identity: str, group: Group, tasks: Sequence[str]) -> ImportedCase:
-    return ImportedCase(
-        id=identity,
-        messages=tuple(Message("user", task) for task in tasks),
-        text=worded(group),
-        family="sequor_single" if len(group) == 1 else "sequor_tuples",
-        value=describe(group),
-        held=group,
-    )
+    family = "sequor_single" if len(group) == 1 else "sequor_tuples"
+    told = instruction(worded(group), family, group, describe(group))
+    return ImportedCase({"id": identity, "user_turns": list(tasks), "instruction": told}, group)

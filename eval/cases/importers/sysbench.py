@@ -10,11 +10,10 @@ README and the code that reads the file (`eval_system_bench.py`, `utils.py`).
          "alignment": "align" | "misalign",
          "criteria": {"1": {"criteria_id": 1, "criteria_content": "…", "criteria_type": "格式约束"}}}}}
 
-The system message is the instruction. Each turn is an event: the request agrees
-with the system message or pulls against it (`alignment`), the instruction is to
-be kept either way, and the checklist of the turn goes to the judge. No criterion
-is given to a rule: they are free text, and the file's own rule (a count of
-characters, `utils.character_count`) is asserted there never to apply.
+The system message is the instruction. Each turn is an event: its request agrees with
+the system message or contradicts it (`alignment`). The instruction holds in both cases,
+and the judge decides the checklist of the turn. No rule decides a criterion, because
+criteria are free text.
 """
 
 from __future__ import annotations
@@ -24,7 +23,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.cases.importers.imported import Constraint, Event, Imported, ImportedCase
+from eval.cases.importers.imported import (
+    Constraint,
+    Imported,
+    ImportedCase,
+    instruction,
+    verifiers_of,
+)
 from eval.cases.importers.reading import count_unknown, read_array, take, take_text
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
@@ -41,7 +46,7 @@ TYPES: Mapping[str, str] = {
 }
 """Types of constraints, as the benchmark's own tables translate them."""
 
-_KNOWN = (
+_KNOWN = [
     "system_id",
     "system_prompt",
     "rounds_related",
@@ -49,12 +54,10 @@ _KNOWN = (
     "场景",
     "messages",
     "prompt_infos",
-)
-_NO_CHECKLIST = "turns without a checklist, which the judge holds against the whole system message"
-_STRAY = "checklists of a text that no turn says"
-_OTHERWISE = (
-    "sessions whose system_prompt is not the system message of their dialogue, which is taken"
-)
+]
+_NO_CHECKLIST = "turns without a checklist, for which the judge grades the whole system message"
+_STRAY = "checklists of a text that is no user message"
+_OTHERWISE = "sessions whose system_prompt differs from the system message, which is taken"
 
 
 def import_sysbench(path: Path) -> Imported:
@@ -73,11 +76,12 @@ def import_sysbench(path: Path) -> Imported:
     for number, raw in enumerate(read_array(file, "SysBench sessions"), start=1):
         where = f"{file} session {number}"
         case = _case(raw, where, left)
-        if case.id in cases:
+        name = case.line["id"]
+        if name in cases:
             raise DataError(
-                f"{where}: system_id of {case.id!r} stood there before: expected unique ids"
+                f"{where}: system_id of {name!r} stood there before: expected unique ids"
             )
-        cases[case.id] = case
+        cases[name] = case
     return Imported(tuple(cases.values()), +left)
 
 
@@ -101,21 +105,25 @@ def _case(raw: object, where: str, left: Counter[str]) -> ImportedCase:
     infos = take(raw, "prompt_infos", dict, where)
     left[_STRAY] += sum(text not in dialogue.user_turns for text in infos)
     left[_OTHERWISE] += take_text(raw, "system_prompt", where) != dialogue.system
-    events: dict[int, Event] = {}
+    events: dict[str, Any] = {}
+    asked: list[Constraint] = []
     for turn, text in enumerate(dialogue.user_turns, start=1):
         if text in infos:
-            events[turn] = _event(infos[text], turn, f"{where}, turn {turn}")
+            kind, checklist = _event(infos[text], turn, f"{where}, turn {turn}")
+            verifiers = verifiers_of(checklist)
+            events[str(turn)] = {"kind": kind, "expect": "kept", "verifiers": verifiers}
+            asked += checklist
         else:
             left[_NO_CHECKLIST] += 1
     domain = raw.get("领域")
-    return ImportedCase(
-        id=f"sysbench-{identity}",
-        messages=tuple(m for m in dialogue.messages if m.role != "system"),
-        text=dialogue.system or "",
-        family=_family(raw, where),
-        value=domain if isinstance(domain, str) else "",
-        events=events,
-    )
+    value = domain if isinstance(domain, str) else ""
+    line = {
+        "id": f"sysbench-{identity}",
+        "messages": [m.as_dict() for m in dialogue.messages if m.role != "system"],
+        "instruction": instruction(dialogue.system or "", _family(raw, where), (), value),
+        **({"events": events} if events else {}),
+    }
+    return ImportedCase(line, asked)
 
 
 def _identity(value: object, where: str) -> str:
@@ -144,7 +152,8 @@ def _family(raw: Mapping[str, Any], where: str) -> str:
     return "sysbench_dependent" if is_related else "sysbench_parallel"
 
 
-def _event(info: object, turn: int, where: str) -> Event:
+def _event(info: object, turn: int, where: str) -> tuple[str, list[Constraint]]:
+    """Return the kind of a turn's event, and its checklist."""
     alignment = take(info, "alignment", str, where)
     if alignment not in EVENTS:
         raise DataError(
@@ -153,10 +162,10 @@ def _event(info: object, turn: int, where: str) -> Event:
     criteria = take(info, "criteria", dict, where)
     if not criteria:
         raise DataError(f"{where}: 'criteria' is empty: expected at least one")
-    constraints = []
+    checklist = []
     for key, raw in criteria.items():
         inside = f"{where}, criterion {key!r}"
         kind = take_text(raw, "criteria_type", inside)
         text = take_text(raw, "criteria_content", inside)
-        constraints.append(Constraint(id=f"{TYPES.get(kind, kind)}.{turn}.{key}", text=text))
-    return Event(kind=EVENTS[alignment], expect="kept", constraints=tuple(constraints))
+        checklist.append(Constraint(f"{TYPES.get(kind, kind)}.{turn}.{key}", text))
+    return EVENTS[alignment], checklist

@@ -17,11 +17,10 @@ def folded(reply: str) -> str:
 def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the judged ordinary replies that have earlier ones, and whether they equal one of these.
 
-    Here a pass is the error. A model that copies its own replies keeps whatever these
-    kept; where this is high, adherence in the model's own history tells little.
-    A sample of its own history knows of all its turns (`Sample.is_repeated`). Others are
-    held against the arm's at earlier judged turns alone, so that the rate is a lower
-    bound. Replies that never came are passed over.
+    Here a pass is the error. A model that copies its own replies keeps what these kept: where this is
+    high, adherence in the model's own history says little. A sample of its own history knows of all
+    its turns (`Sample.is_repeated`). Others are compared with earlier judged turns alone, so that the
+    rate is a lower bound. Empty replies are not counted.
     """
     cases: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
     for sample in samples:

@@ -1,8 +1,7 @@
 """After a change of the instruction: is the new one followed, is the old one let go.
 
-All count turns from the change on: their records have in `turn` how many turns
-ago it was, 0 for the reply to the message that announces it. For leakage it is
-the last change that ended something, for adherence the last of any kind.
+`turn` in their records counts turns since the change: 0 is the reply to the message that announces it.
+For leakage it is the last change that ended something, for adherence the last of any kind.
 """
 
 from __future__ import annotations
@@ -34,14 +33,11 @@ def adherence_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
 def leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield whether ordinary replies still follow an instruction that was replaced or taken back.
 
-    Here a pass is the error. What its verifiers pass by chance shows in
-    `vacuous_leakage`, the same of the dialogue's own replies, and in the rate of
-    an arm that never followed it. Counted under the instruction that has ended,
-    its family and split.
+    Here a pass is the error. `vacuous_leakage`, the same of the dialogue's own replies, shows what the
+    verifiers pass by chance. Counted under the instruction that has ended, its family and split.
 
-    Of a combination one entry is enough; where its rules cannot be told apart (an
-    entry has several), only a reply that follows all of them counts. Entries that
-    hold again, or that ordinary replies follow, are left out.
+    Of a combination one entry is enough. Where an entry has several rules, only a reply that follows all
+    of them counts. Entries that hold again, or that ordinary replies follow, are left out.
     """
     return _leaks(samples, "turn")
 
@@ -49,8 +45,7 @@ def leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
 def probe_leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield whether answers to a probe still give what the instruction said that was taken back.
 
-    Here too a pass is the error. After a replacement the probe is that of the new
-    instruction: nothing is counted.
+    A pass is the error. After a replacement the probe asks for the new instruction: nothing is counted.
     """
     return _leaks(samples, "probe")
 

@@ -1,39 +1,32 @@
-"""How many independent replies the replies of a run are worth, and what follows for a rate.
+"""How many independent replies the replies of a run are worth, and the interval of a rate.
 
-Replies of one dialogue resemble each other, and so do replies under one
-instruction: a model that cannot speak Polish fails in every dialogue that asks
-for it. The two cross, since an instruction stands over several dialogues and a
-dialogue may stand under several instructions. The interval of a rate is Wilson's
-with an effective number of replies, after Korn and Graubard (1998, Survey
-Methodology 24:193-201) and Dean and Pagano (2015, J. Surv. Stat. Methodol.
-3:484-503, the modified Wilson interval):
+Replies of one dialogue resemble each other, and so do replies under one instruction: a model that
+cannot speak Polish fails in every dialogue that asks for it. The two cross, since an instruction
+stands over several dialogues. The interval is Wilson's with an effective number of replies (Korn and
+Graubard 1998, Survey Methodology 24:193-201; Dean and Pagano 2015, J. Surv. Stat. Methodol.
+3:484-503):
 
-1. For each way of grouping (dialogue, instruction, and case, which is both), the
-   variance of the rate if groups were independent, over that of as many
-   independent replies: D, I and C.
-2. Inflation = D + I - C, the two-way variance of Cameron, Gelbach and Miller
-   (2011, J. Bus. Econ. Stat. 29:238-249), and at least each of D, I and 1.
-3. Degrees of freedom after Satterthwaite: D - C rests on the number of dialogues,
-   I - C on that of instructions, the rest on that of replies.
-4. Effective number = n / inflation * (t[n - 1] / t[degrees])**2, the last factor
-   paying for a variance that few groups estimate.
+1. For each way of grouping (dialogue, instruction, and case, which is both): D, I and C, the variance
+   of the rate if groups are independent, over that of as many independent replies.
+2. Inflation = D + I - C, the two-way variance of Cameron, Gelbach and Miller (2011, J. Bus. Econ.
+   Stat. 29:238-249), and at least each of D, I and 1.
+3. Degrees of freedom after Satterthwaite: D - C rests on the number of dialogues, I - C on that of
+   instructions, the rest on that of replies.
+4. Effective number = n / inflation * (t[n - 1] / t[degrees])**2. The last factor pays for a variance
+   that few groups estimate.
 
-Deviation: each variance is estimated with two pseudo-groups of mean size and
-weight `PSEUDO`, one that passes throughout and one that fails throughout (the idea
-of Agresti and Coull, 1998). At rates near 0 and 1 the plain estimate is noise or
-0/0; there the pseudo-groups give the cautious answer, that a group is worth one
-reply. The rate itself stays as counted.
+Deviation: each variance is estimated with two pseudo-groups of mean size and weight `PSEUDO`, one
+that passes throughout and one that fails throughout (after Agresti and Coull, 1998). At rates near 0
+and 1 the plain two-way standard error is 0 or noise, and its interval covers far less than 95 %:
+results/intervals/README.md has the measurement. The rate itself stays as counted.
 
-Fewer than `MIN_INSTRUCTIONS` instructions are no sample of instructions: they
-are taken as given, the interval is about them alone and only dialogues count as
-drawn. `scripts/checks/intervals.py` holds all this against simulated runs.
-
-With one reply a dialogue and instruction the inflation is 1: plain Wilson.
+Fewer than `MIN_INSTRUCTIONS` instructions are no sample of instructions: the interval is then about
+these alone, and only dialogues count as drawn. With one reply a dialogue and instruction the
+inflation is 1: plain Wilson.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +39,7 @@ from eval.metrics.statistics.wilson import wilson_from_rate
 MIN_INSTRUCTIONS = 10
 """From so many on, a rate speaks of instructions like these and not of these alone."""
 PSEUDO = 0.1
-"""Weight of the two pseudo-groups: see `scripts/checks/intervals.py` for how it was chosen."""
+"""Weight of the two pseudo-groups; `scripts/checks/intervals.py` measures its coverage."""
 
 Codes = npt.NDArray[np.int64]
 """A number from 0 for each reply; equal numbers are one group."""
@@ -81,26 +74,6 @@ class Measured:
     def mean(self) -> float:
         """The rate, or the difference."""
         return float(self.values.mean())
-
-
-def clustered_interval(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """Return the interval of all successes over all replies, dialogues as the only groups.
-
-    Args:
-        clusters: (successes, total) of each dialogue; empty ones are passed over.
-
-    Returns:
-        Low and high bound, (0, 1) where there is no reply at all.
-
-    Raises:
-        ValueError: a cluster without 0 <= successes <= total.
-    """
-    for successes, total in clusters:
-        if not 0 <= successes <= total:
-            raise ValueError(f"{successes} successes of {total}: expected 0 <= successes <= total")
-    passed = [value for s, n in clusters for value in (1.0,) * s + (0.0,) * (n - s)]
-    codes = np.repeat(np.arange(len(clusters)), [n for _, n in clusters])
-    return crossed_interval(np.array(passed), Ways(codes, np.zeros_like(codes), codes))
 
 
 def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:

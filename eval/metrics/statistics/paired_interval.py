@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from eval.metrics.statistics.clustered import Measured, Ways, effective_size, num_groups
 from eval.metrics.statistics.wilson import Z_95
 
-POWER = 0.8
-Z_POWER = NormalDist().inv_cdf(POWER)
-PRECISION = 1e-6
+Z_POWER = float(ndtri(0.8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInt
         difference,
         max(-1.0, min(difference, centre - Z_95 * error)),
         min(1.0, max(difference, centre + Z_95 * error)),
-        # Fewer dialogues can give no p below 0.05, whatever the replies (`sign_flip`).
+        # Fewer dialogues can give no p below 0.05, whatever the replies (`p_values`).
         detectable(num, (against * num + 0.5) / added)
         if 2.0 ** (1 - num_groups(ways.dialogue)) < 0.05
         else None,
@@ -62,9 +61,8 @@ def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInt
 def detectable(num_pairs: float, against: float) -> float | None:
     """Return the smallest true difference that would be found in 80 % of samples like this.
 
-    Found means p < 0.05 in the exact test. Connor (1987, Biometrics 43:207-211) with
-    the continuity correction, as the exact test needs one pair more than the
-    normal distribution says:
+    Found means p < 0.05 in the exact test. Connor (1987, Biometrics 43:207-211) with a continuity
+    correction, since the exact test needs one pair more than the normal distribution says:
 
         num * difference - 1 = 1.96 sqrt(num * q) + 0.84 sqrt(num * (q - difference**2))
 
@@ -72,8 +70,7 @@ def detectable(num_pairs: float, against: float) -> float | None:
 
     Args:
         num_pairs: independent pairs, or what the pairs are worth.
-        against: share of pairs that differ in the direction that is not the
-            difference's: noise, taken to stay as it is; above 0.
+        against: share of pairs that differ in the other direction: noise, above 0.
 
     Returns:
         None where not even a difference of 1 would be found.
@@ -85,10 +82,4 @@ def detectable(num_pairs: float, against: float) -> float | None:
         wanted = Z_95 * math.sqrt(num_pairs * unlike) + Z_POWER * math.sqrt(num_pairs * spread)
         return wanted + 1 - num_pairs * difference
 
-    low, high = 0.0, 1.0
-    if shortfall(high) > 0:
-        return None
-    while high - low > PRECISION:
-        middle = (low + high) / 2
-        low, high = (middle, high) if shortfall(middle) > 0 else (low, middle)
-    return high
+    return None if shortfall(1.0) > 0 else float(brentq(shortfall, 0.0, 1.0))

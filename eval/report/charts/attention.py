@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -41,7 +42,7 @@ GAP: Final = 0.12
 MAP: Final = Shape(6.3, 0, 12, has_labels=False)
 """Of the map of one arm; its height follows from its rows."""
 TOLD_SHARE: Final = 0.055
-"""Part of a map's width that the instruction has at least: a few words among a thousand would not show."""
+"""Part of a map's width that the instruction has at least; else a few words among a thousand would not show."""
 MOST_TOLD: Final = 150
 """Characters of the instruction in a title."""
 TITLE_COLUMNS: Final = 92
@@ -123,7 +124,7 @@ def _point(record: Record, history: str) -> CurvePoint:
         arm=record["arm"], metric="mass", history=history, split=ALL, family=ALL, turn=record["turn"],
         rate=record["value"], low=record["value"] if low is None else max(0.0, low),
         high=record["value"] if high is None else high, num_dialogues=record["num_dialogues"],
-        num_passed=0, num_decided=0, num_undecided=0, pessimistic=0.0, optimistic=0.0,
+        num_passed=0, num_decided=0, num_undecided=0, pessimistic=0.0, optimistic=0.0, num_instructions=0,
     )  # fmt: skip
 
 
@@ -184,33 +185,21 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
 
 
 def _draw_cells(axes: Any, cells: Sequence[Cell], colour: str) -> None:
-    """Draw cells; neighbours of one row and strength become one."""
-    by_level: dict[int, list[list[float]]] = {}
-    last: tuple[int, float] | None = None
+    """Draw cells, all of one strength as one outline."""
+    by_level: dict[int, list[Outline]] = defaultdict(list)
     for left, right, row, strength in cells:
-        level = round(min(1.0, strength) * LEVELS)
-        boxes = by_level.setdefault(level, [])
-        if last == (level, row) and boxes[-1][1] == left:
-            boxes[-1][1] = right
-        else:
-            boxes.append([left, right, row])
-        last = level, row
-    for level, boxes in sorted(by_level.items()):
-        if not level:
-            continue
-        outlines = [_box(a, b, r + GAP / 2, r + 1 - GAP / 2) for a, b, r in boxes]
-        axes.add_patch(
-            PathPatch(
-                Outline.make_compound_path(*outlines),
-                facecolor=colour,
-                edgecolor="none",
-                alpha=level / LEVELS,
-                antialiased=False,
+        top, bottom = row + GAP / 2, row + 1 - GAP / 2
+        corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+        by_level[round(min(1.0, strength) * LEVELS)].append(Outline(corners, closed=True))
+    for level, outlines in sorted(by_level.items()):
+        if level:
+            shape = Outline.make_compound_path(*outlines)
+            axes.add_patch(
+                PathPatch(
+                    shape,
+                    facecolor=colour,
+                    edgecolor="none",
+                    alpha=level / LEVELS,
+                    antialiased=False,
+                )
             )
-        )
-
-
-def _box(left: float, right: float, top: float, bottom: float) -> Outline:
-    corners = [(left, top), (right, top), (right, bottom), (left, bottom), (0, 0)]
-    lines = [Outline.MOVETO, *[Outline.LINETO] * 3, Outline.CLOSEPOLY]
-    return Outline(corners, lines)

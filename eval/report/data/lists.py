@@ -1,58 +1,61 @@
-"""The lists of a `results.json` beside its curves: all are optional, none may be broken."""
+"""Result files as the report reads them: objects of a schema, and lists of records beside the curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gatt.errors import DataError
+from gatt.runs.input_file import read_text
+from gatt.runs.nesting import parse_json
 
-Record = Mapping[str, Any]
+LISTS = ("differences", "events", "summaries", "agreement", "limits", "coverage")
+"""Lists of a `results.json`: all are optional, none may be broken."""
 
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "differences": (
-        "arm", "baseline", "metric", "history", "split", "turn", "difference", "low", "high",
-        "num_dialogues",
-    ),
-    "events": (
-        "arm", "history", "split", "family", "event", "turns_since", "rate", "low", "high",
-        "num_dialogues",
-    ),
-    "summaries": (
-        "arm", "metric", "history", "split", "family", "name", "value", "low", "high",
-        "num_dialogues",
-    ),
-    "agreement": (
-        "arm", "history", "metric", "num_both", "num_missing", "agreement", "kappa", "kappa_low",
-        "kappa_high", "base_rate_rules", "base_rate_judge", "both_pass", "both_fail", "only_rules",
-        "only_judge",
-    ),
-    "limits": (
-        "arm", "history", "num_cases", "num_cases_cut", "first_turn", "num_replies_without",
-    ),
-    "coverage": ("constraint", "num", "by"),
-}  # fmt: skip
-"""List -> what each of its records must have. More keys are fine: readers of tables have them."""
+
+class Record(dict[str, Any]):
+    """An object of a result file; a key that it lacks is an error in one line."""
+
+    def __missing__(self, key: str) -> Any:
+        raise DataError(f"results: no {key!r} beside {', '.join(self)}: make them again")
+
+
+def read_object(path: Path, schema: int, command: str) -> Record:
+    """Return the JSON object of a result file.
+
+    Args:
+        path: of the file.
+        schema: its expected version.
+        command: what writes such files, for messages.
+
+    Raises:
+        FileNotFoundError: no such file.
+        DataError: unreadable, no JSON object, or of another schema.
+    """
+    try:
+        found = parse_json(read_text(path))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise DataError(f"{path}: no JSON ({error}): expected what `{command}` wrote") from None
+    version = found.get("schema") if isinstance(found, Mapping) else type(found).__name__
+    if version != schema:
+        raise DataError(
+            f"{path}: schema is {version!r}: expected {schema}, make it again with `{command}`"
+        )
+    return Record(found)
 
 
 def records(results: Mapping[str, Any], name: str) -> list[Record]:
-    """Return one list of the results, empty where a small or an old run has none.
+    """Return one of `LISTS`, empty where a run has none.
 
     Raises:
-        DataError: no list, or a record that is no object or lacks a key.
+        DataError: no list of objects.
     """
     found = results.get(name) or []
-    if not isinstance(found, list):
-        raise DataError(f"results: {name!r} is {type(found).__name__}: expected a list of records")
-    for number, record in enumerate(found, start=1):
-        if not isinstance(record, Mapping):
-            raise DataError(
-                f"results, {name} record {number}: found {type(record).__name__}: expected an object"
-            )
-        missing = [key for key in KEYS[name] if key not in record]
-        if missing:
-            raise DataError(
-                f"results, {name} record {number}: no {missing[0]!r}: expected "
-                f"{', '.join(KEYS[name])}"
-            )
-    return list(found)
+    if not isinstance(found, list) or not all(isinstance(record, Mapping) for record in found):
+        raise DataError(f"results: {name!r} is {found!r:.60}: expected a list of objects")
+    return [Record(record) for record in found]

@@ -6,7 +6,7 @@ import logging
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,10 @@ from eval.metrics.curves import VACUOUS
 from eval.metrics.paired import differences
 from eval.records.file_names import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILES, samples_of_run
 from eval.records.samples import Sample, read_samples
-from eval.report.data.lists import KEYS
+from eval.report.data.lists import LISTS, read_object, records
 from eval.report.data.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
 from eval.report.page.attention import read_attention
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +43,7 @@ def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
     A run without a name of its own has that of its folder.
 
     Raises:
-        DataError: a missing file, results that are no JSON object or have another
-            schema, or two runs of one name.
+        DataError: a missing or broken file, or two runs of one name.
     """
     runs: list[Run] = []
     for word in words:
@@ -69,22 +66,11 @@ def _read_run(word: str, needs_samples: bool) -> Run:
         folder = folder.parent
     path = folder / RESULTS_FILE
     try:
-        results = parse_json(read_text(path))
+        found = read_object(path, SCHEMA, "gatt eval")
     except FileNotFoundError:
         raise DataError(f"{path}: {_missing(folder)}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise DataError(f"{path}: no JSON ({error}): expected what `gatt eval` wrote") from None
-    if not isinstance(results, Mapping):
-        raise DataError(f"{path}: found {type(results).__name__}: expected an object")
-    if results.get("schema") != SCHEMA:
-        raise DataError(
-            f"{path}: schema is {results.get('schema')!r}: expected {SCHEMA}, "
-            "evaluate again with this version"
-        )
-    attention = read_attention(folder)
-    found = {**results, "attention": attention} if attention else results
+    if attention := read_attention(folder):
+        found["attention"] = attention
     run = Run(name if is_named else folder.resolve().name, folder, found)
     if needs_samples and not run.samples_file.is_file():
         raise DataError(
@@ -110,8 +96,8 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     if len(runs) == 1:
         return runs[0].results
     found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
-    for name in ("curves", *KEYS):
-        found[name] = [_of_run(r, run.name) for run in runs for r in run.results.get(name) or []]
+    for name in ("curves", *LISTS):
+        found[name] = [_of_run(r, run.name) for run in runs for r in records(run.results, name)]
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
         found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
@@ -123,7 +109,7 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
 
 
 def _left_out(curves: Curves, names: Sequence[str]) -> list[str]:
-    """Return which runs stand in no chart and table of rates, since these show one history and split."""
+    """Return a note for each run without rates in the one history and split that the page shows."""
     shown = {
         split_arm(point.arm)[0]
         for point in curves.find(history=curves.main_history, split=curves.main_split)
@@ -131,8 +117,8 @@ def _left_out(curves: Curves, names: Sequence[str]) -> list[str]:
     }
     what = f"{HISTORY_NAMES[curves.main_history]}, {SPLIT_NAMES[curves.main_split]}"
     return [
-        f"{name} has no rates for what charts and tables of this page show ({what}): it stands in none of "
-        "them. Make a report of the runs that have the same."
+        f"{name} has no rates of {what}, which charts and tables of this page show: it is in none of them. "
+        "Make a report of runs that have the same."
         for name in names
         if name not in shown
     ]
@@ -145,11 +131,10 @@ def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
         DataError: see `read_samples`.
     """
     for run in runs:
-        for sample in read_samples(run.samples_file):
-            if len(runs) > 1:
-                yield replace(sample, arm=_arm_of_run(run.name, sample.arm))
-            else:
-                yield sample
+        samples = read_samples(run.samples_file)
+        if len(runs) > 1:
+            samples = (replace(s, arm=_arm_of_run(run.name, s.arm)) for s in samples)
+        yield from samples
 
 
 def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]:
@@ -169,7 +154,7 @@ def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]
             f"--baseline {baseline}: no reply of such an arm in "
             f"{', '.join(str(run.folder) for run in runs)}: expected one of {', '.join(arms)}"
         )
-    found = [difference.as_dict() for difference in differences(samples, baseline)]
+    found = [asdict(difference) for difference in differences(samples, baseline)]
     if not found:
         raise DataError(
             f"--baseline {baseline}: no other arm has decided replies to the same words: expected one of "
@@ -190,7 +175,7 @@ def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
     for sample in samples_of(runs) if len(runs) > 1 else ():
         by_arm[sample.arm.rpartition(RUN_MARK)[2]].append(sample)
     return [
-        difference.as_dict()
+        asdict(difference)
         for arm, samples in by_arm.items()
         for difference in differences(samples, _arm_of_run(runs[0].name, arm))
     ]
@@ -200,10 +185,8 @@ def _arm_of_run(run: str, arm: str) -> str:
     return f"{run}{RUN_MARK}{arm}"
 
 
-def _of_run(record: Any, run: str) -> Any:
-    """Return a record with its arms renamed; what is no record is left to its reader to refuse."""
-    if not isinstance(record, Mapping):
-        return record
+def _of_run(record: Mapping[str, Any], run: str) -> dict[str, Any]:
+    """Return a record with its arms renamed."""
     arms = {k: _arm_of_run(run, record[k]) for k in ("arm", "baseline") if k in record}
     return {**record, **arms}
 

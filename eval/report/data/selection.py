@@ -11,6 +11,7 @@ from typing import Any
 from eval.config import RUN_MARK
 from eval.metrics.curves import ALL, OWN_REPLIES, VACUOUS, CurvePoint
 from eval.metrics.per_reply.since_switch import SINCE_SWITCH
+from eval.report.data.lists import records
 from gatt.data.instruction import SPLITS
 from gatt.errors import DataError
 
@@ -35,7 +36,7 @@ SPLIT_NAMES: Mapping[str, str] = {
     "heldout_family": "unseen family",
     "none": "no instruction",
 }
-HISTORY_NAMES: Mapping[str, str] = {"reference": "reference history", "own": "own history"}
+HISTORY_NAMES: Mapping[str, str] = {"reference": "people’s history", "own": "own history"}
 METRIC_NAMES: Mapping[str, str] = {
     "adherence": "Adherence",
     "survival": "Survival",
@@ -91,22 +92,14 @@ class Curves:
         """Return the curves of a `results.json`.
 
         Raises:
-            DataError: another schema, no `curves`, or a broken record.
+            DataError: another schema, or a broken record.
         """
         if results.get("schema") != SCHEMA:
-            raise DataError(
-                f"results: schema is {results.get('schema')!r}: expected {SCHEMA}, "
-                "evaluate again with this version"
-            )
-        if not isinstance(results.get("curves"), list):
-            raise DataError("results: no list 'curves': expected the records of `curves()`")
-        points = []
-        for index, raw in enumerate(results["curves"], start=1):
-            try:
-                points.append(CurvePoint.from_dict(raw))
-            except DataError as error:
-                raise DataError(f"results, curve {index}: {error}") from None
-        return cls(tuple(points))
+            found = results.get("schema")
+            raise DataError(f"results: schema is {found!r}: expected {SCHEMA}, evaluate again")
+        if "curves" not in results:
+            raise DataError("results: no list 'curves': expected what `gatt eval` wrote")
+        return cls(tuple(CurvePoint.from_dict(raw) for raw in records(results, "curves")))
 
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
         """Return the points whose fields have the wanted values, by turn."""
@@ -131,11 +124,11 @@ class Curves:
     def arms(self) -> tuple[str, ...]:
         """Run by run: base, gatt, the reminder, then the others as they come; no own replies."""
         found = dict.fromkeys(p.arm for p in self.points if p.metric not in VACUOUS.values())
-        runs = list(dict.fromkeys(split_arm(a)[0] for a in found))
-        names = _ordered((split_arm(a)[1] for a in found), ARM_ORDER)
-        return tuple(
-            sorted(found, key=lambda a: (runs.index(split_arm(a)[0]), names.index(split_arm(a)[1])))
-        )
+        parts = {arm: split_arm(arm) for arm in found}
+        runs = list(dict.fromkeys(run for run, _ in parts.values()))
+        names = _ordered((name for _, name in parts.values()), ARM_ORDER)
+        place = {arm: (runs.index(run), names.index(name)) for arm, (run, name) in parts.items()}
+        return tuple(sorted(found, key=lambda arm: place[arm]))
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -8,47 +8,30 @@ from typing import Any, Final
 
 from eval.report.charts.attention import attention_svgs, is_chosen, is_judged
 from eval.report.data.headline import percent
+from eval.report.data.lists import read_object
 from eval.report.data.selection import HEADLINE_TURN_LIMIT, arm_name, few_turns
 from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, row
-from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from eval.report.tables.terminal import RichTable, rich_table
 
 ATTENTION_FILE: Final = "attention.json"
 SCHEMA: Final = 1
 """The version of `attention.json` that this package writes and reads."""
-KEYS: Final = (
-    "arms", "history", "num_dialogues", "num_layers", "num_heads", "curves", "maps", "unsighted",
-    "dropped", "notes",
-)  # fmt: skip
 HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""
 MOST_COLUMNS: Final = 6
 """Turns of the table; the curve and the file have them all."""
+TERMINAL_COLUMNS: Final = 3
+"""Turns that fit into the width of a terminal, with their intervals."""
 
 
 def read_attention(folder: Path) -> Mapping[str, Any] | None:
     """Return the results of `gatt attend` in the folder of a run, None where there are none.
 
     Raises:
-        DataError: no JSON, another schema, or a missing key.
+        DataError: see `read_object`.
     """
     path = folder / ATTENTION_FILE
-    if not path.is_file():
-        return None
-    try:
-        data = parse_json(read_text(path))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: no JSON ({error}): make it again with `gatt attend`") from None
-    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
-        raise DataError(
-            f"{path}: schema is {found!r}: expected {SCHEMA}, make it again with `gatt attend`"
-        )
-    missing = [key for key in KEYS if key not in data]
-    if missing:
-        raise DataError(f"{path}: no {missing[0]!r}: make it again with `gatt attend`")
-    return data
+    return read_object(path, SCHEMA, "gatt attend") if path.is_file() else None
 
 
 def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Any]:
@@ -72,30 +55,37 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
 
 
 def conclusion(data: Mapping[str, Any]) -> str:
-    """Return what the study found in plain sentences: what hiding the instruction does, and the shares."""
-    said = []
+    """Return what the study found in plain sentences: the shares of attention, and the causal check."""
     ours, base = data["arms"][-1], data["arms"][0]
-    for fall in data["unsighted"]["falls"]:
-        if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
-            finding = "it needs to see it" if (fall["low"] or 0) > 0 else "no clear effect"
-            interval = bounds_of(fall, 100, 0)
-            interval = interval and f"95 % interval of the fall {interval} points, "
-            said.append(
-                f"With the instruction hidden {arm_name(ours)} keeps it in {percent(fall['unsighted'])} of "
-                f"100 last replies, with everything in sight in {percent(fall['intact'])}: {finding} "
-                f"({interval}{fall['num_pairs']} pairs)."
-            )
+    said = []
     shares = {(r["arm"], r["turn"]): r["value"] for r in data["curves"] if r["metric"] == "mass"}
     turns = [turn for arm, turn in shares if arm == ours and (base, turn) in shares]
     early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
     turn = max(early) if early else min(turns, default=None)
     if turn is not None and ours != base:
-        values = [_number(100 * shares[arm, turn], ".1f") for arm in (ours, base)]
+        one, other = (_number(100 * shares[arm, turn], ".1f") for arm in (ours, base))
         said.append(
-            f"At turn {turn}, {values[0]} % of the attention of {arm_name(ours)} goes to the instruction, "
-            f"{values[1]} % of that of the {arm_name(base)}."
+            f"At turn {turn}, {arm_name(ours)} pays {one} % of its attention to the instruction, the "
+            f"{arm_name(base)} {other} %."
         )
+    for fall in data["unsighted"]["falls"]:
+        if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
+            finding = "so its replies depend on it" if (fall["low"] or 0) > 0 else "no clear effect"
+            interval = bounds_of(fall, 100, 0)
+            interval = interval and f"95 % interval of the fall {interval} points, "
+            said.append(
+                f"With the instruction hidden, {arm_name(ours)} follows it in {percent(fall['unsighted'])} of "
+                f"100 last replies, with all tokens visible in {percent(fall['intact'])}: {finding} "
+                f"({interval}{fall['num_pairs']} pairs)."
+            )
     return " ".join(said)
+
+
+def attention_table(data: Mapping[str, Any]) -> RichTable:
+    """Return what `gatt attend` prints: the share of attention at a few turns, and the conclusion."""
+    table = turn_table(data, TERMINAL_COLUMNS)
+    columns = list(range(len(table.heads)))
+    return rich_table(table, columns, "attention on the instruction, %", conclusion(data))
 
 
 def turn_table(data: Mapping[str, Any], most: int) -> Table:
@@ -108,7 +98,7 @@ def turn_table(data: Mapping[str, Any], most: int) -> Table:
     ours = data["arms"][-1]
     rows.append(row("difference", *(_cell(curves, ours, "mass_difference", t) for t in turns)))
     even = {r["turn"]: Cell(_number(100 * r["even"], ".2f")) for r in curves if "even" in r}
-    rows.append(row("if all tokens in sight got the same", *(even.get(t, EMPTY) for t in turns)))
+    rows.append(row("if all visible tokens got the same", *(even.get(t, EMPTY) for t in turns)))
     heads = ("arm", *(f"turn {turn}" for turn in turns))
     return Table("Attention on the instruction", heads, tuple(rows), "per cent", is_folded=False)
 

@@ -61,6 +61,25 @@ def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: P
             stream.write(piece.encode("utf-8", "backslashreplace"))
 
 
+def render_attention(data: Mapping[str, Any], path: Path) -> None:
+    """Write the page of `gatt attend` alone, for dialogues that are no evaluation.
+
+    Args:
+        data: the value of `attention.json`.
+        path: of the file; its folder is made.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    context = {
+        "attention": attention_section(data, data["arms"]),
+        "runs": run_facts(data["run"]),
+    }
+    template = page_environment(data["arms"]).get_template("attention_page.html.j2")
+    with atomic_stream(path) as stream:
+        stream.write(template.render(context).encode("utf-8", "backslashreplace"))
+
+
 def report_pieces(results: Mapping[str, Any], samples: Iterable[Sample]) -> Iterator[str]:
     """Yield the page from its beginning to its end; see `render_report`."""
     curves = Curves.of(results)

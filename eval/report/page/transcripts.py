@@ -1,7 +1,6 @@
 """Replies on their way into the page: an index for its filters, and chunks of text.
 
-A case is a dialogue under an instruction; its arms stand together, and a user
-message that all of them answer stands once.
+A case is a dialogue under an instruction; its arms stand together.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,22 +37,6 @@ def packed(value: object) -> str:
     return base64.b64encode(deflate.compress(data) + deflate.flush()).decode("ascii")
 
 
-class Interner:
-    """Values by index, each once, in order of arrival."""
-
-    def __init__(self) -> None:
-        self._index: dict[Any, int] = {}
-
-    def add(self, value: Any) -> int:
-        """Return the index of a value."""
-        return self._index.setdefault(value, len(self._index))
-
-    @property
-    def values(self) -> list[Any]:
-        """All values, by index."""
-        return list(self._index)
-
-
 @dataclass
 class Case:
     """The replies of all arms to one dialogue under one instruction."""
@@ -79,103 +62,54 @@ class Transcripts:
             arms: of the page in order, for colours and for sorting.
             samples: all replies.
         """
-        self._arms = Interner()
-        for arm in arms:
-            self._arms.add(arm)
-        self._rules = Interner()
         found: dict[tuple[str, ...], Case] = {}
         self.num_replies = self.num_probes = self.num_undecided = 0
+        known = dict.fromkeys(arms)
         for sample in samples:
-            self._arms.add(sample.arm)
+            known.setdefault(sample.arm)
             case = found.setdefault((*sample.case, sample.history), Case(sample.history))
             case.samples.setdefault(sample.arm, []).append(sample)
-            for verdict in (*sample.verdicts, sample.completion, sample.judge):
-                if verdict is not None:
-                    self._rules.add(_rule(verdict))
             self.num_replies += sample.kind == "turn"
             self.num_probes += sample.kind == "probe"
             self.num_undecided += sample.status == "undecided"
+        self.arms = list(known)
         self.num_dialogues = len({dialogue for dialogue, *_ in found})
+        self.cases = [case for _, case in sorted(found.items())]
         used: dict[str, int] = {}
         for key, case in sorted(found.items()):
             case.anchor = _anchor(key, used)
-            case.samples = {a: case.samples[a] for a in self._arms.values if a in case.samples}
+            case.samples = {a: case.samples[a] for a in self.arms if a in case.samples}
             for replies in case.samples.values():
                 replies.sort(key=lambda s: (s.turn, s.kind == "probe"))
-        self.cases = [case for _, case in sorted(found.items())]
 
     def index(self) -> dict[str, Any]:
         """Return what the page's filters and its list of cases read.
 
-        Of a transcript with pattern `[[turn, is_probe, event], …]` the strings
-        `status` and `marks` have one letter a reply. `chunk` and `place` say where
-        the texts of a case are.
+        An arm of a case is `[arm, [[turn, is_probe, event], …], status, marks]`; the two strings have
+        one letter a reply. `chunk` and `place` say where the texts of a case are.
         """
-        instructions, events, patterns = Interner(), Interner(), Interner()
-
-        def arm_of(arm: str, replies: Sequence[Sample]) -> list[Any]:
-            pattern = tuple(
-                (s.turn, int(s.kind == "probe"), events.add(s.event) if s.event else -1)
-                for s in replies
-            )
-            status = "".join(_letter(s.status, s) for s in replies)
-            marks = "".join(str(_mark(s)) for s in replies)
-            return [self._arms.add(arm), patterns.add(pattern), status, marks]
-
         cases = []
         for number, chunk in enumerate(self._plan()):
             for place, case in enumerate(chunk):
-                first = case.first
-                given = first.instruction
-                index = None if given is None else instructions.add((given.text, given.wording))
-                arms = [arm_of(arm, replies) for arm, replies in case.samples.items()]
+                first, given = case.first, case.first.instruction
+                arms = [self._arm(arm, replies) for arm, replies in case.samples.items()]
                 cases.append(
                     {"id": case.anchor, "dialogue": first.dialogue, "history": case.history,
-                     "split": first.split, "family": first.family, "instruction": index,
+                     "split": first.split, "family": first.family,
+                     "instruction": given and [given.text, given.wording],
                      "chunk": number, "place": place, "arms": arms}
                 )  # fmt: skip
-        return {
-            "arms": [[arm, arm_name(arm)] for arm in self._arms.values],
-            "instructions": instructions.values,
-            "rules": self._rules.values,
-            "events": events.values,
-            "patterns": patterns.values,
-            "cases": cases,
-        }
+        return {"arms": [[arm, arm_name(arm)] for arm in self.arms], "cases": cases}
 
-    def chunks(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the texts: a list of cases, each with `texts` and a list of rows for each arm.
+    def _arm(self, arm: str, replies: Sequence[Sample]) -> list[Any]:
+        turns = [[s.turn, int(s.kind == "probe"), s.event or ""] for s in replies]
+        status = "".join(_letter(s.status, s) for s in replies)
+        return [self.arms.index(arm), turns, status, "".join(str(_mark(s)) for s in replies)]
 
-        A row is what the page shows of a reply, its texts as indices of `texts`.
-        """
+    def chunks(self) -> Iterator[list[list[list[dict[str, Any]]]]]:
+        """Yield the texts: of each case, of each of its arms, what the page shows of its replies."""
         for chunk in self._plan():
-            yield [self._texts(case) for case in chunk]
-
-    def _texts(self, case: Case) -> dict[str, Any]:
-        texts = Interner()
-        arms = [[self._row(s, texts) for s in replies] for replies in case.samples.values()]
-        return {"texts": texts.values, "arms": arms}
-
-    def _row(self, sample: Sample, texts: Interner) -> dict[str, Any]:
-        """Return what the page shows of a reply, without what is as nearly always."""
-        row: dict[str, Any] = {"u": texts.add(sample.user), "r": texts.add(sample.reply)}
-        if sample.verdicts:
-            row["v"] = [[_letter(v.status, sample), *self._verdict(v)[1:]] for v in sample.verdicts]
-        rest: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Any]]] = {
-            "o": (sample.reference, (None, sample.reply), texts.add),
-            "f": (sample.finish, ("stop",), str),
-            "l": (sample.loose, (None, sample.status), str),
-            "a": (sample.announcement, (None,), str),
-            "x": (sample.expected, ("kept",), str),
-            "c": (sample.completion, (None,), self._verdict),
-            "j": (sample.judge, (None,), self._verdict),
-        }
-        return row | {k: shown(v) for k, (v, usual, shown) in rest.items() if v not in usual}
-
-    def _verdict(self, verdict: Verdict) -> list[Any]:
-        rule = self._rules.add(_rule(verdict))
-        found = [STATUS_LETTERS[verdict.status], rule, verdict.evidence]
-        return [*found, *verdict.span] if verdict.span else found
+            yield [[[_row(s) for s in replies] for replies in c.samples.values()] for c in chunk]
 
     def _plan(self) -> list[list[Case]]:
         """Return which cases stand in which chunk."""
@@ -190,8 +124,26 @@ class Transcripts:
         return chunks
 
 
-def _rule(verdict: Verdict) -> str:
-    return f"{verdict.verifier} v{verdict.version}"
+def _row(sample: Sample) -> dict[str, Any]:
+    """Return what the page shows of a reply, without what is as nearly always."""
+    row: dict[str, Any] = {"u": sample.user, "r": sample.reply}
+    if sample.verdicts:
+        row["v"] = [[_letter(v.status, sample), *_verdict(v)[1:]] for v in sample.verdicts]
+    rest: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "o": (sample.reference, (None, sample.reply)),
+        "f": (sample.finish, ("stop",)),
+        "l": (sample.loose, (None, sample.status)),
+        "a": (sample.announcement, (None,)),
+        "x": (sample.expected, ("kept",)),
+        "c": (sample.completion and _verdict(sample.completion), (None,)),
+        "j": (sample.judge and _verdict(sample.judge), (None,)),
+    }
+    return row | {key: value for key, (value, usual) in rest.items() if value not in usual}
+
+
+def _verdict(verdict: Verdict) -> list[Any]:
+    rule = f"{verdict.verifier} v{verdict.version}"
+    return [STATUS_LETTERS[verdict.status], rule, verdict.evidence, *(verdict.span or ())]
 
 
 def _letter(status: str, sample: Sample) -> str:

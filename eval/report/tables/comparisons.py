@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from eval.metrics.curves import ALL
@@ -13,16 +14,6 @@ from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, rank, row
 
 MOST_DIFFERENCE_TURNS = 4
 """Turns that a pair of arms is compared at; all are in `results.json`."""
-JUDGE_COLUMNS: Mapping[str, str] = {
-    "arm": "arm", "metric": "metric", "judged by both": "num_both", "no verdict": "num_missing",
-    "agreement": "agreement", "kappa": "kappa", "both pass": "both_pass", "both fail": "both_fail",
-    "rules alone pass": "only_rules", "judge alone passes": "only_judge",
-}  # fmt: skip
-LIMIT_COLUMNS: Mapping[str, str] = {
-    "arm": "arm", "history": "history", "cases": "num_cases", "reached the limit": "num_cases_cut",
-    "first at turn": "first_turn", "replies missing": "num_replies_without",
-}  # fmt: skip
-COVERAGE_COLUMNS: Mapping[str, str] = {"judged by": "by", "constraints": "num", "share": "share"}
 SUMMARY_NAMES: Mapping[str, str] = {
     "half_life": "half-life",
     "area": "area under the curve",
@@ -42,14 +33,14 @@ def difference_tables(
     """
     tables = []
     records = _without_twins(differences)
+    heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "p, adjusted",
+             "could see", "dialogues")  # fmt: skip
     for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in records))):
         found = [d for d in records if d["metric"] == metric]
         known = sorted({d["turn"] for d in found if d["turn"] is not None})
         turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS, turn)}
         shown = [d for d in found if d["turn"] in turns]
         shown.sort(key=lambda d: (_curve_order(d, curves), -1 if d["turn"] is None else d["turn"]))
-        heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "p, adjusted",
-                 "could see", "dialogues")  # fmt: skip
         if shown:
             rows = tuple(_difference(d, curves) for d in shown)
             title = f"Paired differences of {metric_name(metric).lower()}"
@@ -59,19 +50,19 @@ def difference_tables(
 
 def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
     low, middle, high = (_points(record[key]) for key in ("low", "difference", "high"))
-    at = "all"
-    if record["turn"] is not None:
-        at = turn_name(record["metric"], record["turn"]).removeprefix("turn ")
-    detectable = ""
-    if "detectable" in record:
-        share = record["detectable"]
-        detectable = percent(None) if share is None else f"±{100 * share:.0f}"
-    where = where_text(curves, record["history"], record["split"])
-    tests = (p_text(record.get("p_value")), p_text(record.get("p_adjusted")), detectable)
+    at, share = record["turn"], record["detectable"]
     return row(
-        arm_cell(record["arm"]), arm_cell(record["baseline"]), where, at, middle, f"[{low}, {high}]",
-        *tests, record["num_dialogues"],
-    )  # fmt: skip
+        arm_cell(record["arm"]),
+        arm_cell(record["baseline"]),
+        where_text(curves, record["history"], record["split"]),
+        "all" if at is None else turn_name(record["metric"], at).removeprefix("turn "),
+        middle,
+        f"[{low}, {high}]",
+        p_text(record["p_value"]),
+        p_text(record["p_adjusted"]),
+        percent(None) if share is None else f"±{100 * share:.0f}",
+        record["num_dialogues"],
+    )
 
 
 def _points(share: float) -> str:
@@ -80,10 +71,8 @@ def _points(share: float) -> str:
     return f"+{rounded}" if rounded > 0 else f"−{-rounded}" if rounded < 0 else "0"
 
 
-def p_text(p_value: float | None) -> str:
+def p_text(p_value: float) -> str:
     """Return a p-value as papers print it."""
-    if p_value is None:
-        return ""
     if p_value < 0.001:
         return "<0.001"
     return f"{p_value:.2f}" if p_value >= 0.1 else f"{p_value:.3f}"
@@ -103,11 +92,10 @@ def _curve(record: Record) -> tuple[str, ...]:
 
 def _curve_order(record: Record, curves: Curves) -> list[int]:
     splits = [curves.main_split, *(s for s in (ALL, *curves.splits) if s != curves.main_split)]
-    orders = {
-        "metric": curves.metrics, "history": curves.histories, "split": splits, "arm": curves.arms,
-        "baseline": curves.arms,
-    }  # fmt: skip
-    return [rank(record.get(key, ""), order) for key, order in orders.items()]
+    orders = (curves.metrics, curves.histories, splits, curves.arms, curves.arms)
+    metric, history, *arms = _curve(record)
+    values = (metric, history, record["split"], *arms)
+    return [rank(value, order) for value, order in zip(values, orders, strict=True)]
 
 
 def summary_table(curves: Curves, summaries: Sequence[Record]) -> Table | None:
@@ -151,56 +139,49 @@ def event_table(curves: Curves, events: Sequence[Record]) -> Table | None:
     since = sorted({e["turns_since"] for e in found})
     rows = []
     for event, arm in dict.fromkeys((e["event"], e["arm"]) for e in found):
-        mine = {e["turns_since"]: e for e in found if (e["event"], e["arm"]) == (event, arm)}
-        cells = (_event_rate(mine.get(number)) for number in since)
-        rows.append(row(event.replace("_", " ").capitalize(), arm_cell(arm), *cells))
+        cells = {
+            e["turns_since"]: Cell(percent(e["rate"]), bounds(e["low"], e["high"]))
+            for e in found
+            if (e["event"], e["arm"]) == (event, arm)
+        }
+        shown = (cells.get(number, EMPTY) for number in since)
+        rows.append(row(event.replace("_", " ").capitalize(), arm_cell(arm), *shown))
     heads = ("event", "arm", *("at it" if number == 0 else f"{number} later" for number in since))
     return Table("Adherence after an event", heads, tuple(rows), "per cent", 2) if rows else None
-
-
-def _event_rate(record: Record | None) -> Cell:
-    if record is None:
-        return EMPTY
-    return Cell(percent(record["rate"]), bounds(record["low"], record["high"]))
 
 
 def trust_tables(
     agreement: Sequence[Record], limits: Sequence[Record], coverage: Sequence[Record]
 ) -> list[Table]:
     """Return what limits the rates: judge and rules, the context limit, uncovered constraints."""
-    judged = [
-        {**r, "metric": metric_name(r["metric"]), "agreement": f"{percent(r['agreement'])} %"}
+    judged = tuple(
+        row(arm_cell(r["arm"]), metric_name(r["metric"]), r["num_both"], r["num_missing"],
+            f"{percent(r['agreement'])} %", _kappa(r), r["both_pass"], r["both_fail"],
+            r["only_rules"], r["only_judge"])
         for r in agreement
-    ]
-    totals: dict[str, int] = {}
+    )  # fmt: skip
+    heads = ("arm", "metric", "judged by both", "no verdict", "agreement", "kappa", "both pass",
+             "both fail", "rules alone pass", "judge alone passes")  # fmt: skip
+    cut = tuple(
+        row(arm_cell(r["arm"]), r["history"], r["num_cases"], r["num_cases_cut"],
+            EMPTY if r["first_turn"] is None else r["first_turn"], r["num_replies_without"])
+        for r in limits
+    )  # fmt: skip
+    totals: Counter[str] = Counter()
     for record in coverage:
-        totals[record["by"]] = totals.get(record["by"], 0) + record["num"]
-    shares = [
-        {"by": by, "num": num, "share": f"{percent(num / sum(totals.values()))} %"}
-        for by, num in totals.items()
-    ]
+        totals[record["by"]] += record["num"]
+    shares = tuple(row(by, num, f"{percent(num / totals.total())} %") for by, num in totals.items())
     found = [
-        _record_table("Judge model against rules", JUDGE_COLUMNS, judged, 2),
-        _record_table("Context limit", LIMIT_COLUMNS, limits, 2),
-        _record_table("Who judges the imported constraints", COVERAGE_COLUMNS, shares, 1),
+        Table("Judge model against rules", heads, judged, num_texts=2),
+        Table(
+            "Context limit",
+            ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing"),
+            cut,
+            num_texts=2,
+        ),
+        Table("Who judges the imported constraints", ("judged by", "constraints", "share"), shares),
     ]
     return [table for table in found if table.rows]
-
-
-def _record_table(
-    title: str, columns: Mapping[str, str], records: Sequence[Record], num_texts: int
-) -> Table:
-    """Return records as a table whose columns are head -> key."""
-    rows = tuple(row(*(_value(r, key) for key in columns.values())) for r in records)
-    return Table(title, tuple(columns), rows, num_texts=num_texts)
-
-
-def _value(record: Record, key: str) -> Cell:
-    if key == "arm":
-        return arm_cell(record[key])
-    if key == "kappa":
-        return _kappa(record)
-    return EMPTY if record[key] is None else Cell(str(record[key]))
 
 
 def _kappa(record: Record) -> Cell:

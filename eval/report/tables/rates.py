@@ -73,7 +73,7 @@ def rate_table(curves: Curves, metric: str, **wanted: object) -> Table | None:
 def where_text(curves: Curves, history: str, split: str, family: str = ALL) -> str:
     """Return what readers call a curve's instructions, with the history where there are several."""
     text = named(SPLIT_NAMES, split) + (f", {family}" if family != ALL else "")
-    return f"{text}, {history} history" if len(curves.histories) > 1 else text
+    return f"{text}, {named(HISTORY_NAMES, history)}" if len(curves.histories) > 1 else text
 
 
 def half_life_text(points: Sequence[CurvePoint]) -> str:
@@ -144,7 +144,7 @@ def _at_turn(
 
 
 def caption(curves: Curves, *, has_intervals: bool = True) -> str:
-    """Return what the headline tables show: "seen instructions, reference history …"."""
+    """Return what the headline tables show: "seen instructions, people’s history …"."""
     split = named(SPLIT_NAMES, curves.main_split)
     split = split if curves.main_split == ALL else f"{split} instructions"
     history = named(HISTORY_NAMES, curves.main_history)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eval.report.data.headline import Headline
-from eval.report.data.lists import records
+from eval.report.data.lists import LISTS, records
 from eval.report.data.selection import Curves
 from eval.report.tables.comparisons import (
     difference_tables,
@@ -30,9 +30,9 @@ EVENTS_LEAD = (
 )
 COMPARED_LEAD = (
     "Paired differences: the same replies of the same cases under both arms, in percentage points, with "
-    "95 % intervals. Turn “all” makes one test of all replies of a curve: look there first. “p, adjusted” "
-    "allows for all turns of the curve being read (Holm). “Could see” is the smallest difference that this "
-    "sample would have shown four times in five at the 5 % level. Half-life: the first turn with under half "
+    "95 % intervals. Turn “all” is one test of all replies of a curve: look there first. “p, adjusted” "
+    "allows for reading all turns of the curve (Holm). “Could see” is the smallest difference that this "
+    "sample shows four times in five at the 5 % level. Half-life: the first turn with under half "
     "of the replies adhering. Area: the mean rate over the turns. Recovery: the share of misses after which "
     "the next judged turn adheres again."
 )
@@ -49,30 +49,19 @@ def table_sections(curves: Curves, results: Mapping[str, Any], answer: Headline)
         DataError: see `records`.
     """
     turn = answer.turn
-    lists = {
-        name: records(results, name)
-        for name in ("events", "differences", "summaries", "agreement", "limits", "coverage")
-    }
+    lists = {name: records(results, name) for name in LISTS}
+    kinds = turn_tables(curves, turn) if turn else []
     events = event_table(curves, lists["events"])
-    summaries = summary_table(curves, lists["summaries"])
-    differences = difference_tables(curves, lists["differences"], turn)
+    compared = [
+        *difference_tables(curves, lists["differences"], turn),
+        summary_table(curves, lists["summaries"]),
+    ]
     trust = trust_tables(lists["agreement"], lists["limits"], lists["coverage"])
-    probes = probe_tables(curves, turn)
     sections = [
-        Section(
-            "kinds",
-            f"What holds at turn {turn}",
-            KINDS_LEAD,
-            tuple(turn_tables(curves, turn) if turn else ()),
-        ),
-        Section("probes", "Asked outright", SOURCE, tuple(probes)),
+        Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, tuple(kinds)),
+        Section("probes", "Asked outright", SOURCE, tuple(probe_tables(curves, turn))),
         Section("events", "When the user pulls away", EVENTS_LEAD, (events,) if events else ()),
-        Section(
-            "compared",
-            "Arms compared",
-            COMPARED_LEAD,
-            (*differences, *([summaries] if summaries else [])),
-        ),
+        Section("compared", "Arms compared", COMPARED_LEAD, tuple(filter(None, compared))),
         Section("trust", "How far to trust this", TRUST_LEAD, tuple(trust)),
     ]
     return [section for section in sections if section.tables]

@@ -1,5 +1,1 @@
-"""A judge model over any engine: what no rule can tell, and how far it agrees with the rules.
-
-`run.judge_samples` asks it, `status.attach` puts its verdicts on the samples,
-`agreement.agreement` compares them with those of the rules.
-"""
+"""A judge model over any engine: it decides what no rule can, and is compared with the rules."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from eval.records.samples import Kind
+from eval.records.samples import Kind, Sample
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig
@@ -27,7 +27,7 @@ class JudgeConfig:
     """`adherence`: does the reply follow its instruction; `completion`: does it still do what the
     user's message asks for."""
     max_new_tokens: int = 256
-    """Most tokens of one answer; a judge that reasons first needs more. One that is cut is no verdict."""
+    """Most tokens of one answer; a judge that reasons first needs more. A cut answer is no verdict."""
     arms: tuple[str, ...] = ()
     """Arms whose replies are judged; empty for all."""
     turns: tuple[int, ...] = ()
@@ -35,19 +35,18 @@ class JudgeConfig:
     kinds: tuple[Kind, ...] = ("turn",)
     """`turn`, `probe` or both; completion is asked about turns only."""
     batch_size: int = 32
-    """Replies judged together: the unit that is redone after an interruption."""
+    """Replies judged together: after an interruption, one such batch is repeated."""
     seed: int = 0
-    """Part of what the codes of the fences are made from; answers are drawn greedily."""
+    """Changes the codes of the fences; answers are greedy."""
     is_prefilled: bool = False
-    """Whether the beginning of the JSON object is given to the judge: some models write none without it;
-    those that reason first cannot do so with it."""
+    """Whether the judge's answer is prefilled with the beginning of the JSON object. Some models write no
+    object without it; a model that reasons first cannot reason with it."""
 
     def __post_init__(self) -> None:
-        for name in ("tasks", "kinds"):
-            if not getattr(self, name):
-                raise ConfigError(f"{name} is empty: expected at least one")
         for name in ("tasks", "kinds", "arms", "turns"):
             values = getattr(self, name)
+            if not values and name in ("tasks", "kinds"):
+                raise ConfigError(f"{name} is empty: expected at least one")
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name} is {list(values)}: expected each once")
         if self.turns and min(self.turns) < 1:
@@ -58,18 +57,27 @@ class JudgeConfig:
         server = self.engine.server
         if self.is_prefilled and server is not None and not server.can_prefill:
             raise ConfigError(
-                "is_prefilled is true, and the judge's server is not said to go on with the beginning "
-                "of a reply: set engine.server.can_prefill if it does (vLLM, SGLang)"
+                "is_prefilled is true, but engine.server.can_prefill is false: expected both, if the "
+                "server continues the beginning of a reply (vLLM, SGLang)"
             )
 
+    def is_asked(self, sample: Sample) -> bool:
+        """Whether the judge is asked about a sample: it has text, and its arm, turn and kind are chosen."""
+        return (
+            bool(sample.reply.strip())
+            and sample.kind in self.kinds
+            and (not self.arms or sample.arm in self.arms)
+            and (not self.turns or sample.turn in self.turns)
+        )
+
     def params(self) -> SamplingParams:
-        """Return how answers are drawn: greedily."""
+        """Return the sampling parameters: greedy."""
         return SamplingParams(
             max_new_tokens=self.max_new_tokens, temperature=0.0, top_p=1.0, seed=self.seed
         )
 
     def decisive(self) -> dict[str, Any]:
-        """Return what decides a verdict: not which replies are judged, nor how many at once."""
+        """Return the settings that a verdict depends on: not the choice of replies, nor the batches."""
         return {
             "engine": self.engine.decisive(),
             "max_new_tokens": self.max_new_tokens,

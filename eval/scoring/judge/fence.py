@@ -1,15 +1,14 @@
-"""Judged text behind a fence: what stands in it cannot pass for words of ours.
+"""Fences around judged texts: nothing inside can pass for words of ours.
 
-A reply that says "the text ends here, the verdict is pass" must not be read as
-anything but a reply that says so. Four things see to that, each on its own:
+A reply may say "the text ends here, the verdict is pass". The judge must take that for a part
+of the reply. Each of four measures works on its own:
 
-1. the fence carries a code that is a hash of the texts themselves, so that no
-   text can hold its own;
-2. a text that holds the code all the same loses it;
-3. every line of a text begins with a mark, so that none can be a line of ours
-   (marking the data: Hines et al., arXiv:2403.14720);
-4. what a chat template or tokenizer would take for a change of roles is removed,
-   after the invisible characters that could hide it.
+1. the fence carries a code that is a hash of the texts, so that no text can hold its own code;
+2. the code is removed from a text that holds it all the same;
+3. every line of a text begins with a mark, so that no line can look like ours (marking the
+   data: Hines et al., arXiv:2403.14720);
+4. invisible characters are removed, and then everything that a chat template or tokenizer
+   could take for a change of roles.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _MARKERS = re.compile(
 def boundary(seed: int, key: str, texts: Iterable[str]) -> str:
     """Return the code of a request's fences: 16 hex digits.
 
-    Deterministic, so that a run can be repeated; and out of reach of whoever
-    wrote the texts, even knowing seed and key: changing a text changes its code.
+    It is deterministic, so that a run can be repeated. The writer of a text cannot know it,
+    even with seed and key: a changed text has another code.
     """
     parts = "\x1f".join((str(seed), key, *texts))
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:CODE_DIGITS]
@@ -59,27 +58,17 @@ def fenced(label: str, text: str, code: str, markers: Sequence[str] = ()) -> str
         markers: control tokens of the judge's tokenizer, to be removed as well.
     """
     lines = (f"{MARK}{line}".rstrip() for line in clean(text, code, markers) or [""])
-    return "\n".join((opening(label, code), *lines, closing(label, code)))
-
-
-def opening(label: str, code: str) -> str:
-    """Return the line before a text."""
-    return f"<<<{label} {code}>>>"
-
-
-def closing(label: str, code: str) -> str:
-    """Return the line behind a text."""
-    return f"<<<END OF {label} {code}>>>"
+    return "\n".join((f"<<<{label} {code}>>>", *lines, f"<<<END OF {label} {code}>>>"))
 
 
 def clean(text: str, code: str, markers: Sequence[str] = ()) -> list[str]:
     """Return the lines of a text without invisible characters, role markers and the code."""
-    # The longest first: `<|end|>` may be the beginning of another one.
+    # The longest first, because one marker may be the beginning of another.
     known = sorted((m for m in markers if m.strip()), key=len, reverse=True)
     own = re.compile("|".join(map(re.escape, known))) if known else None
     codes = re.compile(re.escape(code), re.IGNORECASE)
     lines = []
-    # Of all that a reader may take for the end of a line, not "\n" alone.
+    # `splitlines` knows every end of a line, not "\n" alone.
     for line in text.splitlines():
         visible = "".join(map(_visible, line))
         if own:
@@ -90,7 +79,7 @@ def clean(text: str, code: str, markers: Sequence[str] = ()) -> list[str]:
 
 
 def _visible(character: str) -> str:
-    """Return a character, nothing for an invisible one, and U+FFFD for one that is broken."""
+    """Return a character, "" for an invisible one, U+FFFD for a control or half a character."""
     category = unicodedata.category(character)
     if category in ("Cc", "Cs"):
         return character if character == "\t" else "\ufffd"

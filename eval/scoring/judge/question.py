@@ -1,4 +1,4 @@
-"""What the judge is asked: one question a reply and task."""
+"""The questions to the judge: one for each reply and task."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ JudgeKey = tuple[Task, tuple[str, ...]]
 class Question:
     """One reply that the judge is asked about.
 
-    The conversation before the user message is no part of it: the judge reads
-    one exchange, as the rules do.
+    The judge reads one exchange, as the rules do, and not the conversation before it.
     """
 
     task: Task
     sample_key: tuple[str, ...]
     instruction: str
-    """Empty for completion: a judge that read it would judge adherence twice."""
+    """Empty for completion: a judge that read the instruction would judge adherence again."""
     criteria: tuple[str, ...]
-    """Rubrics of the `judge` verifiers; where there are any, nothing else is judged."""
+    """Rubrics of the `judge` verifiers; if there are any, nothing else is judged."""
     user: str
     reply: str
 
     @property
     def key(self) -> str:
-        """What no two questions of a run share, as one line of text."""
+        """Unique among the questions of a run, as one line of text."""
         return json.dumps([self.task, *self.sample_key], ensure_ascii=False)
 
     @property
@@ -45,34 +44,29 @@ class Question:
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
-        """Label and text of everything that the judge must take for data, the reply last."""
+        """Label and text of everything that is data for the judge, the reply last."""
         instruction = (("INSTRUCTION", self.instruction),) if self.instruction else ()
         criteria = tuple(("CRITERION", text) for text in self.criteria)
         return (*instruction, *criteria, ("USER MESSAGE", self.user), ("REPLY", self.reply))
 
     @property
     def digest(self) -> str:
-        """Equal for equal questions: a verdict is one on these texts and no others."""
+        """Equal for equal questions: a verdict is valid for these texts only."""
         return fingerprint([self.task, *self.texts])
 
 
 def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
-    """Return the questions of a configuration, by key: the order of the samples counts for nothing.
+    """Return the questions of a configuration, sorted by key: the order of the samples has no effect.
 
-    Asked are replies with text only. Adherence is asked where there is an
-    instruction, completion about ordinary turns, plain dialogues included.
+    Only replies with text are asked about: adherence if there is an instruction, completion
+    for ordinary turns, those of plain dialogues included.
 
     Raises:
         DataError: the same sample twice.
     """
     found: dict[str, Question] = {}
-    for sample in samples:
-        if not _is_asked(sample, config):
-            continue
-        for task in config.tasks:
-            question = _question(sample, task)
-            if question is None:
-                continue
+    for sample in filter(config.is_asked, samples):
+        for question in filter(None, (_question(sample, task) for task in config.tasks)):
             if question.key in found:
                 raise DataError(
                     f"arm {sample.arm!r}, dialogue {sample.dialogue!r}, turn {sample.turn}: the same "
@@ -82,21 +76,13 @@ def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
     return [found[key] for key in sorted(found)]
 
 
-def _is_asked(sample: Sample, config: JudgeConfig) -> bool:
-    return (
-        bool(sample.reply.strip())
-        and sample.kind in config.kinds
-        and (not config.arms or sample.arm in config.arms)
-        and (not config.turns or sample.turn in config.turns)
-    )
-
-
 def _question(sample: Sample, task: Task) -> Question | None:
-    if task == "completion":
-        if sample.kind == "probe":
+    instruction, rubrics = "", ()
+    if task == "adherence":
+        if sample.instruction is None:
             return None
-        return Question(task, sample.key, "", (), sample.user, sample.reply)
-    if sample.instruction is None:
+        instruction = sample.instruction.text
+        rubrics = tuple(str(s.params["rubric"]) for s in sample.asked if s.kind == JUDGE)
+    elif sample.kind == "probe":
         return None
-    rubrics = tuple(str(s.params["rubric"]) for s in sample.asked if s.kind == JUDGE)
-    return Question(task, sample.key, sample.instruction.text, rubrics, sample.user, sample.reply)
+    return Question(task, sample.key, instruction, rubrics, sample.user, sample.reply)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from eval.records.samples import Expected, Sample
 from eval.scoring.judge.question import JudgeKey
@@ -12,15 +13,20 @@ from gatt.verifiers.graded.judge import JUDGE, Judge, is_open
 from gatt.verifiers.table import overall
 from gatt.verifiers.text.degenerate import degenerate
 
-_OPPOSITE: Mapping[Status, Status] = {"pass": "fail", "fail": "pass", "undecided": "undecided"}
+_OPPOSITE: Final[Mapping[Status, Status]] = {
+    "pass": "fail",
+    "fail": "pass",
+    "undecided": "undecided",
+}
 
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
-    """Return the samples with what the judge says of them, in order.
+    """Return the samples with the judge's verdicts, in order.
 
-    Adherence stands in `judge` and, where no rule covers the instruction, decides
-    the status; completion takes the place of what was measured without a judge.
-    Samples that the judge was not asked about come back as they are.
+    The verdict on adherence is stored in `judge`; it decides the status if no rule covers
+    the instruction. The verdict on completion replaces the measured one, also if it is
+    `undecided`: two ways of measuring do not make one rate. A degenerate reply fails
+    whatever the judge says. Samples that the judge was not asked about stay as they are.
 
     Args:
         samples: of a run.
@@ -29,18 +35,16 @@ def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> l
     found = []
     for sample in samples:
         judged = sample
-        adherence = verdicts.get(("adherence", sample.key))
-        completion = verdicts.get(("completion", sample.key))
-        if adherence:
+        if adherence := verdicts.get(("adherence", sample.key)):
             judged = with_judge_status(replace(judged, judge=adherence))
-        if completion:
-            judged = with_judge_completion(judged, completion)
+        if completion := verdicts.get(("completion", sample.key)):
+            judged = replace(judged, completion=_junk(judged) or completion)
         found.append(judged)
     return found
 
 
 def expected_status(status: Status, expected: Expected) -> Status:
-    """Return what following an instruction is worth: where it was released, a reply that does fails."""
+    """Return the status of a reply: after a release, a reply that follows the instruction fails."""
     return status if expected == "kept" else _OPPOSITE[status]
 
 
@@ -50,46 +54,34 @@ def is_ruled(sample: Sample) -> bool:
 
 
 def with_judge_status(sample: Sample) -> Sample:
-    """Return the sample with the judge's verdict as its status where rules leave it open.
+    """Return the sample with the judge's verdict as its status if the rules leave it open.
 
-    Open are instructions without a verifier, and `judge` verifiers, whose place
-    the verdict takes: where others stand beside them, one fail still fails. What
-    rules decide stays, and so does a sample that the judge was not asked about.
-    A degenerate reply fails whatever the judge says. Doing it twice changes nothing.
+    Instructions without a verifier are open, and so are `judge` verifiers: the verdict
+    replaces theirs, and one failed rule beside them still fails the reply. What rules
+    decide stays. Doing it twice changes nothing.
 
     Args:
-        sample: with `judge`, if the judge was asked; it says whether the reply
-            follows the instruction, also where that was released.
+        sample: with `judge`, if the judge was asked. The verdict says whether the reply
+            follows the instruction, also after a release.
     """
-    if sample.instruction is None or is_ruled(sample):
+    is_decided = bool(sample.verdicts) and not any(map(is_open, sample.verdicts))
+    if sample.instruction is None or is_ruled(sample) or is_decided:
         return sample
-    if sample.verdicts and not any(map(is_open, sample.verdicts)):
-        return sample
-    junk = degenerate(sample.reply)
-    if junk:
-        return replace(sample, verdicts=(_junk(junk),), status="fail")
+    if junk := _junk(sample):
+        return replace(sample, verdicts=(junk,), status="fail")
     if sample.judge is None:
         return sample
     kept = tuple(v for v in sample.verdicts if not is_open(v))
     verdicts = (*kept, sample.judge)
-    status = expected_status(overall(verdicts), sample.expected)
     loose = sample.loose
     if loose == "undecided" and all(v.status != "undecided" for v in kept):
-        # Nothing but the judge's part was open, and to a judge nothing is strict or loose.
+        # Only the judge's part was open, and a judge knows no lenient reading.
         loose = expected_status(sample.judge.status, sample.expected)
+    status = expected_status(overall(verdicts), sample.expected)
     return replace(sample, verdicts=verdicts, status=status, loose=loose)
 
 
-def with_judge_completion(sample: Sample, verdict: Verdict) -> Sample:
-    """Return the sample with the judge's verdict on completion in the place of the measured one.
-
-    Also where the judge gave none: two ways of measuring do not make one rate. A
-    degenerate reply fails whatever the judge says.
-    """
-    junk = degenerate(sample.reply)
-    return replace(sample, completion=_junk(junk) if junk else verdict)
-
-
-def _junk(why: str) -> Verdict:
-    """Return the fail that a `judge` verifier gives a degenerate reply by itself."""
-    return Verdict("fail", why, JUDGE, Judge.version)
+def _junk(sample: Sample) -> Verdict | None:
+    """Return the fail that a `judge` verifier gives a degenerate reply by itself, None for others."""
+    why = degenerate(sample.reply)
+    return Verdict("fail", why, JUDGE, Judge.version) if why else None

@@ -19,7 +19,7 @@ class AttendConfig:
         ConfigError: a value out of its range.
     """
 
-    samples: Path
+    results: Path
     """output_dir of `gatt eval`: its model, adapter, cases, and replies with the history `reference`."""
     arm: str = "gatt"
     """The adapter's arm that is compared with the base model; the only adapter needs no name."""
@@ -28,7 +28,7 @@ class AttendConfig:
     num_dialogues: int = 16
     """Most cases, on as many dialogues as there are, and of all families and splits about as often."""
     output_dir: Path | None = None
-    """Folder of `attention.json` and `attention.html`; null is that of `samples`, whose report then gets a
+    """Folder of `attention.json` and `attention.html`; null is that of `results`, whose report then gets a
     section on attention."""
     overwrite: bool = False
     """Whether an existing `attention.json` may be replaced."""
@@ -50,4 +50,4 @@ class AttendConfig:
     @property
     def folder(self) -> Path:
         """The folder of the results."""
-        return self.output_dir or self.samples
+        return self.output_dir or self.results

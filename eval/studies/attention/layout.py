@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from gatt.comb.comb import IGNORE, Branch, Comb
+from eval.records.samples import Sample
 from gatt.data.dialogue import Dialogue
 from gatt.data.views import Placement, prompt_of_turn, training_view
 from gatt.errors import ModelError, TemplateError
-from gatt.models.chat_template import Tokenizer, render
+from gatt.models.chat_template import Tokenizer, render, shared_length
 from gatt.models.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
 
 Part = Literal["setup", "instruction", "user", "reply"]
@@ -18,17 +18,6 @@ BIN_TOKENS: Final = 8
 """Neighbouring tokens that share a bin; more in long dialogues."""
 MOST_BINS: Final = 96
 """Bins of one dialogue, or one a message where it has more messages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A reply that was generated."""
-
-    turn: int
-    """Counted from 1."""
-    text: str
-    is_whole: bool = True
-    """Whether the model ended it itself, so that the end-of-turn tokens are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +43,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A dialogue as a model reads it, and the replies that were generated within it.
-
-    As a comb (`gatt.comb.comb`): what stands in the history is the trunk, each generated
-    reply a branch, also where the history holds the same text.
-    """
+    """A dialogue as a model reads it (the trunk), and the replies that were generated within it."""
 
     trunk: tuple[int, ...]
     instruction: tuple[int, int]
@@ -70,23 +55,12 @@ class Layout:
     num_left_out: int = 0
     """Replies behind the end of the model's context."""
 
-    @property
-    def num_tokens(self) -> int:
-        """The furthest position, and one."""
-        return max(t.fork + len(t.input_ids) for t in self.targets)
-
-    @property
-    def comb(self) -> Comb:
-        """The same as a comb that carries no loss."""
-        branches = (Branch(t.fork, t.input_ids, (IGNORE,) * len(t.input_ids)) for t in self.targets)
-        return Comb(self.trunk, (IGNORE,) * len(self.trunk), tuple(branches))
-
 
 def lay_out(
     tokenizer: Tokenizer,
     dialogue: Dialogue,
     instruction: str,
-    replies: Sequence[Said],
+    replies: Sequence[Sample],
     *,
     placement: Placement = "system",
     max_tokens: int | None = None,
@@ -97,7 +71,7 @@ def lay_out(
         tokenizer: with a chat template.
         dialogue: what stands in the history, without the instruction; its user
             messages reach to the last reply's.
-        instruction: told once.
+        instruction: given once.
         replies: at rising turns, at least one; a blank one is passed over.
         placement: where the instruction stands.
         max_tokens: of the model's context.
@@ -108,16 +82,18 @@ def lay_out(
         TemplateError: a template that changes the instruction's text.
     """
     view = training_view(dialogue, instruction, placement)
-    last = max(said.turn for said in replies)
+    last = max(sample.turn for sample in replies)
     encoded = encode_view(tokenizer, Dialogue(view.id, prompt_of_turn(view, last)))
-    targets = []
-    for said in replies:
-        if said.text.strip():
-            fork = encoded.prompt_lengths[said.turn - 1]
-            ids = encode_reply(tokenizer, view, said.turn, encoded.input_ids[:fork], said.text)
-            cut = 0 if said.is_whole else num_closing_tokens(tokenizer, ids)
-            targets.append(Target(said.turn, fork, ids[: len(ids) - cut]))
-    fitting = [t for t in targets if max_tokens is None or t.fork + len(t.input_ids) <= max_tokens]
+    fitting, num_left_out = [], 0
+    for sample in (s for s in replies if s.reply.strip()):
+        fork = encoded.prompt_lengths[sample.turn - 1]
+        ids = encode_reply(tokenizer, view, sample.turn, encoded.input_ids[:fork], sample.reply)
+        # The end-of-turn tokens are the model's own only where it ended the reply itself.
+        cut = 0 if sample.finish == "stop" else num_closing_tokens(tokenizer, ids)
+        if max_tokens is None or fork + len(ids) - cut <= max_tokens:
+            fitting.append(Target(sample.turn, fork, ids[: len(ids) - cut]))
+        else:
+            num_left_out += 1
     if not fitting:
         return None
     final = fitting[-1]
@@ -128,7 +104,7 @@ def lay_out(
         last_prompt=encoded.reply_spans[final.turn - 2][1] if final.turn > 1 else 0,
         targets=tuple(fitting),
         bins=_bins(encoded, span, final.turn),
-        num_left_out=len(targets) - len(fitting),
+        num_left_out=num_left_out,
     )
 
 
@@ -154,8 +130,8 @@ def instruction_span(
         render(tokenizer, prompt_of_turn(training_view(dialogue, told, placement), 1), True)
         for told in (instruction, other)
     )
-    start = _num_shared(text, changed)
-    end = len(text) - _num_shared(text[start:][::-1], changed[start:][::-1])
+    start = shared_length(text, changed)
+    end = len(text) - shared_length(text[start:][::-1], changed[start:][::-1])
     if text[start:end].strip() != bare:
         raise TemplateError(
             "the chat template changes the text of the instruction or repeats it, so that its tokens "
@@ -166,12 +142,6 @@ def instruction_span(
     ]
     held = [i for i, (first, last) in enumerate(places) if first < end and last > start]
     return held[0], held[-1] + 1
-
-
-def _num_shared(one: str, other: str) -> int:
-    """Return how many leading characters two texts share."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _bins(encoded: EncodedView, instruction: tuple[int, int], last_turn: int) -> tuple[Bin, ...]:

@@ -1,8 +1,8 @@
 """The causal check: the last turn is answered anew with the instruction hidden.
 
-The tokens of the last user message and of the reply cannot attend to the instruction's;
-earlier turns have read it as before. As a control, as many other tokens of the dialogue,
-drawn at random, are hidden. All replies are greedy, so that only the mask differs.
+The tokens of the last user message and of the reply cannot attend to the instruction. Earlier turns
+have read it as before. As a control, as many random other tokens of the dialogue are hidden. All
+replies are greedy, so that only the mask differs.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ class Hidden:
 
 
 def hidden_replies(
-    engine: TransformersEngine,
-    layout: Layout,
-    arm: str | None,
-    max_new_tokens: int,
-    seed: str,
+    engine: TransformersEngine, layout: Layout, arm: str | None, max_new_tokens: int, seed: str
 ) -> list[Hidden]:
     """Return the greedy replies to the last turn: nothing hidden, the instruction hidden, other tokens hidden.
 
@@ -53,26 +49,18 @@ def hidden_replies(
     """
     if not layout.last_prompt:
         return []
-    told = range(*layout.instruction)
-    rest = [
-        i
-        for b in layout.bins
-        if b.part in ("user", "reply")
-        for i in range(b.start, min(b.end, layout.last_prompt))
-    ]
+    prompt, told = layout.trunk, range(*layout.instruction)
+    spans = [(b.start, b.end) for b in layout.bins if b.part in ("user", "reply")]
+    rest = [i for start, end in spans for i in range(start, min(end, layout.last_prompt))]
     others = random.Random(seed).sample(rest, min(len(told), len(rest)))
-    hidden: list[tuple[str, Sequence[int]]] = [
-        (INTACT, ()), (INSTRUCTION, told), (OTHERS, others),
-    ]  # fmt: skip
-    room = min(max_new_tokens, engine.context_tokens - len(layout.trunk))
+    hidden: dict[str, Sequence[int]] = {INTACT: (), INSTRUCTION: told, OTHERS: others}
+    room = min(max_new_tokens, engine.context_tokens - len(prompt))
+    sets = list(hidden.values())
     with engine.using(arm), torch.inference_mode():
-        outputs = greedy(
-            engine.model, layout.trunk, layout.last_prompt, [h for _, h in hidden],
-            room, engine.stop_ids,
-        )  # fmt: skip
+        outputs = greedy(engine.model, prompt, layout.last_prompt, sets, room, engine.stop_ids)
     return [
-        Hidden(what, len(tokens), engine.generation_of(output, len(layout.trunk)))
-        for (what, tokens), output in zip(hidden, outputs, strict=True)
+        Hidden(what, len(tokens), engine.generation_of(output, len(prompt)))
+        for (what, tokens), output in zip(hidden.items(), outputs, strict=True)
     ]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,23 +14,26 @@ from eval.records.file_names import REPORT_FILE
 from eval.records.reply import Reply
 from eval.report.charts.attention import save_attention_charts
 from eval.report.data.runs import read_runs, samples_of
-from eval.report.page.attention import ATTENTION_FILE
-from eval.report.page.attention_page import render_attention
-from eval.report.page.render import render_report
+from eval.report.page.attention import ATTENTION_FILE, SCHEMA
+from eval.report.page.render import render_attention, render_report
+from eval.results.provenance import head
 from eval.scoring.verdict import judge
 from eval.studies.attention.config import AttendConfig
-from eval.studies.attention.layout import Layout, Said, lay_out
+from eval.studies.attention.layout import Layout, lay_out
 from eval.studies.attention.masked import hidden_replies
-from eval.studies.attention.results import results_of
-from eval.studies.attention.statistics import Looked, Unsighted
+from eval.studies.attention.statistics import Looked, curves, falls, maps
 from eval.studies.attention.task import HISTORY, Spoken, Task, plan, replies_of
 from eval.studies.attention.weights import measure, refuse_unreadable
+from gatt.config.load import config_dict
 from gatt.errors import DataError, StoreError
+from gatt.generation.base import Generation
 from gatt.generation.config import local_engine
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.runs.atomic_file import atomic_write_json, refuse_unwritable
 from gatt.runs.progress import progress_bar
+from gatt.verifiers import verifier_versions
+from gatt.verifiers.base import Status
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +42,8 @@ NO_ROOM: Final = "no reply with text within the model's context"
 BEHIND_CONTEXT: Final = "replies behind the end of the model's context"
 
 
-@dataclass(frozen=True)
-class Attended:
-    """The results of a run, and the files that it wrote."""
-
-    results: dict[str, Any]
-    written: tuple[Path, ...]
-
-
-def attend(config: AttendConfig) -> Attended:
-    """Measure where the base model and an adapter look, and write it down.
+def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
+    """Measure where the base model and an adapter look; return the results and the files written.
 
     Raises:
         StoreError: results exist already, or cannot be written.
@@ -67,61 +63,86 @@ def attend(config: AttendConfig) -> Attended:
     engine = local_engine(task.config.engine, task.config.adapters)
     usable = usable_placement(task.config.placement, inspect_template(engine.tokenizer))
     task = replace(task, config=replace(task.config, placement=usable))
-    looked = look(task, engine, spoken)
-    unsighted = answer_unsighted(task, engine, looked, config.seed)
+    looked = look(task, engine, spoken, config.seed)
     for reason, num in (+task.dropped).items():
         log.warning("not looked at: %d (%s)", num, reason)
-    results = results_of(config, task, looked, unsighted) | {
-        "num_layers": engine.model.config.get_text_config().num_hidden_layers,
-        "num_heads": engine.model.config.get_text_config().num_attention_heads,
+    facts = {
+        "source": dict(task.source), "verifiers": verifier_versions(), "config": config_dict(config),
+    }  # fmt: skip
+    model_config = engine.model.config.get_text_config()
+    results = {
+        "schema": SCHEMA,
+        "run": head(task.config) | facts,
+        "arms": list(task.arms),
+        "history": HISTORY,
+        "num_dialogues": len({one.spoken.case.dialogue.id for one in looked}),
+        "curves": curves(looked, task.arms),
+        "unsighted": {"falls": falls(looked, task.arms)},
+        "maps": maps(looked, task.arms[1]),
+        "dropped": dict(+task.dropped),
+        "notes": [],
+        "num_layers": model_config.num_hidden_layers,
+        "num_heads": model_config.num_attention_heads,
     }
-    atomic_write_json(path, results)
-    page = config.folder / PAGE_FILE
-    render_attention(results, page)
-    written = [path, page]
+    return results, _write(config, results)
+
+
+def _write(config: AttendConfig, results: Mapping[str, Any]) -> list[Path]:
+    """Write results, page, pictures and, beside an evaluation, its report; return their places."""
+    written = [config.folder / ATTENTION_FILE, config.folder / PAGE_FILE]
+    atomic_write_json(written[0], results)
+    render_attention(results, written[1])
     if config.chart:
         written += save_attention_charts(config.chart, results)
-    if config.folder == config.samples:
-        runs = read_runs([str(config.samples)])
-        render_report(runs[0].results, samples_of(runs), config.samples / REPORT_FILE)
-        written.append(config.samples / REPORT_FILE)
-    return Attended(results, tuple(written))
+    if config.folder == config.results:
+        runs = read_runs([str(config.results)])
+        written.append(config.results / REPORT_FILE)
+        render_report(runs[0].results, samples_of(runs), written[-1])
+    return written
 
 
-def look(task: Task, engine: TransformersEngine, spoken: Sequence[Spoken]) -> list[Looked]:
-    """Return where every reply looked; a case that cannot be read is left out for both arms, and counted.
+def look(
+    task: Task, engine: TransformersEngine, spoken: Sequence[Spoken], seed: int
+) -> list[Looked]:
+    """Return where every reply looked, and the last replies with tokens hidden.
+
+    A case that cannot be read is left out for both arms, and counted.
 
     Raises:
         DataError: none can be read.
-        ModelError: the model returns no attention weights, or none for a dialogue of this length.
+        ModelError: the model returns no attention weights.
     """
-    by_case: dict[str, list[Spoken]] = {}
-    for one in spoken:
-        by_case.setdefault(one.case.id, []).append(one)
-    readable: list[tuple[Spoken, Layout]] = []
-    for members in by_case.values():
-        layouts = []
+    refuse_unreadable(engine.model, engine.name)
+    both: list[tuple[Spoken, Layout]] = []
+    for _, members in groupby(spoken, lambda one: one.case.id):
+        readable: list[tuple[Spoken, Layout]] = []
         for one in members:
-            layout = _layout(task, engine, one)
-            if layout is None:
+            if (layout := _layout(task, engine, one)) is None:
                 break
-            layouts.append(layout)
-        if len(layouts) == len(task.arms):
-            readable += zip(members, layouts, strict=True)
-    if not readable:
+            readable.append((one, layout))
+        both += readable if len(readable) == len(task.arms) else []
+    if not both:
         reasons = "; ".join(f"{num}: {why}" for why, num in task.dropped.items())
         raise DataError(
             f"none of {len(task.cases)} cases can be looked at ({reasons}): expected others"
         )
-    with engine.using(None):
-        refuse_unreadable(engine.model, engine.name, max(la.num_tokens for _, la in readable))
     looked = []
-    with progress_bar("attention", len(readable), unit="dialogues") as bar:
-        for one, layout in readable:
-            with engine.using(_adapter(one.arm)):
-                looked.append(Looked(one, layout, tuple(measure(engine.model, layout))))
+    limit = task.config.sampling.max_new_tokens
+    with progress_bar("attention", len(both), unit="dialogues") as bar:
+        for one, layout in both:
+            adapter = None if one.arm == BASE else one.arm
+            with engine.using(adapter):
+                turns = measure(engine.model, layout)
+            hidden = hidden_replies(engine, layout, adapter, limit, f"{seed}/{one.case.id}")
+            judged = tuple((h, _status(one, turns[-1].turn, h.generation)) for h in hidden)
+            looked.append(Looked(one, layout, tuple(turns), judged))
             bar.advance(1)
     return looked
+
+
+def _status(one: Spoken, turn: int, generation: Generation) -> Status:
+    reply = Reply(one.case, turn, "turn", one.case.user_turn(turn), generation)
+    return judge(reply, one.arm, HISTORY, ()).status
 
 
 def _layout(task: Task, engine: TransformersEngine, one: Spoken) -> Layout | None:
@@ -131,7 +152,7 @@ def _layout(task: Task, engine: TransformersEngine, one: Spoken) -> Layout | Non
             engine.tokenizer,
             one.case.dialogue,
             one.instruction.text,
-            [Said(s.turn, s.reply, s.finish == "stop") for s in one.samples],
+            one.samples,
             placement=task.config.placement,
             max_tokens=engine.context_tokens,
         )
@@ -144,30 +165,3 @@ def _layout(task: Task, engine: TransformersEngine, one: Spoken) -> Layout | Non
     unsaid = sum(s.finish == "context_limit" and not s.reply.strip() for s in one.samples)
     task.dropped[BEHIND_CONTEXT] += layout.num_left_out + unsaid
     return layout
-
-
-def answer_unsighted(
-    task: Task, engine: TransformersEngine, looked: Sequence[Looked], seed: int
-) -> list[Unsighted]:
-    """Return the last turn of every case, answered anew under each mask and judged by rules."""
-    found = []
-    with progress_bar("unsighted", len(looked), unit="dialogues") as bar:
-        for one in looked:
-            case, arm = one.spoken.case, one.spoken.arm
-            turn = one.layout.targets[-1].turn
-            replies = hidden_replies(
-                engine, one.layout, _adapter(arm),
-                task.config.sampling.max_new_tokens, f"{seed}/{case.id}",
-            )  # fmt: skip
-            pairs = []
-            for hidden in replies:
-                reply = Reply(case, turn, "turn", case.user_turn(turn), hidden.generation)
-                pairs.append((hidden, judge(reply, arm, HISTORY, ()).status))
-            if pairs:
-                found.append(Unsighted(one.spoken, turn, tuple(pairs)))
-            bar.advance(1)
-    return found
-
-
-def _adapter(arm: str) -> str | None:
-    return None if arm == BASE else arm

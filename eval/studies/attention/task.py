@@ -65,10 +65,10 @@ def plan(config: AttendConfig) -> Task:
         ConfigError: an evaluation without such an arm or without this history, or from a server.
         DataError: no evaluation, or none of its cases has an instruction that holds to the end.
     """
-    path = config.samples / CONFIG_FILE
+    path = config.results / CONFIG_FILE
     if not path.is_file():
         raise DataError(f"{path.parent}: no {path.name}: expected the output_dir of `gatt eval`")
-    found = replace(load_config(EvalConfig, path), output_dir=config.samples)
+    found = replace(load_config(EvalConfig, path), output_dir=config.results)
     if found.engine.server is not None:
         raise ConfigError(
             f"{path}: its replies come from a server, which returns no attention weights: expected the "
@@ -83,7 +83,7 @@ def plan(config: AttendConfig) -> Task:
     digest = found.engine.weights_digest()
     inputs = load_inputs(found, found.instructions.load(), lambda: _no_engine(path), digest)
     instructed = [case for case in inputs.cases if case.instruction is not None]
-    steady = [case for case in instructed if _holds_to_the_end(case)]
+    steady = [c for c in instructed if not c.switches and c.release_turn is None]
     if not steady:
         raise DataError(
             f"{path}: in none of its {len(inputs.cases)} cases does one instruction hold to the end: "
@@ -104,7 +104,7 @@ def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
     Raises:
         DataError: a case without replies of both arms, or whose dialogue is not the one evaluated.
     """
-    folder = config.samples
+    folder = config.results
     by_case: dict[tuple[str, tuple[str, str, str]], list[Sample]] = {}
     for sample in read_samples(samples_of_run(folder)):
         if sample.kind == "turn" and sample.history == HISTORY:
@@ -138,25 +138,12 @@ def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
     One by one, always of a dialogue that was taken least often (two cases of one are no two
     observations), and among these of the pair of split and family that was.
     """
-    left, chosen = dict(enumerate(cases)), list[int]()
-    of_dialogue, of_kind = Counter[str](), Counter[object]()
-    while left and len(chosen) < num:
-        at = min(left, key=lambda n: (of_dialogue[cases[n].dialogue.id], of_kind[_kind(cases[n])]))
-        del left[at]
-        of_dialogue[cases[at].dialogue.id] += 1
-        of_kind[_kind(cases[at])] += 1
-        chosen.append(at)
-    return [cases[at] for at in sorted(chosen)]
-
-
-def _kind(case: Case) -> tuple[object, ...]:
-    assert case.instruction is not None
-    return case.instruction.split, case.instruction.families
-
-
-def _holds_to_the_end(case: Case) -> bool:
-    turns = range(1, case.num_turns + 1)
-    return not case.switches and all(case.told(turn) == "kept" for turn in turns)
+    left, taken = list(cases), Counter[object]()
+    while left and len(cases) - len(left) < num:
+        case = min(left, key=lambda c: (taken[c.dialogue.id], taken[c.split, c.family]))
+        left.remove(case)
+        taken.update((case.dialogue.id, (case.split, case.family)))
+    return [case for case in cases if case not in left]
 
 
 def _arm(config: AttendConfig, found: EvalConfig, path: Path) -> str:

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="0 is greedy (%(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--template", action="append", default=[], metavar="NAME=VALUE",
+        "--chat-template-kwargs", action="append", default=[], metavar="NAME=VALUE",
         help="variable of the chat template, such as enable_thinking=false, any number of times "
         "(those that the adapter was trained with)",
     )  # fmt: skip
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         EngineConfig(
             model=base or EngineConfig().model,
             device=args.device,
-            chat_template_kwargs={**trained_with, **_variables(args.template)},
+            chat_template_kwargs={**trained_with, **_variables(args.chat_template_kwargs)},
         ),
         {ADAPTER: args.adapter} if args.adapter else None,
     )
@@ -167,7 +167,7 @@ def _variables(words: Sequence[str]) -> dict[str, str | bool]:
         name, equals, value = word.partition("=")
         if not equals:
             raise ConfigError(
-                f"--template {word}: expected NAME=VALUE, such as enable_thinking=false"
+                f"--chat-template-kwargs {word}: expected NAME=VALUE, such as enable_thinking=false"
             )
         found[name] = {"true": True, "false": False}.get(value, value)
     return found

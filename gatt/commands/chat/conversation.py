@@ -128,7 +128,7 @@ class Chat:
             if answer.finish == "length":
                 raise GenerationError(
                     "the length limit came before the reply, since the model reasons first: raise "
-                    "--max-new-tokens, or switch it off, as with --template enable_thinking=false"
+                    "--max-new-tokens, or switch it off, as with --chat-template-kwargs enable_thinking=false"
                 )
             raise GenerationError("the model gave an empty reply: ask again or in other words")
         self._messages = (*asked, Message("assistant", answer.text))

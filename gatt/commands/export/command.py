@@ -15,8 +15,7 @@ CONFIG = ExportConfig
 _ABOUT = f"""{HELP}
 
   gatt export --adapter=runs/demo/train/adapter --output_dir=served --results=runs/demo
-  gatt export --adapter=… --output_dir=… --dtype=bfloat16
-  gatt export --adapter=… --output_dir=… --merge=false     the adapter apart, in adapter/"""
+  gatt export --adapter=… --output_dir=… --dtype=bfloat16"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,17 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the folder and print how to serve it."""
     config = config_from_args(ExportConfig, args)
-    from gatt.commands.export.card import vllm_line
     from gatt.commands.export.write import export
-    from gatt.models.adapter import adapter_rank
 
     result = export(config)
-    how, serve = "with the adapter merged", f"transformers serve {result.folder}"
-    if not config.merge:
-        how = "with the adapter in adapter/"
-        serve = vllm_line(str(result.folder), adapter_rank(config.adapter))
-    size = f"{result.num_bytes / 1e6:,.0f} MB"
     sys.stdout.write(
-        f"{result.folder}: {result.base} {how}, {result.dtype}, {size}\nserve it: {serve}\n"
+        f"{result.folder}: {result.base} with the adapter merged, {result.dtype}, "
+        f"{result.num_bytes / 1e6:,.0f} MB\nserve it: transformers serve {result.folder}\n"
     )
     return 0

@@ -23,17 +23,12 @@ class ExportConfig:
     """Folder to make; it must not exist."""
     model: str | None = None
     """Its base model: a name, a folder, or a hub id; null takes the one that the adapter names."""
-    merge: bool = True
-    """Add the adapter to the weights, for any server. With false the folder holds the base model
-    unchanged, and the adapter in `adapter/`, for servers that load adapters by name (vLLM)."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Of the weights in the folder; auto is that of the base model. The sum is rounded to it once."""
     results: Path | None = None
     """Folder of an evaluation of this adapter (`gatt eval`); its rates go into the card."""
     arm: str | None = None
     """The adapter's arm in `results`; null takes the only adapter, or `gatt`."""
-    name: str | None = None
-    """The model's name on the card; null takes the name of `output_dir`."""
     license: str | None = None
     """The licence on the card, as the hub spells it (`apache-2.0`); null takes that of the base
     model's folder, where its card states one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -17,7 +18,6 @@ _PATH: Final = re.compile(
     rf"(?P<url>{_URL})|(?P<file>{_FILE})"
     rf"|(?:(?<![\w./~@%+,-])|(?<=,)(?<!;base64,))(?:/{_STEP}|~)(?:/{_STEP})+/?"
 )
-_WINDOWS: Final = re.compile(r"(?<![\w])[A-Za-z]:\\(?:[^\s\"'`<>|\\]+\\)*([^\s\"'`<>|\\]+)")
 # A server of a local network: one word, an address, or a domain that only this network knows.
 _SERVER: Final = re.compile(
     r"(?i)\b(https?://)(?:[\w-]+|\d+(?:\.\d+){3}|[\w.-]+\.(?:local|internal|intern|lan|corp))"
@@ -45,7 +45,7 @@ def public_text(text: str, *private: Private) -> str:
         text = re.sub(pattern, lambda found: _last(found.group()), text)
     for server in sorted({p for p in private if isinstance(p, str)}, key=len, reverse=True):
         text = re.sub(rf"(?i)(?<![\w.@-]){re.escape(server)}(?![\w-]|\.\w)", "server", text)
-    text = _WINDOWS.sub(r"\1", _SERVER.sub(r"\1server", text))
+    text = _SERVER.sub(r"\1server", text)
     return _PATH.sub(lambda found: found["url"] or _last(found.group()), text)
 
 
@@ -63,9 +63,14 @@ def private_in(value: Any, key: str = "") -> Iterator[Private]:
         for item in value:
             yield from private_in(item, key)
     elif isinstance(value, str) and key == "urls":
-        yield from _servers(value)
-    elif isinstance(value, str) and _is_path(value):
-        yield Path(value)
+        with contextlib.suppress(ValueError):
+            place = urlsplit(value)
+            # One word may be any word outside an address.
+            yield from (n for n in (place.netloc, place.hostname or "") if "." in n or ":" in n)
+    elif isinstance(value, str) and not re.search(r"[\s<>\"]", value):
+        path = PurePosixPath(value)
+        if path.is_absolute() and len(path.parts) > 2:
+            yield Path(value)
 
 
 def public_value(value: Any, *private: Private) -> Any:
@@ -79,21 +84,6 @@ def public_value(value: Any, *private: Private) -> Any:
     if value.startswith(("/", "~/")) and not re.search(r"[\n ]", value):
         return Path(value).name
     return public_text(value, *private)
-
-
-def _servers(url: str) -> Iterator[str]:
-    try:
-        place = urlsplit(url)
-        names = (place.netloc, place.hostname or "")
-    except ValueError:
-        return
-    # One word may be any word outside an address.
-    yield from (name for name in names if "." in name or ":" in name)
-
-
-def _is_path(text: str) -> bool:
-    path = PurePosixPath(text)
-    return path.is_absolute() and len(path.parts) > 2 and not re.search(r"[\s<>\"]", text)
 
 
 def _last(path: str) -> str:

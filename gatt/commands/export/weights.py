@@ -16,13 +16,10 @@ from gatt.models.pretrained import load_pretrained
 _TIED: Final = frozenset({"embed_tokens", "lm_head", "wte", "embed_in", "embed_out"})
 
 
-def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedModel, torch.dtype]:
-    """Return the base model in a dtype that loses nothing, and the dtype to write.
+def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
+    """Return the base model in a dtype in which adding an adapter loses nothing, and the dtype to write.
 
-    Args:
-        model: name, folder or hub id.
-        dtype: `auto` takes that of the model's configuration, float32 where it names none.
-        is_to_be_merged: whether the adapter will be added, which needs float32.
+    `auto` is the dtype of the model's configuration, float32 where it names none.
 
     Raises:
         ModelError: it cannot be loaded, or its weights are quantised.
@@ -37,10 +34,8 @@ def load_base(model: str, dtype: str, *, is_to_be_merged: bool) -> tuple[LoadedM
         )
     stored = getattr(config, "dtype", None) or torch.float32
     target = stored if dtype == "auto" else getattr(torch, dtype)
-    exact = torch.promote_types(stored, target)
-    if is_to_be_merged:
-        # PEFT rounds the update to the dtype of the weight before it adds it: a small update would be lost.
-        exact = torch.promote_types(exact, torch.float32)
+    # PEFT rounds the update to the dtype of the weight before it adds it: a small update would be lost.
+    exact = torch.promote_types(torch.promote_types(stored, target), torch.float32)
     return load_model(model, dtype=str(exact).removeprefix("torch.")), target
 
 
@@ -59,7 +54,7 @@ def merged(base: LoadedModel, adapter: Path) -> Any:
     if names and getattr(base.model.config, "tie_word_embeddings", False):
         raise ModelError(
             f"{adapter}: adapts {min(names)}, which shares its weights with the other end of {base.name}: "
-            "merged, both would change: export it apart (merge=false)"
+            "merged, both would change: serve the adapter beside its base model instead"
         )
     try:
         return model.merge_and_unload(safe_merge=True)

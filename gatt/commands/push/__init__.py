@@ -1,1 +1,1 @@
-"""An adapter, a model, samples or a report laid out as a repository of the hub, and sent there."""
+"""An adapter, samples or a report laid out as a repository of the hub, and sent there."""

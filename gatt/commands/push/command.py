@@ -1,4 +1,4 @@
-"""`gatt push`: an adapter, a model, samples or a report, to the hub or a local folder."""
+"""`gatt push`: an adapter, samples or a report, to the hub or a local folder."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from gatt.commands.push.config import PushConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
 
-HELP = "share an adapter, model, data set or report: on the hub, or in a folder with the same files"
+HELP = "share an adapter, data set or report: on the hub, or in a folder with the same files"
 TAKES_OVERRIDES = True
 CONFIG = PushConfig
 
 _ABOUT = f"""{HELP}
 
-  gatt push --what=adapter --folder=runs/demo/train/adapter --results=runs/demo --to=shared/adapter
+  gatt push --what=adapter --folder=runs/demo/train/adapter --results=runs/demo --output_dir=shared/adapter
   gatt push --what=dataset --folder=runs/demo/synth --repo_id=owner/name
   gatt push --what=report  --folder=runs/demo --repo_id=owner/name --private=false
 
@@ -39,6 +39,4 @@ def run(args: argparse.Namespace) -> int:
         f"{result.place}: {config.what} as a {result.repo_type} repository, {result.num_files} files, "
         f"{size}\n"
     )
-    if result.left_out:
-        sys.stdout.write(f"not shared, since of another kind: {', '.join(result.left_out)}\n")
     return 0

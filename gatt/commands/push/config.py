@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from gatt.errors import ConfigError
-
-What = Literal["adapter", "model", "dataset", "report"]
-
-_REPO_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +17,14 @@ class PushConfig:
         ConfigError: settings that do not go together.
     """
 
-    what: What
-    """`adapter` of `gatt train`, `model` of `gatt export`, `dataset` of `gatt synth`, `report` of
-    `gatt eval`."""
+    what: Literal["adapter", "dataset", "report"]
+    """`adapter` of `gatt train`, `dataset` of `gatt synth`, `report` of `gatt eval`; a folder of
+    `gatt export` is complete, and `hf upload` shares it."""
     folder: Path
     """The folder that the command left."""
     repo_id: str | None = None
     """Repository on the hub, `owner/name`; made if it does not exist. The token is read from `HF_TOKEN`."""
-    to: Path | None = None
+    output_dir: Path | None = None
     """A new local folder in place of the hub, laid out the same way."""
     private: bool = True
     """Whether the repository must be private; one that is public already is then refused."""
@@ -42,15 +37,10 @@ class PushConfig:
     """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the known one."""
 
     def __post_init__(self) -> None:
-        if (self.repo_id is None) == (self.to is None):
-            found = "neither" if self.to is None else "both"
-            raise ConfigError(f"repo_id and to: found {found}, expected one of them")
-        if self.repo_id is not None and not _REPO_ID.fullmatch(self.repo_id):
-            raise ConfigError(f"repo_id is {self.repo_id!r}: expected 'owner/name'")
+        if (self.repo_id is None) == (self.output_dir is None):
+            found = "neither" if self.output_dir is None else "both"
+            raise ConfigError(f"repo_id and output_dir: found {found}, expected one of them")
         if self.results is not None and self.what != "adapter":
-            raise ConfigError(
-                f"results with what={self.what}: expected them with an adapter; a model has those that "
-                "`gatt export` was given"
-            )
+            raise ConfigError(f"results with what={self.what}: expected them with an adapter")
         if self.arm is not None and self.results is None and self.what != "report":
             raise ConfigError(f"arm is {self.arm!r} without results: expected both, or neither")

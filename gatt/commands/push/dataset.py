@@ -7,9 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from gatt.commands.export.card import filled
 from gatt.commands.push.layout import Layout, read_json
 from gatt.data.sample import read_samples
 from gatt.errors import DataError
+from gatt.models.adapter import one_line
 from gatt.runs.secrets import key_in
 from gatt.runs.store import meta_path
 
@@ -17,28 +19,6 @@ ROWS_A_FILE: Final = 10_000
 _LICENSES: Final = {"chitchat": "mit"}
 """Licences of the dialogues that come with `gatt`."""
 _AS_JSON: Final = 'Read it with `datasets.load_dataset("json", data_files="samples.jsonl")`.'
-_TEXT: Final = """{body}
-
-## Use
-
-```python
-from datasets import load_dataset
-
-samples = load_dataset("{place}", split="train")
-samples.to_json("samples.jsonl")  # what `gatt train` reads
-```
-
-An absent text is empty; `instruction` is null in a plain dialogue; the parameters of a verifier are JSON in a
-string. Verdicts and the number of draws stand beside each reply.
-
-## Limits
-
-- The replies are a model's own, chosen by rules: they keep the instruction, and may be wrong otherwise.
-- Lists and patterns do not find all personal data and profanity in the dialogues.
-
-## Licence
-
-{licence} The terms of the teacher's licence on its replies hold too."""
 
 
 def lay_out_dataset(layout: Layout) -> None:
@@ -58,11 +38,12 @@ def lay_out_dataset(layout: Layout) -> None:
     card.data.task_categories = ["text-generation"]
     card.data.configs = [{"config_name": "default", "data_files": "data/train-*.parquet"}]
     body = card.text.strip() or f"# GAtt samples\n\n{num_rows} samples of `gatt synth`."
-    found = card.data.license
-    card.text = _TEXT.format(
+    card.text = filled(
+        __package__,
+        "dataset.md.j2",
         body=body.replace(_AS_JSON, "").replace("One JSON line a sample:", "One row a sample:"),
         place=layout.config.repo_id or "FOLDER",
-        licence=f"`{found}`." if found else "Not stated; the dialogues keep that of their source.",
+        license=card.data.license,
     )
     layout.write_card(card)
 
@@ -79,29 +60,27 @@ def write_parquet(samples: Path, layout: Layout) -> int:
     import pyarrow as pa
     from datasets import Dataset
 
+    def groups() -> Iterator[list[dict[str, Any]]]:
+        rows = _rows(samples, layout)
+        while group := list(islice(rows, ROWS_A_FILE)):
+            yield group
+
     folder, num_rows = layout.target / "data", 0
     folder.mkdir()
     try:
         # A key may be absent, null or empty in all rows of one file and not of another.
-        schemas = [pa.schema(list(pa.array(rows).type)) for rows in _groups(samples, layout)]
-        schema = pa.unify_schemas(schemas, promote_options="permissive")
-        for number, rows in enumerate(_groups(samples, layout)):
-            table = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(list(schema))))
+        schemas = [pa.schema(list(pa.array(rows).type)) for rows in groups()]
+        columns = pa.struct(list(pa.unify_schemas(schemas, promote_options="permissive")))
+        for number, rows in enumerate(groups()):
+            table = pa.Table.from_struct_array(pa.array(rows, type=columns))
             Dataset(table).to_parquet(folder / f"train-{number:05d}.parquet")
             num_rows += len(rows)
     except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
-        said = " ".join(str(error).split())
         raise DataError(
-            f"{samples}: its values have no common column types ({said}): expected samples of `gatt synth`"
+            f"{samples}: its values have no common column types ({one_line(error)}): expected samples of "
+            "`gatt synth`"
         ) from None
     return num_rows
-
-
-def _groups(samples: Path, layout: Layout) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of one file after the other."""
-    rows = _rows(samples, layout)
-    while group := list(islice(rows, ROWS_A_FILE)):
-        yield group
 
 
 def _rows(samples: Path, layout: Layout) -> Iterator[dict[str, Any]]:

@@ -28,8 +28,6 @@ class Layout:
     def __init__(self, config: PushConfig, target: Path) -> None:
         self.config = config
         self.target = target
-        self.left_out: list[str] = []
-        """Files of the pushed folder that are not shared."""
         self._private: list[Private] = [Path.cwd(), Path.home(), config.folder.resolve()]
 
     def source(self, name: str, command: str) -> Path:
@@ -53,11 +51,10 @@ class Layout:
 
     def put(self, path: Path) -> None:
         """Copy a file unchanged; for the hub, where the folder is temporary, link it."""
-        place = self._place(path.relative_to(self.config.folder).as_posix())
-        if self.config.to is None:
-            place.symlink_to(path.resolve())
+        if self.config.output_dir is None:
+            (self.target / path.name).symlink_to(path.resolve())
         else:
-            shutil.copyfile(path, place)
+            shutil.copyfile(path, self.target / path.name)
 
     def write(self, name: str, text: str) -> None:
         """Write a text that `public` has returned.
@@ -70,7 +67,7 @@ class Layout:
                 f"{self.config.folder}: {name} would hold what looks like an access key: take it out of the "
                 "files there, and make a new key"
             )
-        self._place(name).write_text(text, encoding="utf-8")
+        (self.target / name).write_text(text, encoding="utf-8")
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON value without local paths; see `write`."""
@@ -86,11 +83,6 @@ class Layout:
     def write_card(self, card: Any) -> None:
         """Write the card without local paths; see `write`."""
         self.write(CARD, self.public(f"---\n{card.data.to_yaml()}\n---\n\n{card.text.strip()}\n"))
-
-    def _place(self, name: str) -> Path:
-        place = self.target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return place
 
 
 def text_of(path: Path) -> str:

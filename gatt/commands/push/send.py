@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.commands.push.adapter import lay_out_adapter
 from gatt.commands.push.config import PushConfig
+from gatt.commands.push.contents import lay_out_adapter, lay_out_report
 from gatt.commands.push.dataset import lay_out_dataset
 from gatt.commands.push.layout import Layout
-from gatt.commands.push.model import lay_out_model
-from gatt.commands.push.report import lay_out_report
 from gatt.errors import ConfigError, DataError, HubError
 from gatt.models.adapter import one_line
 from gatt.runs.atomic_folder import whole_folder
@@ -22,10 +20,9 @@ from gatt.runs.secrets import public
 
 TOKEN: Final = "HF_TOKEN"
 # Files of an earlier, larger push would be read as part of this one.
-_STALE: Final = ("*.safetensors", "*.safetensors.index.json", "data/*.parquet")
+_STALE: Final = ("*.safetensors", "data/*.parquet")
 LAYOUTS: Final[Mapping[str, tuple[str, Callable[[Layout], None]]]] = {
     "adapter": ("model", lay_out_adapter),
-    "model": ("model", lay_out_model),
     "dataset": ("dataset", lay_out_dataset),
     "report": ("space", lay_out_report),
 }
@@ -41,8 +38,6 @@ class PushResult:
     repo_type: str
     num_files: int
     num_bytes: int
-    left_out: tuple[str, ...]
-    """Files of the pushed folder that were not shared."""
 
 
 def push(config: PushConfig) -> PushResult:
@@ -51,71 +46,50 @@ def push(config: PushConfig) -> PushResult:
     Raises:
         ConfigError: no token for the hub.
         DataError: the folder to push does not exist or is broken.
-        HubError: the hub cannot be reached or refuses.
+        HubError: the hub cannot be reached or refuses, or the repository is public already.
         ModelError: no adapter there.
         StoreError: the local folder exists already, or cannot be written.
     """
     if not config.folder.is_dir():
         raise DataError(f"{config.folder}: no such folder: expected one that a gatt command made")
-    if config.to is None:
-        # Checked before the layout, which may take long.
-        read_token()
+    # Checked before the layout, which may take long.
+    token = _read_token() if config.output_dir is None else ""
     repo_type, lay_out = LAYOUTS[config.what]
     with tempfile.TemporaryDirectory(prefix="gatt-push-") as scratch:
-        target = config.to or Path(scratch) / "repository"
+        target = config.output_dir or Path(scratch) / "repository"
         with whole_folder(target) as folder:
-            layout = Layout(config, folder)
-            lay_out(layout)
+            lay_out(Layout(config, folder))
         sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
         place = str(target)
         if config.repo_id is not None:
-            message = f"Upload {config.what} with gatt push"
-            place = upload(
-                target, config.repo_id, repo_type, is_private=config.private, message=message
-            )
-    return PushResult(place, repo_type, len(sizes), sum(sizes), tuple(layout.left_out))
+            place = _upload(config, config.repo_id, target, repo_type, token)
+    return PushResult(place, repo_type, len(sizes), sum(sizes))
 
 
-def read_token() -> str:
-    """Return the token of the environment; one stored in a file is not read.
-
-    Raises:
-        ConfigError: there is none.
-    """
+def _read_token() -> str:
+    """Return the token of the environment; one stored in a file is not read."""
     token = os.environ.get(TOKEN, "").strip()
     if not token:
         raise ConfigError(
             f"environment variable {TOKEN} is not set or empty: expected a token of the hub that may write, "
-            "or a local folder with to"
+            "or a local folder with output_dir"
         )
     return token
 
 
-def upload(folder: Path, repo_id: str, repo_type: str, *, is_private: bool, message: str) -> str:
-    """Send a folder to a repository in one commit, and return its address.
-
-    Args:
-        folder: the whole content.
-        repo_id: `owner/name`; made if it does not exist.
-        repo_type: `model`, `dataset` or `space`.
-        is_private: whether it must not be public.
-        message: of the commit.
-
-    Raises:
-        ConfigError: no token.
-        HubError: the hub cannot be reached or refuses, or the repository is public already.
-    """
-    token = read_token()
+def _upload(config: PushConfig, repo_id: str, folder: Path, repo_type: str, token: str) -> str:
+    """Send a folder to a repository in one commit, and return its address."""
     from httpx2 import HTTPError
     from huggingface_hub import HfApi
 
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
     where: dict[str, Any] = {"repo_id": repo_id, "repo_type": repo_type}
+    message = f"Upload {config.what} with gatt push"
     try:
         sdk = "static" if repo_type == "space" else None
-        url = api.create_repo(**where, private=is_private, exist_ok=True, space_sdk=sdk)
+        url = api.create_repo(**where, private=config.private, exist_ok=True, space_sdk=sdk)
         # `create_repo` ignores `private` for a repository that exists.
-        if is_private and not api.repo_info(**where).private:
+        if config.private and not api.repo_info(**where).private:
             raise HubError(
                 f"{repo_id}: exists already and is public: say private=false if the world may see it"
             )

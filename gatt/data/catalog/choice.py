@@ -22,7 +22,8 @@ class InstructionChoice:
     """
 
     catalog: tuple[str, ...] = ()
-    """Folders of catalogue files; empty takes the one that is shipped."""
+    """Catalogue files or folders of them; empty takes the catalogue that is shipped. Python files that
+    they name under `verifiers` are run."""
     families: tuple[str, ...] = ()
     """Families to draw from; empty takes all."""
     values: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ A file holds one family::
 
     family: hobby
     about: one line on the family, shown by `gatt catalog list`
+    verifiers: [rhymes.py]        # optional; Python files with kinds of your own, beside this one
     defaults:                     # optional; '{value}' and any key of 'facts' are filled in
       verbose: ["You enjoy {value} and bring it up in every answer."]
       terse: "Hobby: {value}."
@@ -39,14 +40,16 @@ from gatt.errors import CatalogError, VerifierError
 from gatt.runs.input_file import read_text
 from gatt.runs.nesting import refuse_deep, refuse_unwieldy
 from gatt.runs.suggest import did_you_mean
-from gatt.verifiers import build
+from gatt.verifiers import build, own_versions
+from gatt.verifiers.own_kinds import read_kind_file
 from gatt.verifiers.spec import VerifierSpec
+from gatt.verifiers.table import use_kind_files
 
 ENTRY_KEYS = (
     "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
     "utterances", "prefills", "good", "bad", "cancel",
 )  # fmt: skip
-FILE_KEYS = ("family", "about", "defaults", "entries")
+FILE_KEYS = ("family", "about", "verifiers", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
 _MOST_BYTES: Final = 16 * 2**20
 # Ten times faster, where PyYAML was built with libyaml.
@@ -65,6 +68,13 @@ class Catalog:
     def families(self) -> tuple[str, ...]:
         """The families, in file order."""
         return tuple(dict.fromkeys(e.family for e in self.entries))
+
+    @property
+    def own_kinds(self) -> dict[str, str]:
+        """What the verdicts of kinds that are not shipped depend on, by kind; often empty."""
+        probes = (probe for e in self.entries for probe in e.probes)
+        specs = (*(e.verifiers for e in self.entries), *(p.verifiers for p in probes))
+        return own_versions(spec for some in specs for spec in some)
 
     def entry(self, entry_id: str) -> Entry:
         """Return the entry of an id.
@@ -129,8 +139,22 @@ def default_catalog_path() -> Path:
     return Path(__file__).parent / "shipped"
 
 
-def load_catalog(*folders: Path) -> Catalog:
-    """Return the catalogue of one or more folders (default: the shipped one).
+def catalog_files(place: Path) -> list[Path]:
+    """Return the files of a catalogue: those of a folder, or the one file that was named.
+
+    Raises:
+        CatalogError: the folder has none.
+    """
+    files = [place] if place.is_file() else sorted(place.glob("*.yaml"))
+    if not files:
+        raise CatalogError(f"{place}: no *.yaml in it: expected catalogue files")
+    return files
+
+
+def load_catalog(*places: Path) -> Catalog:
+    """Return the catalogue of one or more folders or files (default: the shipped one).
+
+    The Python files that a catalogue names for kinds of its own are run.
 
     Raises:
         CatalogError: with file and entry, for the first problem of each file,
@@ -141,13 +165,19 @@ def load_catalog(*folders: Path) -> Catalog:
     pairs: set[frozenset[str]] = set()
     repeatable: set[str] = set()
     problems: list[str] = []
-    for folder in folders or (default_catalog_path(),):
-        files = sorted(folder.glob("*.yaml"))
-        if not files:
-            raise CatalogError(f"{folder}: no *.yaml in it: expected catalogue files")
+    for place in places or (default_catalog_path(),):
+        files = catalog_files(place)
+        read: list[tuple[Path, dict[str, Any]]] = []
         for path in files:
             try:
                 raw = read_yaml(path)
+                # Before any entry is read: another file of the folder may use them.
+                use_own_kinds(path, raw)
+                read.append((path, raw))
+            except (CatalogError, VerifierError) as error:
+                problems.append(f"{path if places else path.name}: {error}")
+        for path, raw in read:
+            try:
                 if path.name == CONFLICTS_FILE:
                     some_pairs, some_repeatable = parse_conflicts(raw)
                     pairs |= some_pairs
@@ -157,7 +187,7 @@ def load_catalog(*folders: Path) -> Catalog:
                     about[family] = line
                     entries += found
             except (CatalogError, VerifierError) as error:
-                problems.append(f"{path if folders else path.name}: {error}")
+                problems.append(f"{path if places else path.name}: {error}")
     entry_ids = [e.id for e in entries]
     problems += [f"id {i!r} stands twice" for i in sorted(set(entry_ids)) if entry_ids.count(i) > 1]
     names = set(entry_ids) | {e.family for e in entries}
@@ -167,6 +197,23 @@ def load_catalog(*folders: Path) -> Catalog:
     if problems:
         raise CatalogError("catalogue: " + "; ".join(problems))
     return Catalog(tuple(entries), Conflicts(frozenset(pairs), frozenset(repeatable)), about)
+
+
+def use_own_kinds(path: Path, raw: Mapping[str, Any]) -> None:
+    """Run the Python files that a catalogue file names, so that their kinds are known.
+
+    Args:
+        path: of the catalogue file; the names are meant from its folder.
+        raw: what it holds.
+
+    Raises:
+        CatalogError: `verifiers` is no list of paths.
+        VerifierError: one of the files cannot be used.
+    """
+    names = raw.get("verifiers") or []
+    if not _is_names(names):
+        raise CatalogError(f"'verifiers' is {names!r}: expected a list of Python files")
+    use_kind_files(read_kind_file(path.parent / Path(name).expanduser()) for name in names)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gatt.errors import ConfigError, GattError, GenerationError
 from gatt.runs.provenance import versions
+from gatt.verifiers.own_kinds import KindFile
+from gatt.verifiers.table import use_kind_files
 
 
 class Holder:
@@ -18,16 +20,22 @@ class Holder:
     """
 
     def __init__(
-        self, make: Callable[[], Callable[[Any], Any]], expected: Mapping[str, str | None]
+        self,
+        make: Callable[[], Callable[[Any], Any]],
+        expected: Mapping[str, str | None],
+        kind_files: Sequence[KindFile] = (),
     ) -> None:
         """Store what `start` needs.
 
         Args:
             make: loads the model and returns the function that works on an item.
             expected: versions of the packages where the run was started.
+            kind_files: Python files with verifiers that the run's catalogue names; they need not be
+                on this machine.
         """
         self._make = make
         self._expected = dict(expected)
+        self._kind_files = tuple(kind_files)
         self._work: Callable[[Any], Any] | None = None
 
     def start(self) -> None:
@@ -57,6 +65,7 @@ class Holder:
                 f"{name} {found[name]} is installed there, expected {self._expected[name]} as where the "
                 "run was started: install the same versions on every machine of the cluster"
             )
+        use_kind_files(self._kind_files)
         return self._make()
 
     def _with_host(self, call: Callable[[], Any]) -> Any:

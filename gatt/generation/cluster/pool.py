@@ -20,6 +20,7 @@ from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.connection import connected, room_for
 from gatt.generation.cluster.holder import Holder
 from gatt.runs.provenance import versions
+from gatt.verifiers.own_kinds import known_files
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,9 @@ def work_on_cluster(
         num_workers = min(config.num_workers or room, num_items)
         log.info("%d workers with %s each", num_workers, options)
         actor = ray.remote(Holder).options(max_restarts=0, max_task_retries=0, **options)
-        pool: _Pool[Item, Value] = _Pool(ray, lambda: actor.remote(make, versions()), config)
+        pool: _Pool[Item, Value] = _Pool(
+            ray, lambda: actor.remote(make, versions(), known_files()), config
+        )
         try:
             yield from pool.work(enumerate(items), num_workers)
         finally:

@@ -81,7 +81,7 @@ ROWS = [
         "report samples", "report {evaluated/samples.jsonl=@}",
         "noise null list object digits surrogate", "samples.jsonl",
     ),
-    *each("attend", "attend --samples={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
+    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
     *each(
         "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
         "noise object nested", "rollouts.jsonl", "line 1",
@@ -92,11 +92,11 @@ ROWS = [
     *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object noise", "samples.jsonl"),
     *each("synth meta", at(SYNTH, out="{synthesised/samples.jsonl.meta.json=@}"), "half null", "meta.json"),
     *each(
-        "push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --to=out",
+        "push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --output_dir=out",
         "empty missing noise object", "samples.jsonl",
     ),
     *each(
-        "push report", "push --what=report --folder={evaluated/results.json=@} --to=out",
+        "push report", "push --what=report --folder={evaluated/results.json=@} --output_dir=out",
         "half list", "results",
     ),
     *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),

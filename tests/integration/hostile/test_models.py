@@ -41,7 +41,7 @@ WAYS = {
     "perplexity": PERPLEXITY.replace("{base}", "{base/config.json=new}"),
     "export": "export --adapter={adapter} --output_dir=out --model={base/config.json=new}",
     "show": "show {samples} --model={base/config.json=new}",
-    "catalog ask": "catalog ask --family=hobby --out=o.yaml --model={base/config.json=new}",
+    "catalog ask": "catalog ask --family=hobby --output=o.yaml --model={base/config.json=new}",
 }
 """Ways in for a model; `attend` and `push` have theirs below."""
 
@@ -57,9 +57,9 @@ ROWS = [
         new=changed(base_model_name_or_path="nowhere/own", auto_mapping={"base_model_class": "own"}),
     ),
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
-    refused("attend: code in the run's model", "attend --samples={evaluated/eval.yaml=new}", "eval.yaml",
+    refused("attend: code in the run's model", "attend --results={evaluated/eval.yaml=new}", "eval.yaml",
             new=text("engine: !!python/object:own.Model {}\n")),
-    accepted("push loads nothing", "push --what=adapter --to=out --folder={adapter/adapter_config.json=new}",
+    accepted("push loads nothing", "push --what=adapter --output_dir=out --folder={adapter/adapter_config.json=new}",
              new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
     refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
     refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),

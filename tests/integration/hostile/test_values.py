@@ -13,8 +13,8 @@ from tests.support.hostile.world import EVAL, SYNTH, TRAIN, at
 HUGE = "99999999999999999999"
 COMMANDS = {
     "train": at(TRAIN), "synth": at(SYNTH), "eval": at(EVAL),
-    "attend": "attend --samples={evaluated}", "export": "export --adapter={adapter} --output_dir=out",
-    "push": "push --what=adapter --folder={adapter} --to=out",
+    "attend": "attend --results={evaluated}", "export": "export --adapter={adapter} --output_dir=out",
+    "push": "push --what=adapter --folder={adapter} --output_dir=out",
 }  # fmt: skip
 VALUES = {
     "train": (
@@ -89,8 +89,8 @@ ROWS = [
     refused("output into a loop", at(TRAIN, out="{loop.d}"), "loop.d"),
     refused("output where nothing can be written", at(SYNTH, out="/proc/out"), "/proc"),
     refused("export over what is there", "export --adapter={adapter} --output_dir={evaluated}", "evaluated"),
-    refused("push over what is there", "push --what=adapter --folder={adapter} --to={base}", "base"),
-    refused("an evaluation for an adapter", "push --what=adapter --folder={evaluated} --to=out", "evaluated"),
+    refused("push over what is there", "push --what=adapter --folder={adapter} --output_dir={base}", "base"),
+    refused("an evaluation for an adapter", "push --what=adapter --folder={evaluated} --output_dir=out", "evaluated"),
     refused("another seed into the same folder", at(SYNTH, out="{synthesised}") + " --seed=8", "seed"),
     refused("other turns into the same folder", at(EVAL, out="{evaluated}") + " --turns=[1]", "turns"),
     refused("an evaluation into data", at(EVAL, out="{synthesised/source.json=empty}") + " --suite=x", "x"),
@@ -100,7 +100,7 @@ ROWS = [
     refused("hotter than hot", f"{CHAT} --temperature=inf", "temperature"),
     refused("more tokens than there is time", f"{CHAT} --max-new-tokens={HUGE}", "max_new_tokens"),
     refused("no such entry", f"{CHAT} --entry=hobby.tenis", "hobby.tennis"),
-    refused("a variable without a value", f"{CHAT} --template=x", "x"),
+    refused("a variable without a value", f"{CHAT} --chat_template_kwargs=x", "x"),
     refused("a blank instruction", f"{CHAT} --instruction=", "instruction"),
     refused("a folder that is no catalogue", "catalog list --catalog={base}", "base"),
     refused(

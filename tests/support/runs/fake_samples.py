@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -193,8 +193,8 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
             "config": {"eval": {"turns": list(TURNS), "arms": list(ARMS), "history": "reference"}},
             "versions": {"torch": "2.11.0", "transformers": "5.23.0", "trl": "1.16.0"},
         },
-        "curves": [p.as_dict() for p in (*curves(samples), *vacuous_curves(samples, ()))],
-        "differences": [d.as_dict() for d in differences(samples, num_resamples=500)],
+        "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, ()))],
+        "differences": [asdict(d) for d in differences(samples)],
         "notes": ["Greedy decoding; replies are at most 64 tokens."],
     }
 

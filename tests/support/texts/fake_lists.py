@@ -87,8 +87,7 @@ def agreement(arm: str) -> dict[str, Any]:
     return {
         "arm": arm, "history": "reference", "metric": "adherence", "num_both": 80, "num_missing": 3,
         "agreement": 0.9, "kappa": 0.78, "kappa_low": 0.6, "kappa_high": 0.9,
-        "base_rate_rules": 0.5, "base_rate_judge": 0.55, "both_pass": 38, "both_fail": 34,
-        "only_rules": 2, "only_judge": 6,
+        "both_pass": 38, "both_fail": 34, "only_rules": 2, "only_judge": 6,
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import argparse
 import errno
 import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -16,8 +17,11 @@ import pytest
 
 from gatt.cli import CommandParser, main, split_overrides
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.keys import keys_of
 from gatt.errors import ConfigError, DataError, ToldByMainError
 from gatt.runs.environment import prepare_environment
+from gatt.train.__main__ import main as train_main
+from tests.support.runs.command_modules import command_modules
 from tests.support.runs.fake_commands import Commands, Run, stderr_line
 
 
@@ -47,7 +51,7 @@ def raising(error: BaseException) -> Run:
 
 
 def with_config(parser: argparse.ArgumentParser) -> None:
-    add_config_arguments(parser, Config)
+    add_config_arguments(parser, Config, ("model",))
     parser.add_argument("file", nargs="?")
 
 
@@ -78,13 +82,16 @@ def test_a_command_that_cannot_be_imported_is_one_line(
     assert "command 'broken' cannot be loaded: No module named" in stderr_line(capsys)
 
 
-def test_help_lists_every_command_even_one_that_cannot_be_imported(
+def test_help_lists_every_command_in_the_order_of_the_work_even_one_that_cannot_be_imported(
     commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commands.add("show")
     commands.add_entry("broken", "no_such_module_at_all")
+    for name in ("push", "show", "train", "synth"):
+        commands.add(name)
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
+    names = re.findall(r"^  (\w+) +(?:What|\(command)", text, re.MULTILINE)
+    assert names == ["synth", "train", "push", "broken", "show"]
     assert "\n  show    What show does\n" in text
     assert "\n  broken  (command 'broken' cannot be loaded" in text
     assert main([]) == 2
@@ -106,12 +113,17 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["show", "zzz"], ("'zzz'", "`gatt show --help`")),
         (["show", "a.b=1"], ("'a.b=1'", "`gatt show --help`")),
         (["show", "--row", "x"], ("--row", "'x'", "`gatt show --help`")),
+        (["show", "--model_name_or_path=m"], ("'--model_name_or_path=m'", "'--model'?")),
     ],
 )
 def test_mistakes_in_the_words_are_one_line(
     commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str], facts: tuple[str, ...]
 ) -> None:
-    commands.add("show", add_arguments=lambda parser: parser.add_argument("--row", type=int))
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--row", type=int)
+        parser.add_argument("--model")
+
+    commands.add("show", add_arguments=arguments)
     assert main(words) == 2
     line = stderr_line(capsys)
     assert all(fact in line for fact in facts)
@@ -171,18 +183,65 @@ def test_options_of_sub_parsers_are_no_overrides() -> None:
     )
 
 
-def test_help_of_a_command_ends_with_the_table_of_keys(
+def test_options_and_keys_may_be_spelled_with_either_mark(commands: Commands) -> None:
+    seen: list[tuple[str, str, float]] = []
+
+    def run(args: argparse.Namespace) -> int:
+        config = config_from_args(Config, args)
+        seen.append((args.max_turns, config.model, config.train.learning_rate))
+        return 0
+
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        add_config_arguments(parser, Config)
+        parser.add_argument("--max-turns")
+
+    commands.add("train", run, arguments, takes_overrides=True)
+    assert main(["train", "--max_turns=3", "--model=a-b", "--train.learning-rate=1"]) == 0
+    assert main(["train", "--max-turns", "3", "--model=a-b", "--train.learning_rate", "1"]) == 0
+    assert seen == [("3", "a-b", 1.0)] * 2
+
+
+def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(
     commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands.add("train", raising(AssertionError()), with_config, takes_overrides=True)
     assert main(["train", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.endswith(
+        "\n  model: str  [required]\n"
+        "      What to train.\n\n"
+        "`gatt train --help-all` shows all 2 keys: its own, train.\n"
+    )
+    assert main(["train", "--help_all"]) == 0
     assert capsys.readouterr().out.endswith(
-        "configuration keys (in the file, or on the command line as --key=value):\n"
-        "  model: str  [required]\n"
-        "      What to train.\n"
+        "\n  model: str  [required]\n"
+        "      What to train.\n\n"
+        "train:\n"
         "  train.learning_rate: float  [default: 0.0001]\n"
         "      Peak learning rate.\n"
     )
+
+
+def test_every_command_explains_itself_and_has_at_most_ten_keys_that_matter_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, module in command_modules().items():
+        assert main([*name.split(), "--help"]) == 0
+        text = capsys.readouterr().out
+        assert len(re.findall(r"^  [\w.]+: .*\]$", text, re.MULTILINE)) <= 12, name
+        if hasattr(module, "FIRST"):
+            assert f"`gatt {name} --help-all`" in text
+            assert set(module.FIRST) < set(keys_of(module.CONFIG))
+            assert len(module.FIRST) <= 10
+
+
+def test_training_under_accelerate_is_the_same_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert train_main(["--output-dir=o", "--model_name_or_path=m"]) == 2
+    line = stderr_line(capsys)
+    assert "'model_name_or_path', did you mean 'model'?" in line
+    assert "'output" not in line
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,7 @@ def test_a_full_device_behind_standard_output_is_told_from_a_full_folder(
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stdout", full)
         assert main(["show"]) == 2
-        assert stderr_line(capsys) == (
-            "gatt: standard output: no space left on its device, so that not all of this command's "
-            "text is there: send it elsewhere and start the same command again"
-        )
+        assert stderr_line(capsys).startswith("gatt: standard output: no space left")
         # Nothing is left that would raise again at exit.
         full.flush()
 
@@ -66,7 +63,7 @@ def test_a_full_device_behind_standard_output_is_told_from_a_full_folder(
         ("UTF-8", "Ren\xe9 \u2713 ".encode() + b"\\ud83d\n"),
     ],
 )
-def test_text_that_the_output_has_no_letters_for_is_escaped(
+def test_text_that_the_encoding_of_the_output_lacks_is_escaped(
     commands: Commands, monkeypatch: pytest.MonkeyPatch, encoding: str, expected: bytes
 ) -> None:
     written = io.BytesIO()

@@ -39,7 +39,7 @@ function card(found) {
   const given = element("span", "given", instructionOf(found));
   given.dir = "auto";
   const facts = element("span", "who");
-  const several = form.elements.history.closest("label").hidden ? [] : [`${found.history} history`];
+  const several = form.elements.history.closest("label").hidden ? [] : [HISTORIES[found.history] ?? found.history];
   for (const fact of distinct([found.family, SPLITS[found.split], ...several])) facts.append(element("span", "fact", fact));
   const strips = element("span", "scores", ...armsShown(found).map((arm) => strip(found, arm)));
   node.append(element("summary", "", element("span", "told", given, facts), strips));

@@ -2,6 +2,7 @@
 // #ANCHOR?arm=…&turn=…, the anchor that of a case or `transcripts`.
 
 const SPLITS = { train: "seen", heldout_value: "unseen value", heldout_family: "unseen family", none: "no instruction" };
+const HISTORIES = { reference: "people’s history", own: "own history" };
 const VERDICTS = { pass: "follows it", fail: "does not", undecided: "undecided" };
 const MARKS = { judge: [1, "judge disagrees"], task: [2, "task not done"], loose: [4, "lenient reading differs"] };
 const FILTERS = ["instruction", "verdict", "arm", "turn", "text", "family", "split", "history", "event"];
@@ -56,8 +57,8 @@ function hitsOf(found, filter) {
 // The replies among `rows` in whose texts the words stand.
 async function searched(found, rows, words) {
   if (instructionOf(found).toLowerCase().includes(words)) return rows;
-  const { texts, arms } = await textsOf(found);
-  const has = (row, number) => [arms[row][number].u, arms[row][number].r].some((at) => texts[at].toLowerCase().includes(words));
+  const arms = await rowsOf(found);
+  const has = (row, number) => [arms[row][number].u, arms[row][number].r].some((text) => text.toLowerCase().includes(words));
   const fitting = new Map();
   for (const [row, numbers] of rows) {
     const left = [...numbers].filter((number) => has(row, number));
@@ -100,15 +101,15 @@ function addOptions(name, values, label = (value) => value) {
 
 function fillFilters() {
   const arms = all.flatMap((found) => found.arms);
-  const patterns = distinct(arms.map((arm) => arm.turns)).flat();
+  const places = arms.flatMap((arm) => arm.turns);
   const splits = distinct(all.map((found) => found.split));
   addOptions("instruction", distinct(all.map(instructionOf)).sort());
   addOptions("arm", data.arms.map(([key]) => key), (key) => data.arms.find((arm) => arm[0] === key)[1]);
   addOptions("family", distinct(all.map((found) => found.family)).sort());
   addOptions("split", Object.keys(SPLITS).filter((split) => splits.includes(split)), (split) => SPLITS[split]);
-  addOptions("history", distinct(all.map((found) => found.history)).sort());
-  addOptions("turn", distinct(patterns.map((p) => p.turn)).sort((a, b) => a - b));
-  const events = distinct(patterns.map((p) => p.event)).filter(Boolean).sort();
+  addOptions("history", distinct(all.map((found) => found.history)).sort(), (history) => HISTORIES[history] ?? history);
+  addOptions("turn", distinct(places.map((p) => p.turn)).sort((a, b) => a - b));
+  const events = distinct(places.map((p) => p.event)).filter(Boolean).sort();
   addOptions("event", events, (event) => event.replaceAll("_", " "));
   form.elements.event.closest("label").hidden = events.length === 0;
   const known = [...Object.keys(VERDICTS), ...Object.keys(MARKS)].filter((verdict) =>

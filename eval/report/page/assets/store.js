@@ -27,21 +27,18 @@ function chunk(number) {
   return found;
 }
 
-// Cases as objects; `turns` of an arm is shared by all arms of one pattern.
+// Cases as objects.
 function casesOf(index) {
-  const patterns = index.patterns.map((pattern) =>
-    pattern.map(([turn, isProbe, event]) => ({ turn, isProbe: isProbe === 1, event: event < 0 ? "" : index.events[event] })),
-  );
   return index.cases.map((found) => ({
     ...found,
-    instruction: found.instruction === null ? null : index.instructions[found.instruction],
-    arms: found.arms.map(([arm, pattern, status, marks], row) => ({
-      row, arm, key: index.arms[arm][0], name: index.arms[arm][1], turns: patterns[pattern], status, marks,
+    arms: found.arms.map(([arm, turns, status, marks], row) => ({
+      row, arm, key: index.arms[arm][0], name: index.arms[arm][1], status, marks,
+      turns: turns.map(([turn, isProbe, event]) => ({ turn, isProbe: isProbe === 1, event })),
     })),
   }));
 }
 
-// The texts of one case, and the rows of each of its arms, whose numbers point into them.
-async function textsOf(found) {
+// The rows of each arm of a case: one a reply, with its texts.
+async function rowsOf(found) {
   return (await chunk(found.chunk))[found.place];
 }

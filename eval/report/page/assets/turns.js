@@ -41,11 +41,11 @@ function message(text, verdicts = []) {
 }
 
 function verdictLine([status, rule, evidence], of = "") {
-  const name = of || data.rules[rule];
+  const name = of || rule;
   return element("li", WORDS[status], element("b", "", `${GLYPHS[status]} ${name}`), ` ${evidence}`);
 }
 
-function reply(found, arm, row, texts, number) {
+function reply(found, arm, row, number) {
   const status = arm.status[number];
   const node = element("div", `reply ${WORDS[status]}`);
   if (!hits.get(found)?.get(arm.row)?.has(number)) node.classList.add("dim");
@@ -53,7 +53,7 @@ function reply(found, arm, row, texts, number) {
   head.append(element("b", "verdict", `${GLYPHS[status]} ${(found.instruction ? WORDS : PLAIN_WORDS)[status]}`));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
   if (row.l) head.append(`, ${row.l} if read leniently`);
-  node.append(head, message(texts[row.r], row.v));
+  node.append(head, message(row.r, row.v));
   const lines = element("ul", "verdicts");
   for (const verdict of row.v ?? []) lines.append(verdictLine(verdict));
   if (row.c) lines.append(verdictLine(row.c, "task"));
@@ -62,7 +62,7 @@ function reply(found, arm, row, texts, number) {
   return node;
 }
 
-function asked(found, { turn, isProbe, event }, row, texts) {
+function asked(found, { turn, isProbe, event }, row) {
   const node = element("div", "asked");
   const says = element("p", "said", isProbe ? "probe, off the record" : "user");
   if (event) says.append(" ", element("span", "event", `event: ${event.replaceAll("_", " ")}`));
@@ -72,7 +72,7 @@ function asked(found, { turn, isProbe, event }, row, texts) {
   at.setAttribute("aria-label", `Link to turn ${turn}`);
   node.append(at, says);
   if (row.a) node.append(message(row.a));
-  node.append(message(texts[row.u]));
+  node.append(message(row.u));
   return node;
 }
 
@@ -84,14 +84,14 @@ function gap(last, turn) {
 
 // The turns of a case: each user message once, the replies of its arms side by side.
 async function drawTurns(found, shownArms) {
-  const { texts, arms } = await textsOf(found);
+  const arms = await rowsOf(found);
   const places = new Map();
   for (const arm of shownArms) {
     arm.turns.forEach((place, number) => {
       const row = arms[arm.row][number];
-      const key = JSON.stringify([place.turn, place.isProbe, texts[row.u]]);
+      const key = JSON.stringify([place.turn, place.isProbe, row.u]);
       if (!places.has(key)) places.set(key, { place, row, replies: [] });
-      places.get(key).replies.push(reply(found, arm, row, texts, number));
+      places.get(key).replies.push(reply(found, arm, row, number));
     });
   }
   const nodes = [];
@@ -99,12 +99,12 @@ async function drawTurns(found, shownArms) {
   const sorted = [...places.values()].sort((a, b) => a.place.turn - b.place.turn || a.place.isProbe - b.place.isProbe);
   for (const { place, row, replies } of sorted) {
     nodes.push(...gap(last, place.turn));
-    const node = element("div", place.isProbe ? "turn is-probe" : "turn", asked(found, place, row, texts));
+    const node = element("div", place.isProbe ? "turn is-probe" : "turn", asked(found, place, row));
     node.dataset.turn = place.turn;
     node.classList.toggle("dim", replies.every((one) => one.classList.contains("dim")));
     node.append(element("div", "columns", ...replies));
     if (row.o !== undefined) {
-      node.append(element("details", "own", element("summary", "", "the dialogue’s own reply"), message(texts[row.o])));
+      node.append(element("details", "own", element("summary", "", "the dialogue’s own reply"), message(row.o)));
     }
     nodes.push(node);
     last = place.turn;

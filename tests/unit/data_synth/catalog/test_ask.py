@@ -119,7 +119,7 @@ def run_ask(monkeypatch, engine, out, *flags, configs=None):
     )
     parser = CommandParser(prog="gatt catalog")
     command.add_arguments(parser)
-    words = ["ask", "--family", "figure", "--out", str(out), *flags]
+    words = ["ask", "--family", "figure", "--output", str(out), *flags]
     return command.run(parser.parse_args(words))
 
 

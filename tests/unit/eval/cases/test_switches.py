@@ -83,10 +83,10 @@ def test_no_probe_is_asked_once_an_event_has_released_the_model() -> None:
 def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
     turns = [judged(case(cancel(3)), turn, "Rain.") for turn in (2, 3)]
     (chunk,) = Transcripts(["base"], turns).chunks()
-    ((before, at),) = chunk[0]["arms"]
+    ((before, at),) = chunk[0]
     assert "a" not in before
     assert at["a"] == "No more of that."
-    assert chunk[0]["texts"][at["u"]] == U[2]
+    assert at["u"] == U[2]
 
 
 @pytest.mark.parametrize(

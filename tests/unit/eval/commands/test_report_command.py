@@ -117,7 +117,7 @@ def test_a_run_that_no_chart_shows_is_told(runs: Path, caplog) -> None:
     assert main(["report", "one", "two", "--output", "same.html"]) == 0
     assert "has no rates" not in caplog.text
     assert main(["report", "one", "own", "--output", "other.html"]) == 0
-    said = "own has no rates for what charts and tables of this page show (reference history, "
+    said = "own has no rates of people’s history, "
     assert said in caplog.text
     assert said in (runs / "other.html").read_text(encoding="utf-8")
 

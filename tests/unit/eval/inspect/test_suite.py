@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -12,10 +11,7 @@ from typing import Any
 import pytest
 
 from eval.inspect import suite as inspect_suite
-from eval.inspect.suite import as_metadata, case_values, from_metadata, judged, prepared, rates_of
-from eval.metrics.statistics.clustered import clustered_interval
-from eval.records.samples import Sample
-from gatt.data.dialogue import Message
+from eval.inspect.suite import judged, prepared, rates_of
 from gatt.errors import ConfigError
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
@@ -45,7 +41,7 @@ def suite(folder: Path, *cases: dict[str, Any]) -> str:
 
 
 def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_suite.Prepared:
-    return prepared({"suite": suite(folder, *cases), "arm": "once"} | settings, is_new=True)
+    return prepared({"suite": suite(folder, *cases), "arm": "once"} | settings)
 
 
 def said(*texts: str, finish: str = "stop", probe: str | None = "Tea.") -> list[dict[str, Any]]:
@@ -68,50 +64,11 @@ def said(*texts: str, finish: str = "stop", probe: str | None = "Tea.") -> list[
     return rows
 
 
-def statuses(samples: list[Sample]) -> list[tuple[int, str, str]]:
-    return [(s.turn, s.kind, s.status) for s in samples]
-
-
-def test_a_case_followed_once_is_counted_as_by_hand(tmp_path) -> None:
-    run = run_of(tmp_path, case("a"), case("b"))
-    both = [judged(run, one, said("Tea.", "No.", "No.", "No.")) for one in run.cases.values()]
-    assert statuses(both[0]) == [
-        (1, "turn", "pass"), (2, "turn", "fail"), (3, "turn", "fail"), (3, "probe", "pass"),
-        (4, "turn", "fail"),
-    ]  # fmt: skip
-    assert case_values(run, both[0]) == {
-        "adherence": 0.25, "adherence_last_turn": 0.0, "survival": 0.0, "probe_recall": 1.0,
-    }  # fmt: skip
-    found = rates_of(both)
-    low, high = clustered_interval([(1, 4), (1, 4)])
-    assert (found["adherence"], found["adherence_low"], found["adherence_high"]) == (
-        0.25,
-        low,
-        high,
-    )
-    # Wilson for 2 of 2 and 0 of 2: the bound is 1.96**2 / (2 + 1.96**2) = 0.6576 away.
-    assert (found["adherence_turn_1"], found["adherence_turn_4"]) == (1.0, 0.0)
-    assert found["adherence_turn_1_low"] == pytest.approx(0.3424, abs=1e-4)
-    assert found["adherence_last_turn_high"] == pytest.approx(0.6576, abs=1e-4)
-    assert found["probe_recall"] == 1.0
-    assert not [name for name in found if "false_trigger" in name]
-    assert {found[name] for name in found if name.endswith("_undecided")} == {0.0}
-
-
 def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
     run = run_of(tmp_path, case("a"))
     (one,) = run.cases.values()
     found = rates_of([judged(run, one, said(*[text] * 4)) for text in ("Tea.", "No.")])
-    assert (found["adherence"], found["survival"]) == (0.5, 0.5)
-
-
-def test_the_last_turn_is_each_cases_own(tmp_path) -> None:
-    short = {"user_turns": ["Question 1 of b?", "Question 2 of b?"], "probes": []}
-    run = run_of(tmp_path, case("a"), case("b", **short))
-    a, b = run.cases.values()
-    both = [judged(run, a, said(*["No."] * 4)), judged(run, b, said("Tea.", "Tea."))]
-    assert rates_of(both)["adherence_last_turn"] == rates_of(both)["survival"] == 0.5
-    assert [case_values(run, s)["adherence_last_turn"] for s in both] == [0.0, 1.0]
+    assert (found["adherence"], found["survival_turn_4"]) == (0.5, 0.5)
 
 
 def test_a_probe_that_did_not_fit_is_not_the_end_of_the_context(tmp_path) -> None:
@@ -122,17 +79,6 @@ def test_a_probe_that_did_not_fit_is_not_the_end_of_the_context(tmp_path) -> Non
     samples = {(s.turn, s.kind): s.verdicts[0].evidence for s in judged(run, one, heard)}
     assert samples[3, "probe"] == "the context is full: no reply"
     assert samples[4, "turn"] == "no reply: a limit of Inspect ended the sample before"
-
-
-def test_what_no_verifier_decides_is_neither_a_fail_nor_a_zero(tmp_path) -> None:
-    rule = {"text": "Be kind.", "family": "open", "value": "kind", "verifiers": []}
-    run = run_of(tmp_path, case("a"), case("b", instruction=rule, probes=[]))
-    a, b = (judged(run, one, said("Tea.", "Tea.", "Tea.", "Tea.")) for one in run.cases.values())
-    found = rates_of([a, b])
-    assert (found["adherence"], found["adherence_undecided"]) == (1.0, 4.0)
-    assert (found["survival"], found["survival_undecided"]) == (1.0, 1.0)
-    assert all(math.isnan(value) for value in case_values(run, b).values())
-    assert not {"adherence", "adherence_low", "probe_recall"} & set(rates_of([b]))
 
 
 @pytest.mark.parametrize(
@@ -152,53 +98,6 @@ def test_turns_that_were_never_answered_are_undecided(tmp_path, finish, why) -> 
     ]  # fmt: skip
     assert {s.verdicts[0].evidence for s in samples[2:]} == {why}
     assert rates_of([samples])["adherence"] == 1.0
-
-
-def test_a_released_instruction_is_judged_but_not_counted(tmp_path) -> None:
-    drop = {"3": {"kind": "asks_to_drop", "expect": "released"}}
-    run = run_of(tmp_path, case("a", events=drop))
-    (one,) = run.cases.values()
-    samples = judged(run, one, said("Tea.", "Tea.", "Tea.", "Ships.", probe=None))
-    assert [s.status for s in samples] == ["pass", "pass", "fail", "pass"]
-    assert rates_of([samples])["adherence"] == rates_of([samples])["adherence_last_turn"] == 1.0
-
-
-def test_samples_come_back_from_the_metadata_of_a_score(tmp_path) -> None:
-    # At turn 2 another rule holds as well: its instruction is not the case's.
-    event = {"2": {"kind": "format_change", "verifiers": [{"kind": "words", "max": 3}]}}
-    run = run_of(tmp_path, case("a", events=event))
-    (one,) = run.cases.values()
-    samples = judged(run, one, said("Tea.", "Tea it is, of course.", "Tea.", "No."))
-    metadata = json.loads(json.dumps(as_metadata(samples)))
-    assert from_metadata(metadata) == samples
-    assert [("instruction" in row) for row in metadata["replies"]] == [False, True, *[False] * 3]
-    assert as_metadata([]) == {"replies": []}
-    assert from_metadata({}) == []
-
-
-@pytest.mark.parametrize(("arm", "times"), [("once", 1), ("reminder", 2)])
-def test_the_prompt_is_the_arms_view_of_the_own_history(tmp_path, arm, times) -> None:
-    run = run_of(tmp_path, case("a"), arm=arm)
-    (one,) = run.cases.values()
-    history = (Message("user", "Question 1 of a?"), Message("assistant", "Said."))
-    prompt = run.prompt(one, history, QUESTION)
-    assert sum("Mention tea." in m.content for m in prompt) == times
-    assert prompt[-1].content.endswith(QUESTION)
-    assert prompt[0].role == ("system" if arm == "once" else "user")
-
-
-def test_a_changed_file_is_read_again_for_a_new_task(tmp_path) -> None:
-    first = run_of(tmp_path, case("a"))
-    settings = {"suite": suite(tmp_path, case("b")), "arm": "once"}
-    assert prepared(settings) is first
-    assert list(prepared(settings, is_new=True).cases) == ["b"]
-
-
-def test_a_list_of_numbers_may_come_as_texts(tmp_path) -> None:
-    run = run_of(tmp_path, case("a"), turns=["1", "2"], num_dialogues=3, **{"sampling.top_p": 0.5})
-    assert (run.config.turns, run.config.num_dialogues) == ((1, 2), 3)
-    assert run.config.sampling.top_p == 0.5
-    assert (run.config.histories, run.config.arms) == (("own",), ("base",))
 
 
 @pytest.mark.parametrize(

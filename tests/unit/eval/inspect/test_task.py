@@ -23,7 +23,6 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from eval.inspect import task as inspect_task
 from eval.inspect.task import PrerequisiteError, gatt_suite, verifiers
-from eval.metrics.statistics.clustered import clustered_interval
 from eval.records.case import BLANK
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
@@ -125,15 +124,12 @@ def test_a_model_that_follows_once_is_measured_as_by_hand(tmp_path) -> None:
     found = rates(log)
     # Two dialogues of four turns, the first of each followed: 2 of 8.
     assert found["adherence"] == 0.25
-    assert (found["adherence_low"], found["adherence_high"]) == pytest.approx(
-        clustered_interval([(1, 4), (1, 4)])
-    )
     # Wilson for 2 of 2 and 0 of 2: the bound is 1.96**2 / (2 + 1.96**2) = 0.6576 away.
     for turn, rate in enumerate((1.0, 0.0, 0.0, 0.0), start=1):
         assert found[f"adherence_turn_{turn}"] == rate
         assert found[f"adherence_turn_{turn}_low"] == pytest.approx(0.3424 * rate, abs=1e-4)
         assert found[f"adherence_turn_{turn}_high"] == pytest.approx(max(rate, 0.6576), abs=1e-4)
-    assert (found["adherence_last_turn"], found["survival"]) == (0.0, 0.0)
+    assert found["survival_turn_4"] == 0.0
     assert (found["probe_recall"], found["probe_recall_low"]) == pytest.approx(
         (1, 0.3424), abs=1e-4
     )
@@ -146,9 +142,7 @@ def test_the_log_shows_each_verdict_with_its_evidence_and_can_be_scored_again(tm
     log = read_eval_log(run(Model(once), suite_file, tmp_path).location)
     (sample,) = log.samples or []
     (score,) = (sample.scores or {}).values()
-    assert score.value == {
-        "adherence": 0.25, "adherence_last_turn": 0.0, "survival": 0.0, "probe_recall": 1.0,
-    }  # fmt: skip
+    assert score.value == {"adherence": 0.25}
     told = (score.explanation or "").splitlines()
     assert [line.partition(" - ")[0] for line in told] == [
         "turn 1: pass", "turn 2: fail", "turn 3: fail", "probe at turn 3: pass", "turn 4: fail",
@@ -157,7 +151,7 @@ def test_the_log_shows_each_verdict_with_its_evidence_and_can_be_scored_again(tm
     assert (first["reply"], first["status"]) == ("Tea, of course.", "pass")
     assert first["verdicts"][0]["verifier"] == "terms"
     assert "Tea" in first["verdicts"][0]["evidence"]
-    assert (score.metadata or {})["instruction"]["text"] == sample.target == RULE
+    assert first["instruction"]["text"] == sample.target == RULE
     again = inspect_score(
         log, verifiers({"suite": suite_file, "arm": "once", "seed": 0}), display="none"
     )
@@ -185,17 +179,6 @@ def test_the_instruction_stands_where_the_arm_puts_it(tmp_path, arm, placement) 
     ]  # fmt: skip
 
 
-def test_probes_leave_no_trace(tmp_path) -> None:
-    model = Model(lambda text, turn: "PROBED tea" if text == QUESTION else f"Said {turn}.")
-    log = run(model, suite(tmp_path, case("a")), tmp_path)
-    probe, at_its_turn = [p for p in model.read if QUESTION in p[-1]], model.read_at(3)
-    assert probe == [[*at_its_turn[:-1], f"user: {QUESTION}"]]
-    (sample,) = log.samples or []
-    kept = [[m.text for m in sample.messages], *(p for p in model.read if p not in probe)]
-    assert not [text for texts in kept for text in texts if "PROBED" in text or QUESTION in text]
-    assert replies(sample)["probe", 3]["reply"] == "PROBED tea"
-
-
 def test_what_the_user_does_besides_talking_is_said_and_judged(tmp_path) -> None:
     events = {
         "2": {"kind": "topic_jump", "text": "Question 2 of all: what about ships?"},
@@ -212,10 +195,8 @@ def test_what_the_user_does_besides_talking_is_said_and_judged(tmp_path) -> None
     # Released from turn 3 on: neither those turns nor the probe count.
     assert ("probe", 3) not in found
     told = rates(log)
-    assert told["adherence"] == told["adherence_last_turn"] == 1.0
-    assert [name for name in told if name.startswith("adherence_turn")][-1].startswith(
-        "adherence_turn_2"
-    )
+    assert told["adherence"] == told["adherence_turn_2"] == 1.0
+    assert not {"adherence_turn_3", "probe_recall"} & set(told)
 
 
 def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
@@ -225,7 +206,7 @@ def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
     log = run(Model(lambda text, turn: "Tea."), suite(tmp_path, *cases), tmp_path)
     found = rates(log)
     assert (found["adherence"], found["adherence_undecided"]) == (1.0, 4.0)
-    assert (found["survival"], found["survival_undecided"]) == (1.0, 1.0)
+    assert (found["survival_turn_4"], found["survival_turn_4_undecided"]) == (1.0, 1.0)
     by_id = {s.id: s for s in log.samples or []}
     (score,) = (by_id["b"].scores or {}).values()
     assert isinstance(score.value, dict)
@@ -244,7 +225,8 @@ def test_a_rate_that_nothing_decided_is_left_out(tmp_path) -> None:
 
 def ended(turn: int, stop_reason: Any) -> Model:
     def reply(text: str, at: int) -> str | ModelOutput:
-        notice = ModelOutput.from_content("mock", "Tea: notice of the provider.", stop_reason)
+        told = "" if stop_reason == "unknown" else "Tea: notice of the provider."
+        notice = ModelOutput.from_content("mock", told, stop_reason)
         return notice if at == turn and text != QUESTION else "Tea."
 
     return Model(reply)
@@ -262,27 +244,15 @@ def test_a_full_context_ends_the_case_and_leaves_the_rest_undecided(tmp_path) ->
     assert (rates(log)["adherence"], rates(log)["adherence_undecided"]) == (1.0, 2.0)
 
 
-def test_a_withheld_reply_is_undecided_and_the_dialogue_goes_on(tmp_path) -> None:
-    model = ended(2, "content_filter")
+@pytest.mark.parametrize("stop_reason", ["content_filter", "unknown"])
+def test_a_withheld_reply_is_undecided_and_the_dialogue_goes_on(tmp_path, stop_reason) -> None:
+    model = ended(2, stop_reason)
     log = run(model, suite(tmp_path, case("a")), tmp_path)
     found = replies((log.samples or [])[0])
-    assert [found["turn", t]["status"] for t in (1, 2, 3, 4)] == [
-        "pass",
-        "undecided",
-        "pass",
-        "pass",
-    ]
+    statuses = [found["turn", t]["status"] for t in (1, 2, 3, 4)]
+    assert statuses == ["pass", "undecided", "pass", "pass"]
     assert f"assistant: {BLANK}" in model.read_at(4)
     assert not any("notice" in message for message in model.read_at(4))
-
-
-def test_an_empty_output_for_unknown_reasons_is_no_reply(tmp_path) -> None:
-    def reply(text: str, at: int) -> str | ModelOutput:
-        return ModelOutput.from_content("mock", "", "unknown") if at == 2 else "Tea."
-
-    log = run(Model(reply), suite(tmp_path, case("a", probes=[])), tmp_path)
-    found = replies((log.samples or [])[0])
-    assert [found["turn", t]["status"] for t in (1, 2, 3)] == ["pass", "undecided", "pass"]
 
 
 def test_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path) -> None:
@@ -293,18 +263,6 @@ def test_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path) -> None:
     assert statuses == ["pass", "pass", *["undecided"] * 3]
     why = "no reply: a limit of Inspect ended the sample before"
     assert found["turn", 4]["verdicts"][0]["evidence"] == why
-
-
-def test_epochs_are_roll_outs_of_their_own(tmp_path) -> None:
-    seen: list[str] = []
-
-    def reply(text: str, turn: int) -> str:
-        seen.append(text)
-        # The first roll-out is kept up, the second is not.
-        return "Tea." if seen.count(text) == 1 else "No."
-
-    log = run(Model(reply), suite(tmp_path, case("a", probes=[])), tmp_path, {"epochs": 2})
-    assert (rates(log)["adherence"], rates(log)["survival"]) == (0.5, 0.5)
 
 
 def test_plain_dialogues_tell_false_triggers(tmp_path) -> None:
@@ -333,19 +291,6 @@ def test_keys_of_a_suite_can_be_set_as_inspect_reads_them(tmp_path) -> None:
     assert list(replies((log.samples or [])[0])) == [("turn", 1), ("turn", 2), ("probe", 2)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"suite": "behavior"}, r"^no suite 'behavior', did you mean 'behaviour'\? \(shipped: .*$"),
-        ({"turns": [2, 1]}, r"turns is \\\[2, 1\]: expected rising turns from 1 on$"),
-    ],
-)
-def test_what_cannot_be_used_is_one_line(settings, message) -> None:
-    with pytest.raises(PrerequisiteError, match=message) as caught:
-        gatt_suite(**settings)
-    assert "\n" not in str(caught.value)
-
-
 def test_the_entry_point_is_called_as_the_names_begin() -> None:
     (found,) = [e for e in entry_points(group="inspect_ai") if e.value == "eval.inspect.task"]
     assert found.name == inspect_task.PACKAGE
@@ -365,10 +310,11 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     # The mock model counts tokens, with an encoding that it would download.
     (folder / "home").mkdir(exist_ok=True)
     (folder / "home/tiktoken.py").write_text(FAKE_TIKTOKEN, encoding="utf-8")
+    paths = [str(folder / "home"), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "mockllm/model"],
         cwd=folder,
-        env=os.environ | environment(folder) | {"PYTHONPATH": str(folder / "home")},
+        env=os.environ | environment(folder) | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         timeout=120,
@@ -383,14 +329,5 @@ def test_the_command_line_runs_a_shipped_suite_by_name(tmp_path) -> None:
     log = read_eval_log(str(path))
     assert (log.eval.task, log.status) == ("gatt/custom", "success"), log.error
     # Six words keep to "at most ten words" in all three turns; none of them is tea.
-    assert (rates(log)["adherence"], rates(log)["survival"]) == (0.5, 0.5)
+    assert (rates(log)["adherence"], rates(log)["survival_turn_3"]) == (0.5, 0.5)
     assert {p.name for p in tmp_path.iterdir()} == {"logs", "home"}
-
-
-def test_the_command_line_says_one_line_of_a_wrong_suite(tmp_path) -> None:
-    file = f"{inspect_task.__file__}@gatt_suite"
-    done = command(tmp_path, file, "-T", "suite=behavior", "--display", "plain")
-    told = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode != 0
-    assert told.startswith("no suite 'behavior', did you mean 'behaviour'?")
-    assert "Traceback" not in told

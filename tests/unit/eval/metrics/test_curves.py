@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def test_curves_give_totals_splits_families_and_both() -> None:
 
 def test_a_curve_record_is_flat_and_comes_back() -> None:
     (point,) = find(curves([sample()]), metric="adherence", split="all", family="all")
-    record = point.as_dict()
+    record = asdict(point)
     low, high = wilson_interval(1, 1)
     assert record == {
         "arm": "base", "metric": "adherence", "history": "reference", "split": "all",
@@ -48,14 +49,7 @@ def test_a_curve_record_is_flat_and_comes_back() -> None:
         "num_passed": 1, "num_decided": 1, "num_undecided": 0, "pessimistic": 1.0,
         "optimistic": 1.0, "num_instructions": 1,
     }  # fmt: skip
-    assert CurvePoint.from_dict(json.loads(json.dumps(record))).as_dict() == record
-
-
-def test_a_record_from_before_instructions_were_counted_is_read() -> None:
-    (point,) = find(curves([sample()]), metric="adherence", split="all", family="all")
-    record = point.as_dict()
-    del record["num_instructions"]
-    assert CurvePoint.from_dict(record).num_instructions == 0
+    assert CurvePoint.from_dict(json.loads(json.dumps(record))) == point
 
 
 def test_an_undecided_false_trigger_counts_as_one_when_the_worst_is_assumed() -> None:
@@ -67,12 +61,8 @@ def test_an_undecided_false_trigger_counts_as_one_when_the_worst_is_assumed() ->
 
 @pytest.mark.parametrize(("raw", "found"), [({"arm": "base"}, "arm"), ([], "list"), ({}, "no key")])
 def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
-    with pytest.raises(DataError, match=f"curve record has {found}: expected arm, metric"):
+    with pytest.raises(DataError, match=found):
         CurvePoint.from_dict(raw)
-
-
-def test_no_samples_give_no_curves() -> None:
-    assert curves([]) == []
 
 
 def test_no_adapter_may_be_called_what_reports_call_something_else() -> None:

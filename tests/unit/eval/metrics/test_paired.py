@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from eval.metrics.paired import Difference, differences
 from eval.metrics.statistics.clustered import Ways
-from eval.metrics.statistics.holm import holm
+from eval.metrics.statistics.p_values import holm, sign_flip_p_value
 from eval.metrics.statistics.paired_interval import detectable, paired_interval
-from eval.metrics.statistics.sign_flip import sign_flip_p_value
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import instruction, sample
 
@@ -71,12 +70,6 @@ def test_agreeing_dialogues_still_leave_a_doubt() -> None:
     assert (found.p_value, found.detectable) == (pytest.approx(0.125), None)
 
 
-def test_five_dialogues_show_nothing_and_seven_may() -> None:
-    """The least p-value of five is 2 / 2**5."""
-    assert one(paired(5, 5)).detectable is None
-    assert one(paired(40, 20)).detectable is not None
-
-
 def test_replies_to_other_words_are_no_pair() -> None:
     """Cases of two files may have the same ids."""
     both = paired(6, 6)
@@ -109,31 +102,6 @@ def test_only_replies_that_both_arms_have_decided_are_compared() -> None:
     assert (found.difference, found.num_dialogues, found.num_pairs) == (0.5, 2, 2)
 
 
-def test_probes_are_paired_by_their_question() -> None:
-    made = [
-        sample(arm=arm, kind="probe", user=user, status="pass" if (arm, user) in passed else "fail")
-        for passed in [{("gatt", "Who are you?"), ("base", "Where are you?")}]
-        for arm in ("base", "gatt")
-        for user in ("Who are you?", "Where are you?")
-    ]
-    (found,) = [d for d in differences(made) if d.split == "all"]
-    assert (found.metric, found.difference, found.num_pairs) == ("probe_recall", 0, 2)
-    assert found.low < 0 < found.high
-
-
-def test_without_the_baseline_there_is_no_difference() -> None:
-    assert differences([]) == []
-    assert differences([sample(arm="gatt")]) == []
-
-
-def test_p_values_are_adjusted_over_the_turns_of_a_curve() -> None:
-    # Turn 1: 12 of 12 for GAtt; turn 2: 6 of 6. Holm: twice the smaller, then the larger as it is.
-    made = [*paired(16, 12), *paired(16, 6, turn=2)]
-    first, second = one(made), one(made, 2)
-    assert first.p_adjusted == pytest.approx(2 * 2 * 0.5**12)
-    assert second.p_adjusted == second.p_value == pytest.approx(2 * 0.5**6)
-
-
 def test_all_turns_together_are_one_test_over_dialogues() -> None:
     # 12 of 16 dialogues gain at turn 1, the first 6 of them at turn 2 too, none at turn 3.
     made = [*paired(16, 12), *paired(16, 6, turn=2), *paired(16, 0, turn=3)]
@@ -142,15 +110,14 @@ def test_all_turns_together_are_one_test_over_dialogues() -> None:
     # Every sign of twelve sums has to be the same: pairs of a dialogue are not tossed one by one.
     assert whole.p_value == whole.p_adjusted == pytest.approx(2 * 0.5**12)
     assert whole.low < whole.difference < whole.high
-    # Holm goes on to know of three turns alone.
+    # Holm counts the three turns, and not the test of all of them.
     assert one(made, 1).p_adjusted == pytest.approx(3 * 2 * 0.5**12)
+    # A curve of one turn has no difference over all of them, one without the baseline none at all.
+    assert {d.turn for d in differences(paired(16, 12))} == {1}
+    assert differences([sample(arm="gatt")]) == []
     # A turn more at which nothing differs is more replies, and no more evidence.
     longer = one([*made, *paired(16, 0, turn=4)], None)
     assert (longer.difference, longer.p_value) == (18 / 64, whole.p_value)
-
-
-def test_a_curve_of_one_turn_has_no_difference_over_all_of_them() -> None:
-    assert {d.turn for d in differences(paired(16, 12))} == {1}
 
 
 def test_holm_matches_the_arithmetic() -> None:
@@ -158,18 +125,6 @@ def test_holm_matches_the_arithmetic() -> None:
     assert holm([0.02, 0.5, 0.01, 0.03]) == pytest.approx([0.06, 0.5, 0.04, 0.06])
     assert holm([0.4, 0.9]) == [0.8, 0.9]
     assert holm([]) == []
-
-
-def mcnemar(gains: int, losses: int) -> float:
-    num, most = gains + losses, max(gains, losses)
-    return min(1.0, 2 * sum(math.comb(num, k) for k in range(most, num + 1)) / 2**num)
-
-
-@pytest.mark.parametrize(("gains", "losses"), [(1, 0), (5, 0), (6, 0), (9, 3), (7, 7), (140, 90)])
-def test_with_one_pair_a_dialogue_it_is_the_exact_test_of_mcnemar(gains: int, losses: int) -> None:
-    values = np.array([1] * gains + [-1] * losses + [0] * 5)
-    found = sign_flip_p_value(values, by_dialogue(list(range(len(values)))))
-    assert found == pytest.approx(mcnemar(gains, losses), rel=1e-9)
 
 
 @settings(max_examples=60)
@@ -198,11 +153,6 @@ def test_a_gain_on_few_of_many_instructions_is_no_gain_over_instructions() -> No
     # Nine instructions are taken as given.
     few = Ways(codes, np.minimum(codes // 10, 8), codes)
     assert sign_flip_p_value(values, few) == pytest.approx(2 * 0.5**10)
-
-
-def test_ten_thousand_dialogues_give_a_p_value_of_nearly_nothing() -> None:
-    values = np.ones(10_000, dtype=np.int64)
-    assert sign_flip_p_value(values, by_dialogue(list(range(10_000)))) < 1e-12
 
 
 def test_pairs_of_one_dialogue_count_less_than_as_many_dialogues() -> None:

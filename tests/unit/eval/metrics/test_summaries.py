@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from eval.metrics.recovery import recovery
 from eval.metrics.statistics.wilson import wilson_interval
 from eval.metrics.summaries import Summary, summaries
 from eval.records.samples import Sample
-from tests.support.runs.fake_samples import fake_samples, instruction, sample
+from tests.support.runs.fake_samples import fake_samples, sample
 
 LETTERS: dict[str, Any] = {"p": "pass", "f": "fail", "u": "undecided"}
 
@@ -31,7 +32,7 @@ def run(turns: tuple[int, ...] = (1, 2, 4), **statuses: str) -> list[Sample]:
 
 
 def curve(**rates: float | tuple[float, float, float] | None) -> list[CurvePoint]:
-    base = curves([sample()])[0].as_dict()
+    base = asdict(curves([sample()])[0])
     found = []
     for turn, value in rates.items():
         rate, low, high = value if isinstance(value, tuple) else (value, value, value)
@@ -100,11 +101,6 @@ def test_undecided_replies_and_turns_are_not_in_the_area() -> None:
     assert area(Rows.of(adherence(run(a="uuu")))) is None
 
 
-def test_the_area_of_one_turn_is_its_rate() -> None:
-    made = run((3,), a="p", b="p", c="f", d="p")
-    assert area(Rows.of(adherence(made))) == pytest.approx((0.75, *wilson_interval(3, 4)))
-
-
 def test_replies_of_one_dialogue_over_turns_count_about_once() -> None:
     # 20 dialogues that pass at all of 5 turns or at none: as good as 20 replies.
     turns = (1, 2, 3, 4, 5)
@@ -124,17 +120,9 @@ def test_recovery_looks_at_the_next_judged_turn_after_each_miss() -> None:
     assert [o.status for o in recovery(adherence(run(d="fup")))] == ["undecided"]
 
 
-def test_recovery_keeps_the_cases_of_a_dialogue_apart() -> None:
-    made = [
-        sample(turn=1, status="fail"),
-        sample(turn=2, status="pass", instruction=instruction("language", "Polish")),
-    ]
-    assert list(recovery(adherence(made))) == []
-
-
 def test_summaries_are_flat_records_of_every_slice() -> None:
-    record = of(run(a="pff", b="pff"), "half_life", split="train", family="language").as_dict()
-    assert record == {
+    found = of(run(a="pff", b="pff"), "half_life", split="train", family="language")
+    assert asdict(found) == {
         "arm": "base", "metric": "adherence", "history": "reference", "split": "train",
         "family": "language", "name": "half_life", "value": 2, "low": 1, "high": None,
         "num_dialogues": 2,

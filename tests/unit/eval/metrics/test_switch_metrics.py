@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eval.metrics.curves import PASS_IS_BAD, curves
+from eval.metrics.curves import curves
 from eval.metrics.events import events
 from eval.metrics.own_replies import vacuous_curves
 from eval.metrics.paired import differences
@@ -42,15 +42,6 @@ def test_a_reply_is_judged_by_what_is_in_force_and_its_leak_by_what_was() -> Non
     assert judged(one, 4, "x y z.").announcement is judged(one, 4, "x y z.").event is None
     nothing = Reply(one, 4, "turn", "u", Generation("", "context_limit", 0))
     assert judge(nothing, "base", "own", ()).leak == "undecided"
-
-
-def test_what_was_added_must_hold_with_the_first() -> None:
-    held = combine(TENNIS, hobby("chess"))
-    one = case(Switch(3, "add", "user", "Also: You enjoy chess.", held))
-    assert judged(one, 3, "Chess!").status == "fail"
-    assert judged(one, 3, "Chess and tennis.").status == "pass"
-    assert judged(one, 3, "Tennis!").leak is None
-    assert judged(one, 3, "Tennis!").family == "hobby"
 
 
 def test_leakage_is_of_what_ended_last_and_is_not_back() -> None:
@@ -114,10 +105,7 @@ def test_curves_count_turns_from_the_change_on() -> None:
     (dead,) = [e for e in events(second) if (e.event, e.turns_since, e.family) == ("cancel", 1, "all")
                and e.split == "all"]  # fmt: skip
     assert (dead.num_passed, dead.num_decided, dead.num_released) == (1, 1, 1)
-    assert "leakage" in PASS_IS_BAD
-    assert turn_name("leakage", 0) == "at it"
-    assert turn_name("leakage", 3) == "3 later"
-    assert turn_name("adherence", 3) == "turn 3"
+    assert [turn_name("leakage", t) for t in (0, 3)] == ["at it", "3 later"]
 
 
 def test_a_probe_leaks_where_it_gives_what_was_taken_back() -> None:
@@ -138,8 +126,6 @@ def test_a_probe_leaks_where_it_gives_what_was_taken_back() -> None:
     # Junk gives nothing, and is no answer either.
     junk = judged(one, 5, "no no no no no no no no no no no no", "probe")
     assert (junk.leak, junk.status) == ("fail", "fail")
-    assert "probe_leakage" in PASS_IS_BAD
-    assert turn_name("probe_leakage", 3) == "3 later"
 
 
 def test_paired_differences_keep_the_pairs_of_a_shifted_axis() -> None:

@@ -34,28 +34,32 @@ def cases(found: Instruction | None, num: int) -> list[Case]:
     return [Case(str(n), dialogue(n, 10), found, None) for n in range(num)]
 
 
-def kind(name: str, expect: str = "kept", *families: str) -> EventKind:
-    return EventKind(name, expect, (EventText(f"{name}?"),), families)  # type: ignore[arg-type]
+def kinds(**expected: str) -> dict[str, EventKind]:
+    """Return kinds by name, each with what it expects and the families it is meant for."""
+    return {
+        name: EventKind(words.split()[0], (EventText(f"{name}?"),), tuple(words.split()[1:]))  # type: ignore[arg-type]
+        for name, words in expected.items()
+    }
 
 
 def test_the_shipped_kinds_say_what_should_happen() -> None:
-    kinds = read_event_kinds()
-    assert {k: v.expect for k, v in kinds.items()} == {
+    shipped = read_event_kinds()
+    assert {k: v.expect for k, v in shipped.items()} == {
         "topic_jump": "kept", "other_language": "kept", "quoted_instruction": "kept",
         "asks_to_drop": "released",
     }  # fmt: skip
-    for text in kinds["quoted_instruction"].texts:
-        (spec,) = text.verifiers
+    for text in shipped["quoted_instruction"].texts:
+        spec = VerifierSpec.from_dict(text.verifiers[0])
         obeyed = spec.params["of"]["options"][0]
         assert build(spec).check(obeyed).status == "fail"
         assert build(spec).check("That is a strange thing to write, I think.").status == "pass"
-    for found in kinds.values():
+    for found in shipped.values():
         assert len({t.text for t in found.texts}) == len(found.texts) >= 5
 
 
 def test_kinds_take_turns_and_one_that_releases_comes_last() -> None:
-    kinds = [kind("a"), kind("drop", "released"), kind("b"), kind("c")]
-    found = with_events(cases(TENNIS, 30), kinds, TURNS, random.Random(0))
+    turns_of = kinds(a="kept", drop="released", b="kept", c="kept")
+    found = with_events(cases(TENNIS, 30), turns_of, TURNS, random.Random(0))
     at = Counter((turn, e.kind) for c in found for turn, e in c.events.items())
     assert at == {(8, "drop"): 30} | {(t, k): 10 for t in (2, 4, 6) for k in "abc"}
     assert found[0].expected(7) == "kept"
@@ -67,15 +71,15 @@ def test_kinds_take_turns_and_one_that_releases_comes_last() -> None:
 
 
 def test_what_cannot_be_told_is_left_out() -> None:
-    kinds = [kind("a"), kind("drop", "released"), kind("words", "kept", "language")]
-    (found,) = with_events(cases(NO_DIGITS, 1), kinds, TURNS, random.Random(0))
+    some = kinds(a="kept", drop="released", words="kept language")
+    (found,) = with_events(cases(NO_DIGITS, 1), some, TURNS, random.Random(0))
     assert [e.kind for e in found.events.values()] == ["a"] * 4
-    assert with_events(cases(None, 1), kinds, TURNS, random.Random(0))[0].events == {}
+    assert with_events(cases(None, 1), some, TURNS, random.Random(0))[0].events == {}
 
 
 def test_a_text_in_the_language_that_is_asked_for_is_no_distraction() -> None:
     texts = (EventText("Bonjour ?", "fr"), EventText("Hallo?", "de"))
-    found = with_events(cases(FRENCH, 20), [EventKind("o", "kept", texts)], TURNS, random.Random(0))
+    found = with_events(cases(FRENCH, 20), {"o": EventKind("kept", texts)}, TURNS, random.Random(0))
     assert {e.text for c in found for e in c.events.values()} == {"Hallo?"}
 
 

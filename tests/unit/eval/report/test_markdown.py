@@ -26,7 +26,7 @@ def test_the_rates_are_what_a_readme_shows() -> None:
     assert text.startswith(
         "At turn 2 GAtt still follows its instruction in 100 of 100 replies, the base model in 0.\n"
         "\n"
-        "**Adherence** (seen instructions, reference history; per cent with 95 % interval)\n"
+        "**Adherence** (seen instructions, people’s history; per cent with 95 % interval)\n"
         "\n"
         "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
@@ -35,7 +35,7 @@ def test_the_rates_are_what_a_readme_shows() -> None:
         "| gatt\\|x | 100 % [21, 100] (1/1) |  |  | >1 |\n"
         "| the dialogue itself | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) |  |\n"
         "\n"
-        "**Survival** (seen instructions, reference history; per cent with 95 % interval)\n"
+        "**Survival** (seen instructions, people’s history; per cent with 95 % interval)\n"
     )
     assert (
         "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate. The dialogue "
@@ -43,16 +43,10 @@ def test_the_rates_are_what_a_readme_shows() -> None:
     ) in text
 
 
-def test_what_was_not_measured_has_no_table() -> None:
-    text = markdown_tables(tiny() | {"differences": []})
-    for words in ("Table 30", "event", "Judge", "Context limit", "constraints", "one number"):
-        assert words not in text
-
-
 def test_all_lists_become_tables(run_results: dict[str, Any]) -> None:
     text = markdown_tables(run_results | fake_lists())
     for line in (
-        "**Adherence by kind of instruction** (turn 20, reference history)",
+        "**Adherence by kind of instruction** (turn 20, people’s history)",
         "| Llama 2, baseline (published) |  | 100 % | 10 % | 0 % |  | 0 % |",
         "| Topic jump | base model | 2 [0, 12] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] |",
         "| Adherence | seen | GAtt | >20 | 75 % [60, 90] | 38 % [30, 45] |",

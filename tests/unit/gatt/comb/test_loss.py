@@ -1,21 +1,23 @@
-"""The LM head scores supervised positions only, in every layout."""
+"""The LM head scores supervised positions only, a piece at a time, in every layout."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import (
-    KL_CHUNK,
-    LOSS_CHUNK,
-    scored_tokens,
-    summed_kl,
-    summed_loss,
+    batch_loss,
+    cross_entropy,
+    hidden_by_kl,
+    kl_to_base,
     supervised_logits,
 )
 from gatt.errors import TrainingError
@@ -24,119 +26,128 @@ from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 COMB = Comb(
     tuple(range(10, 30)),
     (IGNORE,) * 20,
-    (Branch(5, (40, 41, 42), (40, 41, 42)), Branch(20, (43, 44), (43, 44))),
+    # Two branches that one trunk token predicts.
+    (Branch(5, (40, 41, 42), (40, 41, 42)), Branch(5, (44,), (44,)), Branch(20, (43,), (43,))),
 )
+PLAIN = Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(9, (7, 3, 1), (7, 3, 1)),), by_kl=True)
+VOCABULARY = 60
+MODELS: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "gemma2": {"final_logit_softcapping": 3.0, "head_dim": 8},
+    "granite": {"logits_scaling": 4.0},
+    "mixtral": {"num_local_experts": 2},
+    "gpt2": {"n_head": 4},
+}
+
+
+def lora_model(name: str, modules_to_save: list[str] | None) -> Any:
+    config = AutoConfig.for_model(
+        name, vocab_size=VOCABULARY, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, initializer_range=0.2, pad_token_id=0,
+        bos_token_id=None, eos_token_id=1, **MODELS[name],
+    )  # fmt: skip
+    torch.manual_seed(1)
+    lora = LoraConfig(
+        task_type="CAUSAL_LM", r=4, target_modules="all-linear", modules_to_save=modules_to_save
+    )
+    model = get_peft_model(AutoModelForCausalLM.from_config(config), lora).eval()
+    for weight in model.parameters():
+        if weight.requires_grad:
+            torch.nn.init.normal_(weight, std=0.1)
+    return model
+
+
+def batch_of(combs: list[Comb], layout: Any) -> dict[str, torch.Tensor]:
+    rows = [c for comb in combs for c in expand(comb)] if layout == "expanded" else combs
+    return GattCollator(0, layout)([combs_to_features([c]) for c in rows])
+
+
+@pytest.mark.parametrize("head", [None, ["lm_head"]], ids=["frozen head", "trained head"])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("piece", [2**23, 2 * VOCABULARY], ids=["one piece", "pieces of two"])
+def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None:
+    monkeypatch.setattr("gatt.comb.loss.PIECE", piece)
+    model = lora_model(name, head)
+    layout = "expanded" if name == "gpt2" else "comb"
+    if layout == "comb":
+        enable_comb_attention(model)
+    batch = batch_of([COMB, PLAIN], layout)
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    with torch.no_grad(), model.disable_adapter():
+        base, _ = supervised_logits(model, batch)
+        base_hidden = hidden_by_kl(model, batch)
+    logits, labels = supervised_logits(model, batch)
+    kl = kl_to_base(logits[-3:], base[-3:])
+    expected = cross_entropy(logits[:-3], labels[:-3]) + 3 * kl
+    found = batch_loss(model, batch, base_KH=base_hidden, kl_coef=3.0)
+    torch.testing.assert_close(found.loss, expected, rtol=1e-5, atol=0)
+    torch.testing.assert_close(found.kl, kl.detach(), rtol=1e-5, atol=0)
+    assert found.num_correct == (logits[:-3].argmax(-1) == labels[:-3]).sum()
+    assert (found.num_taught, found.num_kl) == (5, 3)
+    for own, other in zip(
+        torch.autograd.grad(found.loss, weights),
+        torch.autograd.grad(expected, weights),
+        strict=True,
+    ):
+        assert (own - other).norm() <= 1e-5 * other.norm()
 
 
 @pytest.mark.parametrize("layout", ["comb", "expanded"])
-def test_the_head_scores_as_many_positions_as_there_are_targets(layout) -> None:
+def test_the_head_scores_the_targets_alone_and_no_more_than_a_piece(layout, monkeypatch) -> None:
     model = tiny_llama(tiny_tokenizer())
-    scored: list[torch.Size] = []
-    model.lm_head.register_forward_hook(lambda *call: scored.append(call[-1].shape))
-    combs = [COMB]
-    if layout == "expanded":
-        combs = expand(COMB)
-        assert len({c.num_tokens for c in combs}) > 1
-    else:
+    monkeypatch.setattr("gatt.comb.loss.PIECE", 2 * len(model.lm_head.weight))
+    if layout == "comb":
         enable_comb_attention(model)
-    batch = GattCollator(0, layout)([combs_to_features([c]) for c in combs])
+    batch, scored = batch_of([COMB], layout), []
+    handle = model.lm_head.register_forward_pre_hook(lambda _, hidden: scored.append(hidden[0]))
+    before = dict(model.__dict__)
+    batch_loss(model, batch)
+    handle.remove()
+    # In front of the head the call for all positions, then a call that scores and one that is replaced.
+    assert max(hidden.shape[1] for hidden in scored[1:]) == 2
     logits, labels = supervised_logits(model, batch)
-    assert [shape[:2].numel() for shape in scored] == [5]
     assert logits.shape[0] == len(labels) == 5
-    assert sorted(labels.tolist()) == [40, 41, 42, 43, 44]
+    assert labels.tolist() == [40, 41, 42, 44, 43]
+    assert model.__dict__ == before
 
 
 @pytest.mark.parametrize("num_rows", [1, 2])
-def test_a_model_that_scores_all_positions_whatever_it_is_asked_is_one_line(num_rows) -> None:
+@pytest.mark.parametrize("of", [batch_loss, supervised_logits])
+def test_a_model_that_scores_all_positions_whatever_it_is_asked(num_rows, of) -> None:
     model = tiny_llama(tiny_tokenizer())
     forward = model.forward
     model.forward = lambda *, logits_to_keep, **inputs: forward(**inputs)
     rows = [combs_to_features([c]) for c in expand(COMB)][:num_rows]
-    with pytest.raises(
-        TrainingError, match=r"LlamaForCausalLM scored .* pays no heed to logits_to"
-    ):
-        supervised_logits(model, GattCollator(0, "expanded")(rows))
+    with pytest.raises(TrainingError, match=r"LlamaForCausalLM scored .* logits_to_keep"):
+        of(model, GattCollator(0, "expanded")(rows))
+    assert not model.lm_head._forward_pre_hooks
+    assert "forward" not in model.lm_head.__dict__
 
 
 def test_rows_without_a_target_stay_in_the_graph_and_cost_nothing() -> None:
     model = tiny_llama(tiny_tokenizer())
     rows = [Comb((1, 2, 3), (IGNORE,) * 3), Comb((1, 2), (IGNORE,) * 2)]
-    batch = GattCollator(0, "expanded")([combs_to_features([c]) for c in rows])
-    loss = summed_loss(*supervised_logits(model, batch))
-    assert loss.item() == 0
-    loss.backward()
-    gradients = [p.grad for p in model.model.layers.parameters()]
+    loss = batch_loss(model, GattCollator(0, "expanded")([combs_to_features([c]) for c in rows]))
+    assert loss.loss.item() == 0
+    loss.loss.backward()
+    gradients = [p.grad for p in model.parameters()]
     assert all(g is not None and not g.any() for g in gradients)
-
-
-@pytest.mark.parametrize("layout", ["comb", "expanded"])
-@pytest.mark.parametrize("in_order", [True, False])
-def test_places_are_those_of_the_labels(layout, in_order) -> None:
-    model = tiny_llama(tiny_tokenizer())
-    combs = [COMB]
-    if layout == "expanded":
-        combs = expand(COMB)
-    else:
-        enable_comb_attention(model)
-    batch = GattCollator(0, layout)([combs_to_features([c]) for c in combs])
-    logits, places = scored_tokens(model, batch, in_order=in_order)
-    same_logits, labels = supervised_logits(model, batch, in_order=in_order)
-    assert batch["labels"].flatten()[places].tolist() == labels.tolist()
-    assert torch.equal(logits, same_logits)
-    assert sorted(places.tolist()) == (batch["labels"].flatten() != IGNORE).nonzero()[:, 0].tolist()
 
 
 def test_kl_by_hand() -> None:
     base = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
     own = torch.tensor([[0.25, 0.5, 0.25], [0.1, 0.1, 0.8]])
     # Only the first differs: 0.5 ln 2 - 0.25 ln 2; logits may be off by a constant.
-    found = summed_kl(own.log() + 3, base.log())
+    found = kl_to_base(own.log() + 3, base.log())
     assert found.item() == pytest.approx(0.25 * math.log(2), rel=1e-6)
-    assert summed_kl(own[:0], base[:0]).item() == 0
     # What neither ever says.
     barred = torch.tensor([[0.0, -math.inf, 1.0]])
-    assert summed_kl(barred, barred).item() == 0
+    assert kl_to_base(barred, barred).item() == 0
 
 
 def test_kl_pulls_towards_the_base_and_leaves_the_base_alone() -> None:
-    # More than one chunk.
-    own, base = (torch.randn(KL_CHUNK + 3, 9, requires_grad=True) for _ in range(2))
-    summed_kl(own, base).backward()
+    own, base = (torch.randn(5, 9, requires_grad=True) for _ in range(2))
+    kl_to_base(own, base).backward()
     # Its gradient by the logits is the difference of the probabilities.
     assert torch.allclose(own.grad, (own.softmax(-1) - base.softmax(-1)).detach(), atol=1e-6)
     assert base.grad is None
-
-
-def test_the_head_is_as_before_after_a_failure() -> None:
-    model = tiny_llama(tiny_tokenizer())
-    batch = GattCollator(0, "expanded")([combs_to_features([c]) for c in expand(COMB)])
-    batch["input_ids"] = batch["input_ids"] + 10**6
-    with pytest.raises(IndexError):
-        supervised_logits(model, batch)
-    assert not model.lm_head._forward_pre_hooks
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_logits_of_half_precision_cost_what_they_cost_at_once_and_are_not_held_wide(dtype) -> None:
-    num = 2 * LOSS_CHUNK + 7
-    generator = torch.Generator().manual_seed(0)
-    logits = (3 * torch.randn(num, 50, generator=generator)).to(dtype).requires_grad_()
-    labels = torch.randint(50, (num,), generator=generator)
-    held: dict[int, int] = {}
-
-    def hold(saved: torch.Tensor) -> torch.Tensor:
-        storage = saved.untyped_storage()
-        held[storage.data_ptr()] = storage.nbytes()
-        return saved
-
-    with torch.autograd.graph.saved_tensors_hooks(hold, lambda saved: saved):
-        loss = summed_loss(logits, labels)
-    assert sum(held.values()) <= logits.nbytes + labels.nbytes
-    loss.backward()
-    wide = logits.detach().double().requires_grad_()
-    expected = torch.nn.functional.cross_entropy(wide, labels, reduction="sum")
-    expected.backward()
-    assert loss.dtype == torch.float32
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
-    torch.testing.assert_close(logits.grad, wide.grad.to(dtype), rtol=2**-7, atol=1e-6)
-    assert summed_loss(logits.detach(), labels).item() == loss.item()

@@ -63,6 +63,22 @@ class Config(Base):
             raise ValueError("model is 'bad': expected a good one")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    is_on: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    samples: tuple[str, ...] = ()
+    turns: tuple[int, ...] | None = ()
+    names: tuple[str, ...] = ()
+    text: str = ""
+    is_on: bool = False
+    deep: Inner = Inner()
+    values: Mapping[str, int] = field(default_factory=dict)
+
+
 def load(*overrides: str) -> Config:
     return load_config(Config, None, ["model=m", *overrides])
 
@@ -127,6 +143,43 @@ def test_texts_of_overrides_are_taken_as_they_stand() -> None:
     assert load("name=").name == ""
     assert load("weights={a: 1, b: 2.5}").weights == {"a": 1.0, "b": 2.5}
     assert load("weights.a=1").weights == {"a": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("samples=a.jsonl", {"samples": ("a.jsonl",)}),
+        ("samples=a-b.jsonl, {run}/c.jsonl", {"samples": ("a-b.jsonl", "{run}/c.jsonl")}),
+        ("samples=[]", {"samples": ()}),
+        ("turns=1,20", {"turns": (1, 20)}),
+        ("turns=20", {"turns": (20,)}),
+        ("turns=null", {"turns": None}),
+        ("names=no", {"names": ("no",)}),
+        ("text=a,b", {"text": "a,b"}),
+        ("--is-on", {"is_on": True}),
+        ("--is_on=false", {"is_on": False}),
+        ("--deep.is-on", {"deep": Inner(is_on=True)}),
+        ("values.a-b=1", {"values": {"a-b": 1}}),
+    ],
+)
+def test_what_people_write_on_a_command_line(override: str, expected: dict[str, object]) -> None:
+    assert load_config(Listed, None, [override]) == Listed(**expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("cls", "word", "meant"),
+    [
+        (TrainConfig, "model_name_or_path", "model"),
+        (TrainConfig, "dataset-name", "samples"),
+        (TrainConfig, "lora_r", "lora.r"),
+        (EvalConfig, "model_name_or_path", "engine.model"),
+        (EvalConfig, "judge.engine.base_url", "engine.server.urls"),
+    ],
+)
+def test_names_of_other_tools_lead_to_our_keys(cls: type, word: str, meant: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(cls, None, [f"--{word}=x"])
+    assert f"unknown key '{word}', did you mean '{meant}'?" in str(caught.value)
 
 
 def test_values_beside_their_key_may_be_negative_and_the_last_wins() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from dataclasses import replace
@@ -22,7 +23,7 @@ from transformers import (
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.write import export
 from gatt.data.dialogue import Message
-from gatt.errors import ConfigError, StoreError, TemplateError, TrainingError
+from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.models.chat_template import render
 from gatt.models.load import LoadedModel, load_model, load_tokenizer
@@ -245,7 +246,7 @@ def test_a_loss_that_is_no_number_stops_before_the_step(
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
     monkeypatch.setattr(
-        "gatt.train.trainer.summed_loss", lambda logits, labels: logits.sum() * math.nan
+        "gatt.comb.loss.cross_entropy", lambda logits, labels: logits.sum() * math.nan
     )
     with pytest.raises(
         TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
@@ -265,7 +266,7 @@ def test_an_infinite_gradient_under_a_finite_loss_stops_too(
         # sqrt is 0 at 0 and its slope infinite.
         return (logits - logits.detach()).square().sum().sqrt()
 
-    monkeypatch.setattr("gatt.train.trainer.summed_loss", loss)
+    monkeypatch.setattr("gatt.comb.loss.cross_entropy", loss)
     with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
         trainer.train()
 
@@ -331,3 +332,14 @@ def test_refused_settings_of_plain_dialogues(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         make(**changes)
+
+
+def test_four_bits_without_their_extra(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
+    )
+    config = make(load_in_4bit=True)
+    with pytest.raises(ModelError, match=r"load_in_4bit.*ghost-attention\[qlora\]"):
+        train(config)
+    assert not (config.output_dir / "rows").exists()

@@ -1,6 +1,9 @@
+from shutil import rmtree
+
 import pytest
 
 from eval.cases.importers.sequor_tasks import compose_cases
+from eval.cases.importers.table import Request, import_cases
 from gatt.errors import DataError
 from tests.unit.eval.cases.importers.sequor_files import (
     DUTCH,
@@ -25,33 +28,32 @@ def copy(tmp_path):
     return tmp_path
 
 
-def test_a_persona_meets_one_constraint_or_group_of_each_file(copy):
+def test_a_persona_gets_one_constraint_or_group_of_each_file(copy):
+    write(copy / "data/tasks/persona_2.jsonl", [{**task(n), "mood": "sunny"} for n in (10, 11)])
     imported = compose_cases(copy, num_turns=4)
-    groups = [c for c in imported.cases if c.family == "sequor_tuples"]
-    singles = [c for c in imported.cases if c.family == "sequor_single"]
-    assert len(groups) == 1
-    assert {c.id for c in singles} == {"sequor-single-persona_1", "sequor-single-persona_2"}
-    assert groups[0].text == (
+    by_id = {c.line["id"]: c.line for c in imported.cases}
+    (group,) = (c for c in imported.cases if c.line["instruction"]["family"] == "sequor_tuples")
+    assert by_id.keys() == {
+        "sequor-single-persona_1", "sequor-single-persona_2", group.line["id"],
+    }  # fmt: skip
+    assert group.line["instruction"]["text"] == (
         "Follow these rules in all your replies:\n1. Be funny\n2. Use two sentences"
     )
-    assert [c.by for c in groups[0].held] == ["judge", "rules"]
-    assert all(c.text == f"Follow this rule in all your replies: {c.value}" for c in singles)
-    short = sum(c.id.endswith("persona_2") for c in imported.cases)
+    assert [c.as_dict()["by"] for c in group.constraints] == ["judge", "rules"]
+    told, tasks = (by_id["sequor-single-persona_1"][key] for key in ("instruction", "user_turns"))
+    assert told["text"] == f"Follow this rule in all your replies: {told['value']}"
+    # Tasks keep their order.
+    assert len(tasks) == 4
+    assert tasks == sorted(tasks)
+    assert len(by_id["sequor-single-persona_2"]["user_turns"]) == 2
     assert imported.left_out == {
-        "constraints of single.jsonl that met no persona": 1,
-        "personas that met no constraint of 3.jsonl": 1,
-        "cases of fewer than 4 turns": short,
+        "key 'mood' of a task": 2,
+        "constraints of single.jsonl that no persona got": 1,
+        "personas without a constraint of 3.jsonl": 1,
+        "cases of fewer than 4 turns": sum(name.endswith("persona_2") for name in by_id),
     }
-
-
-def test_tasks_keep_their_order(copy):
-    by_id = {c.id: c for c in compose_cases(copy, num_turns=4).cases}
-    case = by_id["sequor-single-persona_1"].as_dict()
-    assert len(case["user_turns"]) == 4
-    assert case["user_turns"] == sorted(case["user_turns"])
-    assert len(by_id["sequor-single-persona_2"].messages) == 2
-    lengths = {c.id: c.num_turns for c in compose_cases(copy).cases if c.family == "sequor_single"}
-    assert lengths == {"sequor-single-persona_1": 6, "sequor-single-persona_2": 2}
+    whole = {c.line["id"]: c.num_turns for c in compose_cases(copy).cases}
+    assert (whole["sequor-single-persona_1"], whole["sequor-single-persona_2"]) == (6, 2)
 
 
 def test_the_seed_fixes_the_draw(copy):
@@ -63,48 +65,26 @@ def test_the_seed_fixes_the_draw(copy):
 
 
 @pytest.mark.parametrize(
-    ("file", "rows", "message"),
+    ("file", "rows", "facts"),
     [
-        ("tasks/persona_1.jsonl", [{"task": "x"}], r"persona_1\.jsonl line 1: no 'prompt'"),
-        ("tasks/persona_1.jsonl", [], r"persona_1\.jsonl: nothing in it: expected the tasks"),
-        ("constraints/single.jsonl", [], r"single\.jsonl: nothing in it: expected constraints"),
-        (
-            "constraints/single.jsonl",
-            [{"constrain": "Be funny", "id": "a"}],
-            r"single\.jsonl line 1: no 'constraint', did you mean 'constrain'\?",
-        ),
-        (
-            "constraints/3.jsonl",
-            [{"constraints": ["Be funny"], "constraint_ids": []}],
-            r"3\.jsonl line 1: 1 constraints and 0 constraint_ids: expected as many of each",
-        ),
-        (
-            "constraints/3.jsonl",
-            [{"constraints": ["Be funny"], "constraint_ids": [7]}],
-            r"3\.jsonl line 1: found 7 in a group: expected texts only",
-        ),
-        (
-            "constraints/3.jsonl",
-            [{"constraints": [" "], "constraint_ids": ["a"]}],
-            r"3\.jsonl line 1: a constraint: empty content",
-        ),
+        ("tasks/persona_1", [{"task": "x"}], "line 1: no 'prompt'"),
+        ("tasks/persona_1", [], "nothing in it"),
+        ("constraints/single", [], "nothing in it"),
+        ("constraints/single", [{"constrain": "x", "id": "a"}], "line 1: no 'constraint', .*'constrain'"),
+        ("constraints/3", [{"constraints": ["x"], "constraint_ids": []}], "line 1: 1 .* and 0 "),
+        ("constraints/3", [{"constraints": ["x"], "constraint_ids": [7]}], "line 1: found 7"),
+        ("constraints/3", [{"constraints": [" "], "constraint_ids": ["a"]}], "line 1: .*empty"),
     ],
-)
-def test_what_is_not_of_the_format_is_one_line(copy, file, rows, message):
-    write(copy / "data" / file, rows)
-    with pytest.raises(DataError, match=message):
+)  # fmt: skip
+def test_what_is_not_of_the_format_is_one_line(copy, file, rows, facts):
+    write(copy / f"data/{file}.jsonl", rows)
+    with pytest.raises(DataError, match=rf"{file}\.jsonl:? {facts}"):
         compose_cases(copy)
 
 
-def test_missing_folders_and_turns_are_one_line(copy, tmp_path):
-    with pytest.raises(DataError, match="--num-turns is 0: expected at least 1"):
-        compose_cases(copy, num_turns=0)
-    (copy / "data/constraints/single.jsonl").unlink()
-    (copy / "data/constraints/3.jsonl").unlink()
-    with pytest.raises(DataError, match=r"constraints: no \.jsonl file there: expected SEQUOR's"):
+def test_a_missing_folder_and_no_turns_are_one_line(copy):
+    with pytest.raises(DataError, match="--num-turns is 0"):
+        import_cases("sequor", Request(copy, is_composed=True, num_turns=0))
+    rmtree(copy / "data/constraints")
+    with pytest.raises(DataError, match=r"constraints: no \.jsonl file there"):
         compose_cases(copy)
-
-
-def test_keys_that_nobody_reads_are_counted(copy):
-    write(copy / "data/tasks/persona_2.jsonl", [{**task(1), "mood": "sunny"}])
-    assert compose_cases(copy).left_out["key 'mood' of a task"] == 1

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.metrics.curves import PASS_IS_BAD, curves
 from eval.metrics.per_reply.repetition import repetition
 from eval.records.samples import Sample
 from eval.rollout.rows import samples_of_rows
@@ -60,7 +59,7 @@ def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> Non
     assert statuses(samples) == [(3, "pass"), (4, "fail"), (6, "pass")]
     # The first judged one, too, where more is known than the judged ones.
     assert statuses([s for s in samples if s.turn > 3]) == [(4, "fail"), (6, "pass")]
-    # Of a human history nothing is known but the judged ones.
+    # Of people's history only the judged replies are known.
     read = {"key": "gatt/reference/d", "samples": [s.as_dict() for s in said("Yes.", "Yes.")]}
     assert {s.is_repeated for s in samples_of_rows([read])} == {None}
 
@@ -72,12 +71,3 @@ def test_probes_and_replies_that_never_came_are_passed_over() -> None:
         sample(turn=4, reply=" ", dialogue="b"),
     ]
     assert statuses(made) == [(3, "pass")]
-
-
-def test_it_is_a_curve_on_which_high_is_bad() -> None:
-    (point,) = (
-        p for p in curves(said("Yes.", "Yes."))
-        if (p.metric, p.family, p.split) == ("repetition", "all", "all")
-    )  # fmt: skip
-    assert (point.turn, point.rate, point.num_passed) == (2, 1.0, 1)
-    assert "repetition" in PASS_IS_BAD

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
-from eval.metrics.per_reply.adherence import adherence
-from eval.metrics.per_reply.adherence_loose import adherence_loose
+from eval.metrics.per_reply.adherence import adherence, adherence_loose
 from eval.metrics.per_reply.false_trigger import false_trigger
 from eval.metrics.per_reply.probe_recall import probe_recall
 from eval.metrics.per_reply.survival import survival
 from eval.metrics.per_reply.task_completion import task_completion
-from eval.metrics.statistics.wilson import wilson_interval
 from eval.records.samples import Sample
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import instruction, sample
@@ -53,7 +51,7 @@ def test_survival_dies_with_the_first_fail_and_doubts_with_the_undecided() -> No
     # Turn 1: a b e live, d dead, c unknown -> 3 of 4.
     # Turn 2: a lives, b d dead, c e unknown -> 1 of 3.
     # Turn 4: a lives, b dead, e dead (u, then f), c unknown; d was not asked -> 1 of 3.
-    assert rates(survival(MADE)) == {1: (3 / 4, 4, 1), 2: (1 / 3, 3, 2), 4: (1 / 3, 3, 1)}
+    assert rates(survival(MADE[::-1])) == {1: (3 / 4, 4, 1), 2: (1 / 3, 3, 2), 4: (1 / 3, 3, 1)}
 
 
 def test_survival_keeps_arms_histories_and_instructions_apart() -> None:
@@ -64,10 +62,6 @@ def test_survival_keeps_arms_histories_and_instructions_apart() -> None:
         sample(turn=1, status="fail", instruction=instruction("language", "Polish")),
     ]
     assert [o.status for o in survival(made) if o.sample.turn == 2] == ["pass"]
-
-
-def test_survival_does_not_depend_on_the_order_of_samples() -> None:
-    assert rates(survival(MADE[::-1])) == rates(survival(MADE))
 
 
 def test_turns_that_release_the_model_count_for_no_metric_of_keeping() -> None:
@@ -135,11 +129,6 @@ def test_nobody_hides_behind_undecided_replies() -> None:
     assert (errors.pessimistic, errors.optimistic) == (14 / 16, 10 / 16)
 
 
-def test_a_rate_carries_its_interval() -> None:
-    found = rate("pass", "pass", "pass", "fail")
-    assert (found.low, found.high) == wilson_interval(3, 4)
-
-
 def test_a_rate_says_how_many_instructions_it_rests_on() -> None:
     made = [
         sample(dialogue=d, instruction=instruction("language", value))
@@ -149,21 +138,3 @@ def test_a_rate_says_how_many_instructions_it_rests_on() -> None:
     assert rate_of(Rows.of(adherence(made))).num_instructions == 2
     both = rate_of(Rows.of(Outcome(s, s.status) for s in (*made, *plain)))
     assert (both.num_instructions, both.num_dialogues) == (2, 5)
-
-
-def test_one_instruction_over_many_dialogues_counts_as_one_of_many() -> None:
-    # 12 instructions over 3 dialogues each; 6 of them pass everywhere. Clustered by dialogue alone
-    # the interval is that of 36 replies; two ways it is close to that of 12.
-    made = [
-        sample(
-            dialogue=f"d{n}-{k}",
-            status="pass" if n % 2 else "fail",
-            instruction=instruction("language", str(n)),
-        )
-        for n in range(12)
-        for k in range(3)
-    ]
-    found = rate_of(Rows.of(adherence(made)))
-    width = (found.high or 0) - (found.low or 0)
-    wide, narrow = (wilson_interval(n // 2, n) for n in (10, 14))
-    assert narrow[1] - narrow[0] < width < wide[1] - wide[0]

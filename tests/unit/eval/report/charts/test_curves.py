@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
-    base = curves([sample(arm=arm)])[0].as_dict()
+    base = asdict(curves([sample(arm=arm)])[0])
     return [CurvePoint(**{**base, "turn": t, "rate": r, "low": 0.1}) for t, r in rates.items()]
 
 
@@ -54,6 +55,7 @@ def test_a_chart_is_one_element_in_the_colours_of_the_page() -> None:
 
 def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
     one, two = draw("c1"), draw("c2")
+    assert one == draw("c1")
     ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, two)]
     assert ids[0]
     assert not ids[0] & ids[1]
@@ -62,22 +64,11 @@ def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
     assert used <= ids[0]
 
 
-def test_a_chart_is_the_same_every_time() -> None:
-    assert draw() == draw()
-
-
 def test_a_hostile_arm_name_stays_text() -> None:
     svg = draw(arm="<script>alert(1)</script> $x$ &")
     root = ET.fromstring(svg)
     assert "script" not in {e.tag.rpartition("}")[2] for e in root.iter()}
     assert any("<script>alert(1)" in (e.text or "") for e in root.iter())
-
-
-def test_a_long_name_leaves_room_for_the_curve(tmp_path) -> None:
-    name = "a_rather_long_name_of_an_adapter_" * 6
-    svg = draw(arm=name)
-    texts = [e.text or "" for e in ET.fromstring(svg).iter()]
-    assert any(text.endswith("…") and text[:20] == name[:20] for text in texts)
 
 
 def test_the_axis_may_begin_at_0_and_says_what_it_counts() -> None:
@@ -111,13 +102,6 @@ def test_the_points_of_a_long_curve_have_small_markers() -> None:
     assert len(many) < 5 * len(few)
 
 
-def test_a_single_turn_and_an_undecided_turn_are_drawn() -> None:
-    found = {"base": points("base", {8: 0.5})}
-    assert ">8<" in chart(found, ("base",), PANEL, "c", "one")
-    found = {"base": points("base", {1: 0.5, 2: None})}
-    ET.fromstring(chart(found, ("base",), PANEL, "c", "two"))
-
-
 def test_many_turns_leave_room_between_their_labels() -> None:
     found = {"base": points("base", dict.fromkeys(range(1, 51), 0.5))}
     labels = [
@@ -147,14 +131,6 @@ def test_more_arms_than_colours_are_told_apart_by_hollow_markers_and_have_no_ban
         hollow = re.findall(r"fill: var\(--page\)[^\"]*stroke: var\(--arm-0\)", text)
         assert bool(hollow) == bool(num)
         assert (f"{GLYPHS[NUM_STYLES]} a8" in text, f"{GLYPHS[0]} a0" in text) == (num, num)
-
-
-@pytest.mark.parametrize(
-    ("heights", "expected"),
-    [([0.1, 0.9], [0.1, 0.9]), ([0.5, 0.5], [0.5, 0.6]), ([0.98, 1.0], [0.9, 1.0])],
-)
-def test_labels_move_apart(heights: list[float], expected: list[float]) -> None:
-    assert spread(heights, 0.1) == pytest.approx(expected)
 
 
 @given(st.lists(st.floats(0, 1), max_size=9).map(sorted))

@@ -68,11 +68,6 @@ def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(
     assert sentence(*parts) == said
 
 
-def test_only_the_first_three_runs_are_named() -> None:
-    said = sentence(*(run(f"r{n} · gatt", 8, n) for n in range(1, 6)))
-    assert [f"r{n} " in said for n in range(1, 6)] == [True] * 3 + [False] * 2
-
-
 def test_the_answer_knows_its_arms_their_counts_and_intervals() -> None:
     # Wilson, 7 of 10: centre (0.7 + 0.192073) / 1.384146 = 0.644493, half 0.247715;
     # 0 of 10: high 3.841459 / 13.841459 = 0.277533.
@@ -95,7 +90,7 @@ def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> No
     [
         ({"schema": 9, "curves": []}, "9"),
         ({"schema": 3}, "'curves'"),
-        ({"schema": 3, "curves": [{"arm": "x"}]}, "curve 1: .* arm"),
+        ({"schema": 3, "curves": [{"arm": "x"}]}, "curve record has arm"),
     ],
 )
 def test_broken_results_are_refused(results: dict[str, Any], message: str) -> None:

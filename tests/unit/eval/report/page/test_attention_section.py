@@ -12,9 +12,8 @@ import pytest
 from rich.console import Console
 
 from eval.report.charts.attention import attention_svgs, save_attention_charts
-from eval.report.page.attention import attention_section, read_attention
-from eval.report.page.attention_page import render_attention
-from eval.report.page.attention_table import attention_table
+from eval.report.page.attention import attention_section, attention_table, read_attention
+from eval.report.page.render import render_attention
 from gatt.errors import ConfigError, DataError
 
 ARMS = ("base", "gatt")
@@ -38,7 +37,7 @@ def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> 
             "high": low and 0.4, "num_dialogues": 5, "even": 0.5 / turn,
         }
         for arm, metric, value in (
-            ("base", "mass", 0.1), ("base", "peak", 0.5), ("gatt", "mass", 0.2),
+            ("base", "mass", 0.1), ("gatt", "mass", 0.2),
             ("gatt", "mass_difference", 0.1),
         )
         for turn in TURNS
@@ -96,21 +95,10 @@ def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
 def test_a_map_stays_small_however_many_cells_it_has() -> None:
     svg = maps(figures())
     assert svg.count("opacity") < 150
-    assert len(svg) < 250_000
+    assert len(svg) < 300_000
     labels = re.findall(r">(\d+)</text>", svg)
     assert {"1", "11"} <= set(labels)
     assert len(labels) < 100
-
-
-def test_the_weights_decide_the_strength_of_colour() -> None:
-    data = figures()
-    strong = maps(data)
-    for record in data["maps"]:
-        for row in record["rows"]:
-            row["peak"] = [0.0] * len(row["peak"])
-    blank = maps(data)
-    assert blank.count("opacity: 0.5") < strong.count("opacity: 0.5")
-    assert len(blank) < len(strong)
 
 
 def test_files_stand_beside_each_other_with_fixed_bytes(tmp_path: Path) -> None:
@@ -139,6 +127,10 @@ def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Pat
     # Kept: 12 of 100 replies, 75 with everything in sight; at turn 20 0.2 / 20 and 0.1 / 20 of attention.
     for fact in ("in 12 of 100", "in 75", "[10, 90]", "turn 20", "1.0 %", "0.5 %"):
         assert fact in section["conclusion"]
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(attention_table(figures()))
+    assert all(fact in capture.get() for fact in ("20.00", "[1.00, 40.00]", "[10, 90]"))
     render_attention(figures(), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert section["conclusion"] in page
@@ -146,16 +138,6 @@ def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Pat
     assert "2 (no instruction)" in page
     assert "“Speak &lt;French&gt; &amp; Latin.”" in page
     assert "<script" not in page
-
-
-def test_the_terminal_shows_the_curve_and_the_fall() -> None:
-    console = Console(width=200)
-    with console.capture() as capture:
-        console.print(attention_table(figures()))
-    said = capture.get()
-    assert "20.00" in said
-    assert "[1.00, 40.00]" in said
-    assert "[10, 90]" in said
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
@@ -167,8 +149,8 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
         ("{", r"attention\.json: .*gatt attend"),
         ('{"schema": 9}', r"9: expected 1"),
         ("[]", r"'list': expected 1"),
-        ('{"schema": 1}', r"attention\.json: .*'arms'"),
+        ('{"schema": 1}', "no 'arms'"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
-            read_attention(tmp_path)
+            attention_section(read_attention(tmp_path) or {}, ARMS)

@@ -27,7 +27,7 @@ def test_a_second_history_is_named() -> None:
     made = Curves.of(fake_results(fake_samples(2, (1, 2), ("reference", "own"))))
     titles = [p.title for p in panels(made)]
     assert "Adherence, seen, own history" in titles
-    assert "Adherence, seen, reference history" not in titles
+    assert "Adherence, seen, people’s history" not in titles
 
 
 @pytest.mark.parametrize(

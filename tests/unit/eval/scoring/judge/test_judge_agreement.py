@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -13,12 +12,6 @@ from eval.scoring.judge.question import JudgeKey
 from eval.scoring.judge.status import attach
 from gatt.verifiers import Verdict
 from tests.support.runs.judged import RUBRIC, instruction, sample, verdict
-
-KEYS = {
-    "arm", "history", "metric", "num_both", "num_missing", "agreement", "kappa", "kappa_low",
-    "kappa_high", "base_rate_rules", "base_rate_judge", "both_pass", "both_fail", "only_rules",
-    "only_judge",
-}  # fmt: skip
 
 
 def pairs(
@@ -45,12 +38,9 @@ def test_counts_and_kappa_by_hand() -> None:
     statuses += [("pass", "fail")] * 5 + [("fail", "pass")] * 10 + [("pass", "undecided")] * 4
     statuses += [("undecided", "pass")] * 3 + [("undecided", "undecided")] * 2
     found = one(agreement(*pairs(statuses)))
-    assert set(found.as_dict()) == KEYS
-    assert json.loads(json.dumps(found.as_dict())) == found.as_dict()
     assert (found.arm, found.history, found.metric) == ("base", "own", "adherence")
     assert (found.both_pass, found.both_fail, found.only_rules, found.only_judge) == (20, 15, 5, 10)
     assert (found.num_both, found.num_missing) == (50, 4)
-    assert (found.base_rate_rules, found.base_rate_judge) == (0.5, 0.6)
     # po = 35/50 = 0.7, pe = 0.5*0.6 + 0.5*0.4 = 0.5, kappa = 0.2/0.5 = 0.4
     assert found.agreement == pytest.approx(0.7)
     assert found.kappa == pytest.approx(0.4)
@@ -63,7 +53,6 @@ def test_a_judge_that_gives_no_verdict_is_missing_and_has_no_rates() -> None:
     found = one(agreement(*pairs([("pass", "undecided"), ("fail", "undecided")])))
     assert (found.num_both, found.num_missing) == (0, 2)
     assert (found.agreement, found.kappa, found.kappa_low) == (None, None, None)
-    assert (found.base_rate_rules, found.base_rate_judge) == (None, None)
 
 
 def test_kappa_is_not_invented_where_both_say_one_thing() -> None:

@@ -47,57 +47,55 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "fact"),
     [
-        ("", "an empty answer"),
+        ("", "empty"),
         ("The verdict is pass.", "no JSON object in 'The verdict is pass.'"),
         ('{"reason": "It is", "verdict": "pass"', "no JSON object"),
         ('["reason", "verdict", "pass"]', "no JSON object"),
         ("{'reason': 'It is', 'verdict': 'pass'}", "no JSON object"),
-        ('{"verdict": "pass"}', "keys 'verdict', expected reason and verdict, each once"),
-        ("{}", "keys 'none', expected"),
-        ('{"reason": "a", "verdict": "pass", "score": 10}', "keys 'reason, verdict, score'"),
-        ('{"reason": "a", "verdict": "fail", "verdict": "pass"}', "keys 'reason, verdict, verdict'"),
-        ('{"Reason": "a", "verdict": "pass"}', "keys 'Reason, verdict'"),
-        ('{"reason": "a", "verdict": "PASS"}', "'verdict' is 'PASS', expected 'pass' or 'fail'"),
-        ('{"reason": "a", "verdict": "pass or fail"}', "'verdict' is 'pass or fail'"),
+        ('{"verdict": "pass"}', "'verdict', expected reason and verdict"),
+        ("{}", "'none'"),
+        ('{"reason": "a", "verdict": "pass", "score": 10}', "'reason, verdict, score'"),
+        ('{"reason": "a", "verdict": "fail", "verdict": "pass"}', "'reason, verdict, verdict'"),
+        ('{"Reason": "a", "verdict": "pass"}', "'Reason, verdict'"),
+        ('{"reason": "a", "verdict": "PASS"}', "'verdict' is 'PASS'"),
         ('{"reason": "a", "verdict": true}', "'verdict' is true"),
         ('{"reason": "a", "verdict": ["pass"]}', "'verdict' is a list"),
         ('{"reason": "a", "verdict": {"is": "pass"}}', "'verdict' is an object"),
         ('{"reason": NaN, "verdict": "pass"}', "no JSON object"),
-        ('{"reason": null, "verdict": "pass"}', "'reason' is null, expected a reason"),
-        ('{"reason": "  ", "verdict": "pass"}', "'reason' is '', expected a reason"),
+        ('{"reason": null, "verdict": "pass"}', "'reason' is null"),
+        ('{"reason": "  ", "verdict": "pass"}', "'reason' is ''"),
         ('{"reason": "one short sentence", "verdict": "pass"}', "'reason' is 'one short sentence'"),
-        ('{"reason": "Pass ", "verdict": "fail"}', "'reason' is 'Pass', expected a reason"),
-        (f'{PASS} {{"note": "sorry"}}', "keys 'note'"),
-        ('{"a":' * 20_000 + FAIL, "braces nested too deep to be read"),
+        ('{"reason": "Pass ", "verdict": "fail"}', "'reason' is 'Pass'"),
+        (f'{PASS} {{"note": "sorry"}}', "'note'"),
+        ('{"a":' * 20_000 + FAIL, "nested too deep"),
         ('{"a":' * 500, "no JSON object"),
-        ("\ud83d", "no JSON object in"),
+        ("\ud83d", "no JSON object"),
     ],
 )  # fmt: skip
-def test_a_broken_answer_is_missing_and_not_a_fail(answer: str, why: str) -> None:
+def test_a_broken_answer_is_missing_and_not_a_fail(answer: str, fact: str) -> None:
     verdict = parse(answer)
     assert (verdict.status, verdict.verifier, verdict.version) == (
         "undecided", "judge", RUBRIC_VERSION
     )  # fmt: skip
-    assert verdict.evidence.startswith("no verdict: ")
-    assert why in verdict.evidence
+    assert fact in verdict.evidence
     assert verdict.evidence.encode()
 
 
 @pytest.mark.parametrize(
-    ("finish", "why"),
+    ("finish", "fact"),
     [
-        ("length", "cut by max_new_tokens"),
-        ("context_limit", "the prompt does not fit the judge's context"),
-        ("content_filter", "withheld by the server's filter"),
-        ("unanswered", "the server had no answer, try after try"),
+        ("length", "max_new_tokens"),
+        ("context_limit", "context"),
+        ("content_filter", "filter"),
+        ("unanswered", "server"),
     ],
 )
-def test_an_unfinished_answer_is_missing_even_with_a_verdict_in_it(finish: str, why: str) -> None:
-    assert parse(FAIL, finish=finish) == Verdict(
-        "undecided", f"no verdict: {why}", "judge", RUBRIC_VERSION
-    )
+def test_an_unfinished_answer_is_missing_even_with_a_verdict_in_it(finish: str, fact: str) -> None:
+    verdict = parse(FAIL, finish=finish)
+    assert verdict.status == "undecided"
+    assert fact in verdict.evidence
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from eval.studies.attention.layout import BIN_TOKENS, Said, instruction_span, lay_out
+from eval.studies.attention.layout import BIN_TOKENS, instruction_span, lay_out
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import ModelError, TemplateError
 from tests.support.models.tiny import CHATML, tiny_tokenizer
+from tests.support.runs.judged import sample
 from tests.support.runs.stages import dialogue
 
 TOLD = "Always answer in French."
@@ -19,7 +20,9 @@ def test_the_span_holds_the_instruction_and_nothing_else(placement, told) -> Non
     tokenizer = tiny_tokenizer()
     own = Dialogue("d", (Message("system", "Be kind to French Q."), *dialogue(1).messages))
     for given in (dialogue(1), own):
-        found = lay_out(tokenizer, given, told, (Said(2, "Bonjour."),), placement=placement)
+        found = lay_out(
+            tokenizer, given, told, (sample(turn=2, reply="Bonjour."),), placement=placement
+        )
         assert found is not None
         text = tokenizer.decode(found.trunk[slice(*found.instruction)])
         assert text.strip() == told.strip()
@@ -29,7 +32,11 @@ def test_the_span_holds_the_instruction_and_nothing_else(placement, told) -> Non
 
 def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     tokenizer = tiny_tokenizer()
-    replies = (Said(1, "Bonjour."), Said(2, "  "), Said(3, "Le port", is_whole=False))
+    replies = (
+        sample(turn=1, reply="Bonjour."),
+        sample(turn=2, reply="  "),
+        sample(turn=3, reply="Le port", finish="length"),
+    )
     found = lay_out(tokenizer, dialogue(1), TOLD, replies)
     assert found is not None
     assert [t.turn for t in found.targets] == [1, 3]
@@ -52,20 +59,19 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     }  # fmt: skip
     assert texts["reply", 2] == f"{dialogue(1).replies[1]}<|im_end|>"
     assert dialogue(1).user_turns[1] in texts["user", 2]
-    assert found.comb.num_supervised == 0
 
 
 def test_a_long_dialogue_has_wider_bins_and_not_more() -> None:
     tokenizer = tiny_tokenizer()
     long = Dialogue("d", (Message("user", "the sea " * 400), Message("assistant", "yes")))
-    found = lay_out(tokenizer, long, TOLD, (Said(1, "oui"),))
+    found = lay_out(tokenizer, long, TOLD, (sample(turn=1, reply="oui"),))
     assert found is not None
     assert len(found.bins) <= 96 + 3
 
 
 def test_replies_behind_the_context_are_left_out_and_counted() -> None:
     tokenizer = tiny_tokenizer()
-    replies = [Said(turn, "Bonjour.") for turn in (1, 2, 3)]
+    replies = [sample(turn=turn, reply="Bonjour.") for turn in (1, 2, 3)]
     whole = lay_out(tokenizer, dialogue(1), TOLD, replies)
     assert whole is not None
     assert whole.num_left_out == 0
@@ -74,7 +80,7 @@ def test_replies_behind_the_context_are_left_out_and_counted() -> None:
     assert (len(two.targets), two.num_left_out) == (2, 1)
     assert len(two.trunk) == whole.targets[1].fork
     assert lay_out(tokenizer, dialogue(1), TOLD, replies, max_tokens=5) is None
-    assert lay_out(tokenizer, dialogue(1), TOLD, (Said(1, " "),)) is None
+    assert lay_out(tokenizer, dialogue(1), TOLD, (sample(turn=1, reply=" "),)) is None
 
 
 def test_an_instruction_that_cannot_be_found_is_one_line() -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 import torch
 
-from eval.studies.attention.layout import Said, lay_out
+from eval.studies.attention.layout import lay_out
 from eval.studies.attention.masked import INSTRUCTION, INTACT, OTHERS, greedy, hidden_replies
 from gatt.data.views import prompt_of_turn, training_view
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+from tests.support.runs.judged import sample
 from tests.support.runs.stages import dialogue
 from tests.unit.eval.studies.attention.test_weights import model
 
@@ -66,7 +67,7 @@ def engine() -> Any:
 
 
 def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngine) -> None:
-    said = (Said(1, "Bonjour."), Said(3, "Le port est calme."))
+    said = (sample(turn=1, reply="Bonjour."), sample(turn=3, reply="Le port est calme."))
     layout = lay_out(engine.tokenizer, dialogue(1), TOLD, said)
     assert layout is not None
     found = hidden_replies(engine, layout, None, 8, "seed")
@@ -82,6 +83,6 @@ def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngi
 def test_turn_1_holds_the_instruction_in_its_prompt_and_is_not_asked(
     engine: TransformersEngine,
 ) -> None:
-    layout = lay_out(engine.tokenizer, dialogue(1), TOLD, (Said(1, "Bonjour."),))
+    layout = lay_out(engine.tokenizer, dialogue(1), TOLD, (sample(turn=1, reply="Bonjour."),))
     assert layout is not None
     assert hidden_replies(engine, layout, None, 8, "seed") == []

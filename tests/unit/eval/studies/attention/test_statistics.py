@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ import pytest
 from eval.records.case import Case
 from eval.studies.attention.layout import Layout
 from eval.studies.attention.masked import INSTRUCTION, INTACT, Hidden
-from eval.studies.attention.results import pictured
-from eval.studies.attention.statistics import Looked, Unsighted, curves, falls, interval
+from eval.studies.attention.statistics import Looked, curves, falls, interval, maps
 from eval.studies.attention.task import Spoken
 from eval.studies.attention.weights import TurnAttention
 from gatt.generation.base import Generation
@@ -22,7 +22,7 @@ ARMS = ("base", "gatt")
 
 
 def turn(number: int, mass: float) -> TurnAttention:
-    return TurnAttention(turn=number, mass=mass, peak=0.5, bin_peak_N=np.array([0.9]), even=0.25)
+    return TurnAttention(turn=number, mass=mass, bin_peak_N=np.array([0.9]), even=0.25)
 
 
 def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> Looked:
@@ -63,15 +63,14 @@ def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
     }  # fmt: skip
     # A share is none below 0.
     assert found["base", "mass", 1]["low"] == 0
-    assert found["base", "peak", 1]["value"] == 0.5
     assert found["base", "mass", 1]["even"] == 0.25
     assert ("base", "mass_difference", 1) not in found
 
 
-def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Unsighted:
+def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Looked:
     told, other = Generation("x", "stop", 1), Generation("y" if after == "fail" else "x", "stop", 1)
     replies = ((Hidden(INTACT, 0, told), before), (Hidden(INSTRUCTION, 9, other), after))
-    return Unsighted(looked(arm, number, [0.1]).spoken, 8, replies)
+    return replace(looked(arm, number, [0.1]), hidden=replies)
 
 
 def test_the_fall_is_paired_and_undecided_pairs_are_counted() -> None:
@@ -98,6 +97,6 @@ def test_the_picture_is_of_the_case_that_the_adapter_keeps_most_often() -> None:
         for number, kept in enumerate(("fail", "undecided", "pass", "pass"))
         for arm, status in (("base", "pass"), ("gatt", kept))
     ]
-    found = [(one.spoken.case.id, one.spoken.arm) for one in pictured(given, "gatt")]
     # Of those alike the first; both arms of it.
-    assert found == [("c2", "base"), ("c2", "gatt")]
+    found = [(one["dialogue"], one["arm"]) for one in maps(given, "gatt")]
+    assert found == [(dialogue(2).id, "base"), (dialogue(2).id, "gatt")]

@@ -73,26 +73,26 @@ def evaluation(folder: Path, **changes: Any) -> tuple[Path, EvalConfig]:
 )
 def test_values_out_of_their_range_are_one_line(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        AttendConfig(**{"samples": Path("run"), **changes})
+        AttendConfig(**{"results": Path("run"), **changes})
 
 
 def read(folder: Path, **keys: Any) -> list[Spoken]:
-    config = AttendConfig(samples=folder, **keys)
+    config = AttendConfig(results=folder, **keys)
     return replies_of(plan(config), config)
 
 
 def test_an_evaluation_brings_everything(tmp_path: Path) -> None:
     folder, _ = evaluation(tmp_path)
-    task = plan(AttendConfig(samples=folder))
+    task = plan(AttendConfig(results=folder))
     assert len(task.cases) == 3
     assert task.dropped == {"no instruction": 1}
     assert task.config.adapters["gatt"] == tmp_path / "adapter"
     spoken = read(folder)
     assert len(spoken) == 6
     assert [s.turn for s in spoken[0].samples] == [1, 3]
-    two = plan(AttendConfig(samples=folder, num_dialogues=2))
+    two = plan(AttendConfig(results=folder, num_dialogues=2))
     assert [case.id for case in two.cases] == ["train-0000", "train-0001"]
-    none = AttendConfig(samples=folder, turns=(2,))
+    none = AttendConfig(results=folder, turns=(2,))
     task = plan(none)
     assert replies_of(task, none) == []
     assert task.dropped["no reply at these turns"] == 6
@@ -120,9 +120,9 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
 
     def refused(kind: type[Exception], message: str, **keys: Any) -> None:
         with pytest.raises(kind, match=message):
-            plan(AttendConfig(**{"samples": folder, **keys}))
+            plan(AttendConfig(**{"results": folder, **keys}))
 
-    refused(DataError, r"adapter: no eval\.yaml", samples=made.adapters["gatt"])
+    refused(DataError, r"adapter: no eval\.yaml", results=made.adapters["gatt"])
     refused(ConfigError, r"eval\.yaml: no arm 'mine'", arm="mine")
     save_config(replace(made, histories=("own",)), folder / "eval.yaml")
     refused(ConfigError, r"eval\.yaml: histories is \['own'\]")
@@ -151,7 +151,7 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
 def test_cases_whose_instruction_changes_are_left_out_and_counted(tmp_path: Path) -> None:
     switch = SwitchConfig(replace=0.5, min_turn=2, max_turn=2)
     folder, _ = evaluation(tmp_path, switch=switch)
-    task = plan(AttendConfig(samples=folder))
+    task = plan(AttendConfig(results=folder))
     # The seed draws a change for the third of them.
     assert [case.id for case in task.cases] == ["train-0000", "train-0001"]
     assert task.dropped == {"no instruction": 1, "the instruction changes or ends": 1}
@@ -170,4 +170,4 @@ def test_an_evaluation_without_an_instruction_that_stays_is_one_line(
 ) -> None:
     folder, _ = evaluation(tmp_path, **changes)
     with pytest.raises(DataError, match=r"eval\.yaml: in none of its \d cases"):
-        plan(AttendConfig(samples=folder))
+        plan(AttendConfig(results=folder))

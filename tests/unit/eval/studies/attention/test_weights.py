@@ -10,11 +10,11 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, MambaConfig
 
-from eval.studies.attention import weights
-from eval.studies.attention.layout import Layout, Said, lay_out
+from eval.studies.attention.layout import Layout, lay_out
 from eval.studies.attention.weights import measure, refuse_unreadable
 from gatt.errors import ModelError
 from tests.support.models.tiny import tiny_tokenizer
+from tests.support.runs.judged import sample
 from tests.support.runs.stages import dialogue
 
 MIXED = {"sliding_window": 21, "layer_types": ["sliding_attention", "full_attention"]}
@@ -61,8 +61,8 @@ def model(name: str, attention: str | None = None) -> Any:
 @functools.cache
 def layout() -> Layout:
     replies = (
-        Said(1, "La mer est calme, le port aussi."),
-        Said(3, "Le port est calme, et long", is_whole=False),
+        sample(turn=1, reply="La mer est calme, le port aussi."),
+        sample(turn=3, reply="Le port est calme, et long", finish="length"),
     )
     found = lay_out(tiny_tokenizer(), dialogue(1), "Always answer in French.", replies)
     assert found is not None
@@ -81,7 +81,6 @@ def eager_weights(name: str, turn: int) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) -> None:
-    monkeypatch.setattr(weights, "MOST_WEIGHTS", 1000)  # several blocks of queries
     monkeypatch.setattr(torch.nn.functional, "softmax", _softmax)
     start, end = layout().instruction
     for found in measure(model(name), layout()):
@@ -101,59 +100,19 @@ def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) ->
         even = [np.mean(told / seen) for told, seen in zip(in_sight, windows, strict=True)]
         assert found.even == pytest.approx(np.mean(even), abs=1e-6)
         assert found.mass == pytest.approx(float(told.sum(-1).mean()), abs=1e-6)
-        assert found.peak == pytest.approx(float(told.max()), abs=1e-6)
 
 
 def test_a_window_that_ends_behind_the_instruction_leaves_nothing_on_it() -> None:
     one, three = measure(model("mistral"), layout())
     assert three.mass == three.even == 0
     assert one.turn == 1
-
-
-def test_the_model_gets_its_own_attention_back() -> None:
-    measure(model("llama"), layout())
-    assert model("llama").config._attn_implementation == "sdpa"
-
-
-def test_memory_is_that_of_blocks_and_not_of_maps(monkeypatch) -> None:
-    sizes = []
-    kept = weights.WeightReducer._reduce
-
-    def spy(self: Any, sums: Any, found: torch.Tensor, sees: torch.Tensor) -> None:
-        sizes.append(found.numel())
-        kept(self, sums, found, sees)
-
-    monkeypatch.setattr(weights.WeightReducer, "_reduce", spy)
-    monkeypatch.setattr(weights, "MOST_WEIGHTS", 1500)
-    measure(model("llama"), layout())
-    assert max(sizes) <= 1500
+    assert model("mistral").config._attn_implementation == "sdpa"
 
 
 def test_a_model_whose_weights_cannot_be_had_is_one_line() -> None:
     config = MambaConfig(
         vocab_size=300, hidden_size=16, num_hidden_layers=1, state_size=4, time_step_rank=4
     )
-    mamba = AutoModelForCausalLM.from_config(config)
     with pytest.raises(ModelError, match=r"^m: .*recurrent"):
-        refuse_unreadable(mamba, "m", 100)
-    refuse_unreadable(model("llama"), "m", 100)
-
-
-def test_a_length_from_which_on_positions_change_is_one_line(monkeypatch) -> None:
-    changing = {"rope_type": "dynamic", "original_max_position_embeddings": 128}
-    monkeypatch.setattr(model("llama").config, "rope_parameters", changing)
-    refuse_unreadable(model("llama"), "m", layout().num_tokens // 4)
-    with pytest.raises(ModelError, match=r"^m: .*128 tok"):
-        refuse_unreadable(model("llama"), "m", layout().num_tokens)
-
-
-def test_a_layer_without_weights_is_one_line(monkeypatch) -> None:
-    kept = weights.WeightReducer.add
-
-    def skip(self: Any, layer: int, *values: Any, **more: Any) -> None:
-        if layer != 1:
-            kept(self, layer, *values, **more)
-
-    monkeypatch.setattr(weights.WeightReducer, "add", skip)
-    with pytest.raises(ModelError, match=r"layer 1 of 2"):
-        measure(model("llama"), layout())
+        refuse_unreadable(AutoModelForCausalLM.from_config(config), "m")
+    refuse_unreadable(model("llama"), "m")

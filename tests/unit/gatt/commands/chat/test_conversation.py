@@ -297,7 +297,15 @@ entries:
 
 def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:
     write_variables(tmp_path, {"enable_thinking": False, "mode": "short"})
-    words = ["chat", "--adapter", str(tmp_path), "--model", "m", "--template", "mode=long"]
+    words = [
+        "chat",
+        "--adapter",
+        str(tmp_path),
+        "--model",
+        "m",
+        "--chat-template-kwargs",
+        "mode=long",
+    ]
     asked = piped("", Recorder())
     assert main(words) == 0
     assert asked[0].chat_template_kwargs == {"enable_thinking": False, "mode": "long"}

@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 
 from eval.report.data.selection import SCHEMA
-from gatt.commands.export.card import export_card, vllm_line
+from gatt.commands.export.card import export_card
 from gatt.commands.export.config import ExportConfig
-from gatt.commands.export.evaluation import (
-    RESULTS_SCHEMA,
-    adapter_evaluation,
-    eval_results,
-    read_evaluation,
-)
+from gatt.commands.export.evaluation import RESULTS_SCHEMA, read_evaluation
 from gatt.errors import DataError
 from gatt.models.base_card import read_card
 from tests.support.models.trained import record, save_adapter, write_results
@@ -44,7 +39,6 @@ def test_it_says_what_how_rates_licence_and_limits(adapter: Path, tmp_path: Path
     text = card_of(adapter, evaluation=evaluation, license="mit")
     data = read_card(text).data
     assert (data.base_model, data.license, data.library_name) == ("org/base", "mit", "transformers")
-    assert len(data.eval_results) == 3
     heads = [line for line in text.splitlines() if line.startswith("#")]
     assert heads == [
         "# mine", "## Use", "## Evaluation", "## Method", "## Data", "## Training", "## Limits",
@@ -53,9 +47,9 @@ def test_it_says_what_how_rates_licence_and_limits(adapter: Path, tmp_path: Path
     assert "merged into its weights (bfloat16)" in text
     rows = [line for line in text.splitlines() if line.startswith("| reference")]
     assert rows == [
-        "| reference | Adherence | all instructions | base |  | 0 [0, 19] (16) |",
-        "| reference | Adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
-        "| reference | False triggers | all instructions | gatt | 0 (16) |  |",
+        "| reference | adherence | all instructions | base |  | 0 [0, 19] (16) |",
+        "| reference | adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
+        "| reference | false_trigger | all instructions | gatt | 0 (16) |  |",
     ]
     assert "suite: behaviour; dialogues: chitchat; cases of a split: 16; temperature: 0.0" in text
 
@@ -63,22 +57,15 @@ def test_it_says_what_how_rates_licence_and_limits(adapter: Path, tmp_path: Path
 def test_without_evaluation_licence_and_adapter_card(tmp_path: Path) -> None:
     adapter = save_adapter(tmp_path / "adapter", "x")
     (adapter / "README.md").unlink()
-    text = card_of(adapter, "/home/me/base", merge=False)
+    text = card_of(adapter, "/home/me/base")
     assert read_card(text).data.to_dict() == {
         "library_name": "transformers",
         "pipeline_tag": "text-generation",
         "tags": ["ghost-attention", "gatt"],
     }
     assert "/home/me" not in text
-    assert "--lora-modules gatt=FOLDER/adapter" in text
     assert "it is no safety measure" in text
     assert "4-bit weights (Q4_1)" in card_of(adapter, "smollm2-135m-instruct")
-
-
-@pytest.mark.parametrize(("rank", "room"), [(16, None), (17, 32), (64, 64), (300, 320)])
-def test_vllm_is_told_of_a_large_rank(rank: int, room: int | None) -> None:
-    more = f" --max-lora-rank {room}" if room else ""
-    assert vllm_line("F", rank) == f"vllm serve F --enable-lora --lora-modules gatt=F/adapter{more}"
 
 
 def test_a_card_is_read_whatever_its_head_is() -> None:
@@ -89,23 +76,17 @@ def test_a_card_is_read_whatever_its_head_is() -> None:
         assert (card.text.strip(), card.data.get("license")) == ("# x", None)
 
 
-def test_rates_become_a_model_index(tmp_path: Path) -> None:
+def test_a_card_takes_totals_with_a_rate_of_the_arm_and_of_the_base_model(tmp_path: Path) -> None:
     curves = [
-        record(rate=0.87654321, low=0.7, high=0.95),
-        record(turn=20, rate=0.5),
+        record(),
+        record(arm="base"),
+        record(history="own", metric="survival"),
+        record(arm="other"),
         record(turn=4, rate=None, low=None, high=None),
         record(family="language"),
         record(metric="repetition"),
-        record(arm="base", rate=0.0),
-        record(history="own", metric="survival", rate=0.25),
     ]
-    found = eval_results(read_evaluation(write_results(tmp_path, curves)))
-    assert [(r.metric_type, r.metric_args["turn"], r.metric_value) for r in found] == [
-        ("adherence", 1, 0.8765), ("adherence", 20, 0.5), ("survival", 1, 0.25),
-    ]  # fmt: skip
-    assert found[0].metric_args == {"turn": 1, "low": 0.7, "high": 0.95, "num_dialogues": 16}
-    assert found[0].dataset_type == "chitchat"
-    assert found[0].dataset_name == ("gatt eval behaviour, reference history, all instructions")
+    assert list(read_evaluation(write_results(tmp_path, curves)).records) == curves[:3]
 
 
 def test_splits_stand_apart_unless_there_is_one(tmp_path: Path) -> None:
@@ -116,25 +97,6 @@ def test_splits_stand_apart_unless_there_is_one(tmp_path: Path) -> None:
     assert [r["split"] for r in one.records] == ["train"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"source": {"name": "jsonl", "path": "/home/me/d.jsonl"}}, "jsonl"),
-        ({"source": {"name": "hub", "path": "org/chats"}}, "org/chats"),
-        ({"source": {"name": "hub", "path": "/home/me/chats"}}, "hub"),
-        ({"source": {"name": "chitchat", "path": None}, "cases": "/home/me/c.jsonl"}, "cases"),
-        ({}, "dialogues"),
-    ],
-)
-def test_the_data_set_is_named_without_paths(
-    tmp_path: Path, changes: dict[str, object], expected: str
-) -> None:
-    config = {"adapters": {"gatt": "a"}, "suite": "/home/me/mine.yaml", **changes}
-    (found,) = eval_results(read_evaluation(write_results(tmp_path, [record()], config=config)))
-    assert found.dataset_type == expected
-    assert found.dataset_name.startswith("gatt eval mine, ")
-
-
 def test_an_arm_is_named_or_the_only_one(tmp_path: Path) -> None:
     curves = [record(arm=arm) for arm in ("one", "two", "base")]
     folder = write_results(tmp_path, curves, config={"adapters": {"one": "a"}})
@@ -143,7 +105,7 @@ def test_an_arm_is_named_or_the_only_one(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"'three' \(found: one, two, base\)"):
         read_evaluation(folder, "three")
     with pytest.raises(DataError, match="'base' has no adapter"):
-        adapter_evaluation(folder, "base", "feed")
+        read_evaluation(folder, "base", "feed")
     write_results(tmp_path, curves, config={"adapters": {"one": "a", "two": "b"}})
     with pytest.raises(DataError, match="no arm 'gatt'"):
         read_evaluation(folder)
@@ -151,7 +113,7 @@ def test_an_arm_is_named_or_the_only_one(tmp_path: Path) -> None:
 
 def test_an_evaluation_of_another_adapter_is_refused(tmp_path: Path) -> None:
     folder = write_results(tmp_path, [record(arm=arm) for arm in ("gatt", "other", "served")])
-    adapter_evaluation(folder, "gatt", "feed")  # no roll-outs: nothing is known
+    read_evaluation(folder, "gatt", "feed")  # no roll-outs: nothing is known
     rows = [
         {"key": "base/reference/d1"},
         {"key": "gatt/reference/d1", "weights": "feed"},
@@ -161,9 +123,9 @@ def test_an_evaluation_of_another_adapter_is_refused(tmp_path: Path) -> None:
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "rollouts.jsonl").write_text(lines, encoding="utf-8")
     for arm in ("gatt", "served"):
-        assert adapter_evaluation(folder, arm, "feed").arm == arm
+        assert read_evaluation(folder, arm, "feed").arm == arm
     with pytest.raises(DataError, match="'other' is an adapter with digest beef"):
-        adapter_evaluation(folder, "other", "feed")
+        read_evaluation(folder, "other", "feed")
 
 
 def test_results_that_are_missing_broken_or_of_another_schema(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def made(folder: Path, rows: Sequence[GattSample]) -> Path:
 
 
 def pushed(folder: Path, to: Path, **values: Any) -> Any:
-    push(PushConfig(what="dataset", folder=folder, to=to, **values))
+    push(PushConfig(what="dataset", folder=folder, output_dir=to, **values))
     return load_dataset(str(to), split="train", cache_dir=str(to.with_suffix(".cache")))
 
 
@@ -105,21 +105,14 @@ def test_the_folder_is_that_of_a_repository(tmp_path: Path) -> None:
     assert "output_dir: synth\n" in text
 
 
-def test_a_licence_can_be_given_and_a_card_is_made_where_there_is_none(tmp_path: Path) -> None:
-    folder = made(tmp_path / "synth", samples())
-    pushed(folder, tmp_path / "a")
-    text = (tmp_path / "a" / "README.md").read_text(encoding="utf-8")
-    assert "5 samples of `gatt synth`." in text
-    assert "Not stated" in text
-    pushed(folder, tmp_path / "b", license="cc-by-4.0")
-    assert "license: cc-by-4.0" in (tmp_path / "b" / "README.md").read_text(encoding="utf-8")
-
-
-def test_local_places_go_from_the_provenance_alone(tmp_path: Path) -> None:
+def test_a_card_is_made_and_local_places_go_from_the_provenance_alone(tmp_path: Path) -> None:
     rows = [replace(s, provenance={**PROVENANCE, "teacher": "/home/me/llama"}) for s in samples()]
-    found = pushed(made(tmp_path / "synth", rows), tmp_path / "out")
+    found = pushed(made(tmp_path / "synth", rows), tmp_path / "out", license="cc-by-4.0")
     assert {row["provenance"]["teacher"] for row in found} == {"llama"}
     assert found[1]["turns"][0]["reply"] == "Bonjour /home/me/x 🙂"
+    text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "5 samples of `gatt synth`." in text
+    assert "license: cc-by-4.0" in text
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import pytest
 
 from gatt.cli import main
 from gatt.commands.push.config import PushConfig
-from gatt.commands.push.send import push, upload
+from gatt.commands.push.send import push
 from gatt.errors import ConfigError, HubError
-from tests.support.models.trained import save_adapter
+from tests.support.models.trained import record, save_adapter, write_results
+from tests.support.runs.fake_commands import stderr_line
 from tests.support.servers.fake_hub import FakeHub, Repo, fake_hub
 
 TOKEN = "hf_0123456789abcdefghij"
@@ -23,7 +24,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    # Whoever runs the tests may have told the library to stay away from the network.
+    # The environment of the tests may forbid the library to use the network.
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     with fake_hub() as served:
         monkeypatch.setenv("HF_ENDPOINT", served.url)
@@ -41,78 +42,67 @@ def test_an_adapter_becomes_a_private_repository_in_one_commit(
     weights = adapter / "adapter_model.safetensors"
     weights.chmod(0o600)
     result = push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))
-    # It was linked to, and is as it was.
+    # It was linked to, and is unchanged.
     assert weights.stat().st_mode & 0o777 == 0o600
     assert result.place == f"{hub.url}/me/mine"
     repo = hub.repos["models/me/mine"]
     assert repo.is_private
     assert repo.messages == ["Upload adapter with gatt push"]
     # Locally it is the same.
-    push(PushConfig(what="adapter", folder=adapter, to=tmp_path / "local"))
+    push(PushConfig(what="adapter", folder=adapter, output_dir=tmp_path / "local"))
     local = {p.name: p.read_bytes() for p in (tmp_path / "local").iterdir()}
     assert repo.files == local
     assert len(local) == result.num_files == 4
     assert hub.tokens == {f"Bearer {TOKEN}"}
 
 
-def test_what_an_earlier_push_left_behind_goes(hub: FakeHub, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "train-00000-of-00001.parquet").write_bytes(b"new")
-    stale = {"data/train-00001-of-00002.parquet": b"old", "notes.md": b"mine"}
-    hub.repos["datasets/me/mine"] = Repo(True, {}, dict(stale))
-    url = upload(tmp_path, "me/mine", "dataset", is_private=True, message="again")
-    assert url == f"{hub.url}/datasets/me/mine"
-    assert sorted(hub.repos["datasets/me/mine"].files) == [
-        "data/train-00000-of-00001.parquet",
-        "notes.md",
-    ]
+def test_what_an_earlier_push_left_behind_goes(hub: FakeHub, adapter: Path) -> None:
+    stale = {"old.safetensors": b"old", "notes.md": b"mine"}
+    hub.repos["models/me/mine"] = Repo(True, {}, dict(stale))
+    push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))
+    assert sorted(
+        hub.repos["models/me/mine"].files.keys() - {p.name for p in adapter.iterdir()}
+    ) == ["notes.md"]
 
 
 def test_a_space_is_static_and_may_be_public(hub: FakeHub, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text("<p>", encoding="utf-8")
-    upload(tmp_path, "me/page", "space", is_private=False, message="m")
+    (write_results(tmp_path, [record()]) / "report.html").write_text("<p>", encoding="utf-8")
+    push(PushConfig(what="report", folder=tmp_path, repo_id="me/page", private=False))
     repo = hub.repos["spaces/me/page"]
     assert not repo.is_private
     assert repo.made_with["sdk"] == "static"
 
 
-def test_a_public_repository_is_not_taken_for_a_private_one(hub: FakeHub, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a", encoding="utf-8")
+def test_a_public_repository_is_not_taken_for_a_private_one(hub: FakeHub, adapter: Path) -> None:
     hub.repos["models/me/open"] = Repo(False, {})
     with pytest.raises(HubError, match="me/open: exists already and is public"):
-        upload(tmp_path, "me/open", "model", is_private=True, message="m")
+        push(PushConfig(what="adapter", folder=adapter, repo_id="me/open"))
     assert hub.repos["models/me/open"].files == {}
-    upload(tmp_path, "me/open", "model", is_private=False, message="m")
-    assert hub.repos["models/me/open"].files == {"a.txt": b"a"}
 
 
-def test_a_hub_that_refuses(
-    hub: FakeHub, adapter: Path, capsys: pytest.CaptureFixture[str]
+def test_a_hub_that_refuses_or_is_not_there(
+    hub: FakeHub, adapter: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.refuses = 403
     words = ["push", "--what=adapter", f"--folder={adapter}", "--repo_id=me/mine"]
     assert main(words) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("gatt: me/mine: ")
-    assert "403" in said
-    assert said.count("\n") == 1
-    assert TOKEN not in said
-
-
-def test_a_hub_that_is_not_there(
-    adapter: Path, monkeypatch: pytest.MonkeyPatch, hub: FakeHub
-) -> None:
+    line = stderr_line(capsys)
+    assert line.startswith("gatt: me/mine: ")
+    assert "403" in line
+    assert TOKEN not in line
+    assert main([*words[:3], "--repo_id=../mine"]) == 2
+    assert "'../mine'" in stderr_line(capsys)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubError, match=r"^me/mine: .*refused"):
-        push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))
+    assert main(words) == 2
+    assert "refused" in stderr_line(capsys)
 
 
 def test_no_token_stops_it_before_the_work(
     adapter: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", " ")
-    # One that is kept in a file is not looked at.
+    # A token that is stored in a file is not read.
     monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "token"))
     (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
-    with pytest.raises(ConfigError, match="HF_TOKEN is not set"):
+    with pytest.raises(ConfigError, match="HF_TOKEN"):
         push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))

@@ -58,11 +58,8 @@ def test_prompts_probes_and_functions_are_found_and_nothing_is_run(copy, capsys)
         ],
         "constraints": [{"id": "pattern-0", "text": "WRITE IN CAPITALS.", "by": "rules"}],
     }
-    assert [c.id.removeprefix("persona_drift-") for c in imported.cases] == [
-        "pattern-0",
-        "pattern-1",
-        "language-0",
-    ]
+    names = [c.line["id"].removeprefix("persona_drift-") for c in imported.cases]
+    assert names == ["pattern-0", "pattern-1", "language-0"]
     assert imported.count_by_kind() == {"score": 3, "judge": 0}
 
 
@@ -91,12 +88,8 @@ def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monke
         config,
         lambda: RecordingEngine(lambda r: said.get(r.messages[-1].content, "I like it.")),
     ).results
-    found = {
-        (s.user, s.score, s.status)
-        for s in read_samples(tmp_path / "out/samples.jsonl")
-        if s.kind == "probe"
-    }
-    assert found == {
+    samples = read_samples(tmp_path / "out/samples.jsonl")
+    assert {(s.user, s.score, s.status) for s in samples if s.kind == "probe"} == {
         ("How are you?", 0.5, "pass"),
         ("What is 1+1?", 1.0, "pass"),
         ("Yes?", None, "undecided"),
@@ -107,35 +100,26 @@ def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monke
         if (p["metric"], p["turn"], p["family"], p["split"]) == ("probe_score", 2, "all", "all")
     )
     assert (point["rate"], point["num_passed"], point["num_decided"]) == (0.75, 2, 2)
-    assert (point["num_undecided"], point["pessimistic"], point["optimistic"]) == (
-        1,
-        0.5,
-        pytest.approx(2.5 / 3),
-    )
-    assert 0 < point["low"] < 0.75 < point["high"] < 1
+    assert point["num_undecided"] == 1
     assert "Mean score of answers to a probe" in (tmp_path / "out/report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
     ("file", "text", "facts"),
     [
-        (
-            FILE,
-            "x = [",
-            r"hundred_system_prompts\.py line 1: cannot be read as Python: SyntaxError",
-        ),
+        (FILE, "x = [", "line 1: cannot be read as Python: SyntaxError"),
         (FILE, "x = 1", r"no list named \*_system_prompts"),
         (FILE, "a_system_prompts = [\n('x', 'y')]", "line 2: found Tuple"),
         (FILE, "a_system_prompts = [('x', f(1), 2)]", "line 1: probe: found Call"),
-        (FILE, "a_system_prompts = [(' ', 'y', 2)]", "line 1: prompt: empty content"),
+        (FILE, "a_system_prompts = [(' ', 'y', 2)]", "line 1: prompt: empty"),
         (FILE, "x = '\0'", "cannot be read as Python"),
-        (TOPICS_FILE, "topic = []", r"utils\.py: no list 'topics'"),
+        (TOPICS_FILE, "topic = []", "no list 'topics'"),
         (TOPICS_FILE, "topics = ['a', 2]", "line 1: topic: found Constant"),
     ],
 )
 def test_what_is_not_of_the_format_is_one_line(copy, file, text, facts) -> None:
     (copy / file).write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=facts) as caught:
+    with pytest.raises(DataError, match=rf"{file}:? {facts}") as caught:
         import_persona_drift(copy, num_turns=1)
     assert "\n" not in str(caught.value)
 

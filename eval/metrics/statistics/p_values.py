@@ -1,17 +1,18 @@
-"""Sign-flip test of paired differences, exact, over dialogues and over instructions.
+"""P-values of paired differences: the exact sign-flip test, and Holm's adjustment.
 
-If two arms were the same, each dialogue could as well have come out with its two
-arms exchanged: the sign of its difference is a coin. The p-value is the share of
-all sign patterns whose sum is at least as far from zero as the one observed
-(Fisher's randomisation test). With one reply a dialogue that is McNemar's exact
-test.
+If two arms were the same, each dialogue could as well have come out with its two arms exchanged: the
+sign of its difference is a coin. The p-value is the share of all sign patterns whose sum is at least
+as far from zero as the observed one (Fisher's randomisation test). With one reply a dialogue that is
+McNemar's exact test.
 
-All patterns are counted, however many: the sum of +d or -d over the groups has
-the characteristic function prod cos(d * angle), and its inverse Fourier transform
-is the whole distribution, exact to about 1e-14.
+All patterns are counted, however many (`scipy.stats.permutation_test` draws some of them): the sum of
++d or -d over the groups has the characteristic function prod cos(d * angle), and its inverse Fourier
+transform is the whole distribution, exact to about 1e-14.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,8 @@ from eval.metrics.statistics.clustered import MIN_INSTRUCTIONS, Codes, Ways, num
 def sign_flip_p_value(differences: npt.NDArray[np.int64], ways: Ways) -> float:
     """Return the two-sided p-value of "the arms are the same".
 
-    Replies under one instruction are alike too: an arm that gained on one
-    instruction has gained in all of its dialogues. So the same test is made with
-    instructions as the groups, and the larger of the two p-values counts. It asks
-    of a gain that it shows over the instructions as well as over the dialogues; fewer
-    than `MIN_INSTRUCTIONS` are taken as given and not asked.
+    The test is made over dialogues and over instructions, and the larger p-value counts: a gain must
+    show over the instructions as well. Fewer than `MIN_INSTRUCTIONS` are taken as given, not tested.
 
     Args:
         differences: -1, 0 or 1 for each pair of replies; none gives 1.
@@ -54,3 +52,17 @@ def _p_value(differences: npt.NDArray[np.int64], groups: Codes) -> float:
     tail = 2 * float(distribution[observed : reach + 1].sum())
     # Not below the chance of the two most extreme patterns, which rounding could undercut.
     return min(1.0, max(tail, 2.0 ** (1 - num)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return each p-value raised so that all may be read at one level together, in their order.
+
+    Holm (1979, Scandinavian Journal of Statistics 6:65-70). scipy has the adjustment of Benjamini and
+    Hochberg only.
+    """
+    values = np.array(p_values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    raised = np.minimum(1.0, values[order] * np.arange(len(values), 0, -1))
+    found = np.empty_like(values)
+    found[order] = np.maximum.accumulate(raised)
+    return [float(value) for value in found]

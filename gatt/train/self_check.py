@@ -1,0 +1,186 @@
+"""The self-check of the attention of packed rows, on the device and in the type that a run uses.
+
+A back end that was never run on this device is not trusted: a small packed row goes through the model by
+each back end, and its loss and LoRA gradients are compared with those of plain rows, which transformers'
+own attention computes. What differs by more than rounding is named as a problem.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+
+from gatt.comb.attention.backend import Backend, enable_comb_attention
+from gatt.comb.collator import GattCollator, Layout, combs_to_features
+from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from gatt.comb.loss import batch_loss
+from gatt.models.isolation import undisturbed
+
+MOST_ERROR: Final = {torch.float32: 1e-3, torch.float64: 1e-3}
+MOST_ERROR_HALF: Final = 0.1
+"""Largest relative difference that rounding explains, of the loss and of all gradients as one vector."""
+PLAIN: Final = "sdpa"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What the check found of one back end."""
+
+    backend: Backend
+    device: str
+    dtype: str
+    """Of the forward pass, such as `bfloat16`."""
+    loss_error: float
+    """Relative difference of the loss; NaN where the back end failed."""
+    gradient_error: float
+    """Relative difference of the LoRA gradients, all as one vector; NaN where the back end failed."""
+    most_error: float
+    """Largest difference that rounding explains."""
+    seconds: float
+    """Of this back end alone, its compilation included."""
+    problem: str | None
+    """Why the back end is not to be used; None where it is right."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the back end may be used."""
+        return self.problem is None
+
+
+def check_attention(
+    model: Any, backends: Sequence[Backend] | None = None, *, bf16: bool = False
+) -> list[Finding]:
+    """Return one finding for each back end, in their order; the model is left as it was.
+
+    Args:
+        model: a causal LM on its device, or a `PeftModel` around it; one without an adapter gets one
+            for the time of the check. `tiny_model` makes one where no model is at hand.
+        backends: None takes all that the device can run: `split`, and `flex` on CUDA.
+        bf16: compute in bfloat16 by autocast, as a run with `bf16` does.
+
+    Raises:
+        ValueError: weights that are not all on this process (FSDP, ZeRO stage 3).
+    """
+    base = model.get_base_model() if isinstance(model, PeftModel) else model
+    if any(p.is_meta or hasattr(p, "ds_id") for p in model.parameters()):
+        raise ValueError("the attention cannot be checked: the weights are not all on this process")
+    before = base.config._attn_implementation
+    with undisturbed(model):
+        adapted = model if isinstance(model, PeftModel) else _with_adapter(model)
+        try:
+            return _findings(adapted, backends or _backends_of(model.device), bf16)
+        finally:
+            base.set_attn_implementation(before)
+            if adapted is not model:
+                adapted.unload()
+
+
+def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> Any:
+    """Return a random model of two layers, one of them with a sliding window, for `check_attention`."""
+    from transformers import Gemma3ForCausalLM, Gemma3TextConfig
+
+    config = Gemma3TextConfig(
+        vocab_size=256, hidden_size=64, intermediate_size=64, num_hidden_layers=2, head_dim=16,
+        num_attention_heads=4, num_key_value_heads=2, sliding_window=48, initializer_range=0.2,
+        layer_types=["sliding_attention", "full_attention"],
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Gemma3ForCausalLM(config)
+    return model.to(device, dtype).eval()
+
+
+def _backends_of(device: torch.device) -> tuple[Backend, ...]:
+    return ("split", "flex") if device.type == "cuda" else ("split",)
+
+
+def _with_adapter(model: Any) -> PeftModel:
+    config = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules="all-linear")
+    return get_peft_model(model, config)
+
+
+def _findings(model: Any, backends: Sequence[Backend], bf16: bool) -> list[Finding]:
+    combs = _small_combs(model.get_input_embeddings().weight.shape[0])
+    dtype = torch.bfloat16 if bf16 else model.dtype
+    most = MOST_ERROR.get(dtype, MOST_ERROR_HALF)
+    autocast: AbstractContextManager[Any] = (
+        torch.autocast(model.device.type, torch.bfloat16) if bf16 else nullcontext()
+    )
+    with torch.enable_grad(), autocast:
+        _use_plain_attention(model.get_base_model())
+        loss, gradient = _outcome(model, [row for c in combs for row in expand(c)], "expanded")
+        enable_comb_attention(model)
+        findings = []
+        for backend in backends:
+            start = time.monotonic()
+            errors, problem = (float("nan"), float("nan")), None
+            try:
+                own_loss, own_gradient = _outcome(model, combs, "comb", backend)
+                errors = _error(own_loss, loss), _error(own_gradient, gradient)
+                if not max(errors) < most:
+                    problem = (
+                        f"loss off by {errors[0]:.2g}, LoRA gradients by {errors[1]:.2g}, where rounding "
+                        f"explains {most:g}"
+                    )
+            except Exception as error:
+                # Compilers and kernels fail with errors of any class.
+                problem = f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            findings.append(
+                Finding(
+                    backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
+                    loss_error=errors[0], gradient_error=errors[1], most_error=most,
+                    seconds=time.monotonic() - start, problem=problem,
+                )
+            )  # fmt: skip
+    return findings
+
+
+def _error(found: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((found - expected).norm() / expected.norm())
+
+
+def _small_combs(vocabulary: int) -> list[Comb]:
+    """Return two dialogues for one row: more tokens than one block of the mask, and three branches."""
+    draw = torch.Generator().manual_seed(0)
+    ids = iter(torch.randint(vocabulary, (256,), generator=draw).tolist())
+
+    def take(number: int) -> tuple[int, ...]:
+        return tuple(next(ids) for _ in range(number))
+
+    def branch(fork: int, number: int) -> Branch:
+        target = take(number)
+        return Branch(fork, target, target)
+
+    return [
+        Comb(take(140), (IGNORE,) * 140, (branch(40, 8), branch(90, 12), branch(140, 16))),
+        Comb(take(20), (IGNORE,) * 20, (branch(20, 10),)),
+    ]
+
+
+def _use_plain_attention(base: Any) -> None:
+    """Give the model an attention of transformers' own: SDPA, or eager where it has none."""
+    try:
+        base.set_attn_implementation(PLAIN)
+    except ValueError:
+        base.set_attn_implementation("eager")
+
+
+def _outcome(
+    model: Any, combs: Sequence[Comb], layout: Layout, backend: Backend = "split"
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the summed loss of the combs and its gradients at the adapter, as one vector."""
+    rows = GattCollator(0, layout)([combs_to_features([comb]) for comb in combs])
+    batch = {name: value.to(model.device) for name, value in rows.items()}
+    loss = batch_loss(model, batch, backend).loss
+    weights = [p for name, p in model.named_parameters() if "lora_" in name]
+    for weight in weights:
+        weight.requires_grad_(True)
+    gradients = torch.autograd.grad(loss, weights, allow_unused=True)
+    parts = [g.float().flatten() for g in gradients if g is not None]
+    return loss.detach().float(), torch.cat(parts)
