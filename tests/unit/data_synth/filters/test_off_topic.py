@@ -60,10 +60,6 @@ def test_the_larger_similarity_counts_and_all_are_encoded_together() -> None:
     assert len(encoder.calls) == 1
 
 
-def test_the_least_similarity_itself_is_enough() -> None:
-    assert off_topic([BAD], TopicEncoder(), 0.0) == [False]
-
-
 def test_without_a_plain_reply_the_question_decides() -> None:
     draws = [replace(GOOD, plain_reply=""), replace(ALSO_GOOD, plain_reply="")]
     assert off_topic(draws, TopicEncoder(), 0.5) == [False, True]
@@ -89,9 +85,3 @@ def test_other_languages_are_left_alone() -> None:
     assert not encoder.calls
     english = instruction(verifiers=(VerifierSpec("language", {"language": "en"}),))
     assert off_topic([draw(BAD.text, english)], encoder, 0.5) == [True]
-
-
-def test_no_draw_asks_nobody() -> None:
-    encoder = TopicEncoder()
-    assert off_topic([], encoder, 0.5) == []
-    assert not encoder.calls
