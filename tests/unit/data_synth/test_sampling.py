@@ -23,15 +23,11 @@ from gatt.generation.config import EngineConfig
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import Vectors
 from tests.support.runs.stages import RecordingEngine, dialogue
+from tests.support.runs.switched import hobby
 
-TENNIS = Instruction(
-    id="hobby.tennis",
-    text="You enjoy tennis.",
-    wording="verbose",
-    entries=("hobby.tennis",),
-    families=("hobby",),
-    split="train",
-    verifiers=(VerifierSpec("terms", {"any_of": ["tennis"]}),),
+TENNIS = hobby(
+    "tennis",
+    probes=(),
     hint="Mention tennis.",
     utterances=("By the way, tennis is my hobby.",),
     prefills=("I love tennis, so",),

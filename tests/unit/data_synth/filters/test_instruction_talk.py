@@ -12,15 +12,13 @@ from data_synth.filters import Draw
 from data_synth.filters.instruction_talk import mentions_instruction
 from gatt.data.instruction import Instruction
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.switched import hobby
 
 BRIEF = "Answer in one short sentence."
-FRENCH = Instruction(
+FRENCH = hobby(
+    "tennis",
     id="language.fr",
     text="Speak in French.",
-    wording="verbose",
-    entries=("language.fr",),
-    families=("language",),
-    split="train",
     verifiers=(),
     hint="Réponds uniquement en français. Answer only in French.",
 )

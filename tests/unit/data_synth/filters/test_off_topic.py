@@ -12,6 +12,7 @@ from data_synth.filters.off_topic import off_topic
 from gatt.data.instruction import Instruction
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import Vectors
+from tests.support.runs.switched import hobby
 
 QUESTION = "What is the weather like in your town today?"
 PLAIN = "There is a football match on the square this evening."
@@ -37,16 +38,7 @@ def draw(text: str, instruction: Instruction | None = None) -> Draw:
 
 
 def instruction(**settings: object) -> Instruction:
-    base = Instruction(
-        id="i",
-        text="Do something.",
-        wording="verbose",
-        entries=("i",),
-        families=("f",),
-        split="train",
-        verifiers=(),
-    )
-    return replace(base, **settings)
+    return hobby("tennis", **{"verifiers": (), **settings})
 
 
 GOOD = draw("I think that the weather will be fine until the weekend.")
