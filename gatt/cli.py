@@ -91,7 +91,9 @@ def path_argument(text: str) -> Path:
     try:
         return Path(text).expanduser()
     except RuntimeError:
-        raise argparse.ArgumentTypeError(f"{text}: no user of that name has a home folder") from None
+        raise argparse.ArgumentTypeError(
+            f"{text}: no user of that name has a home folder"
+        ) from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:

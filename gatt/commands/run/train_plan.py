@@ -12,9 +12,8 @@ from typing import Final
 from gatt.commands.run.plan import StagePlan
 from gatt.models.load import load_tokenizer
 from gatt.models.template_variables import set_template_variables
-from gatt.runs.input_file import read_text
+from gatt.runs.input_file import parse_json, read_text
 from gatt.runs.jsonl import count_lines
-from gatt.runs.nesting import parse_json
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
 from gatt.train.data.samples import read_all_samples

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from to_gguf import main, ollama_template
 from tokenizers.processors import TemplateProcessing
 
-from to_gguf import main, ollama_template
 from tests.support.models.tiny import save_tiny_model
 from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
 
