@@ -159,7 +159,7 @@ class TestTrap5JoinedAndApart:
         )
         tokenizer = chatml(template)
         encoded = encode_view(tokenizer, view(1))
-        with pytest.raises(DataError, match="turn 1: prompt and target tokenise differently"):
+        with pytest.raises(DataError, match=r"turn 1: .*differently"):
             encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Bonjour")
         assert encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Salut")
 
@@ -170,7 +170,7 @@ class TestTrap5JoinedAndApart:
             "{{ ('' if loop.last else '<|endoftext|>') + '<|im_start|>' + m['role']",
         )
         tokenizer = chatml(template)
-        with pytest.raises(DataError, match=r"'d-1', turn 1: its prompt is not the beginning"):
+        with pytest.raises(DataError, match=r"'d-1', turn 1: .*beginning"):
             encode_view(tokenizer, view(2))
         facts = inspect_template(tokenizer)
         assert not facts.is_prefix_preserving
@@ -276,11 +276,9 @@ def test_history_reply_without_end_of_turn() -> None:
         "{% if add_generation_prompt %}{{ 'assistant\n' }}{% endif %}"
     )
     tokenizer = word_tokenizer(template, (), WORDS)
-    with pytest.raises(
-        DataError, match="turn 1: no end-of-turn token after the reply in the history"
-    ):
+    with pytest.raises(DataError, match=r"turn 1: .*end-of-turn token.*history"):
         encode_view(tokenizer, view(2))
-    with pytest.raises(DataError, match="turn 1: no end-of-turn token after the target"):
+    with pytest.raises(DataError, match=r"turn 1: .*end-of-turn token.*target"):
         encode_reply(
             tokenizer, view(1), 1, encode(tokenizer, prompt_of_turn(view(1), 1), True), "Bye"
         )
