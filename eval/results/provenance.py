@@ -1,4 +1,4 @@
-"""Which calls made the replies of a folder: an arm may be added on another machine, by other code."""
+"""Which calls made the replies of a folder: an arm may be added later, on another machine or by other code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILE: Final = "calls.json"
 AGAIN: Final = "judged_again"
 """In a call whose replies are an earlier run's: commit, time and command of what judged them."""
 SAME: Final = ("commit", "hardware", "python", "versions")
-"""What two calls share that may be told as one."""
+"""Keys whose equality makes two calls one record."""
 
 
 def head(config: EvalConfig) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def head(config: EvalConfig) -> dict[str, Any]:
 
 
 def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
-    """Write down that this process is about to make replies of some arms, or to judge them again.
+    """Record that this process is about to make replies of some arms, or to judge them again.
 
     Raises:
         StoreError: the file is broken or cannot be written.

@@ -132,7 +132,7 @@ def adapter_rank(folder: Path) -> int:
     for rank in ranks:
         if not isinstance(rank, int):
             raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
-    return max(ranks)
+    return int(max(ranks))
 
 
 def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:

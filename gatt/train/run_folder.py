@@ -57,12 +57,6 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
         ModelError: the model or the first adapter cannot be read.
     """
     settings = {k: v for k, v in config_dict(config).items() if k not in WITHOUT_EFFECT}
-    if config.plain_loss == "targets":
-        # Without effect then; older folders have neither.
-        del settings["plain_loss"], settings["plain_kl_coef"]
-    # Its effect is in the template; folders of before it was a key have none.
-    if not config.chat_template_kwargs:
-        del settings["chat_template_kwargs"]
     settings["samples"] = [digest(path) for path in config.samples]
     if config.init_adapter is not None:
         settings["init_adapter"] = adapter_digest(config.init_adapter)

@@ -178,7 +178,7 @@ def test_what_people_write_on_a_command_line(override: str, expected: dict[str, 
         (TrainConfig, "dataset-name", "samples"),
         (TrainConfig, "lora_r", "lora.r"),
         (EvalConfig, "model_name_or_path", "engine.model"),
-        (EvalConfig, "judge.engine.base_url", "engine.server.urls"),
+        (EvalConfig, "judge.engine.base_url", "judge.engine.server.urls"),
     ],
 )
 def test_names_of_other_tools_lead_to_our_keys(cls: type, word: str, meant: str) -> None:
