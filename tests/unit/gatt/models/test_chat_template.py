@@ -1,4 +1,4 @@
-"""Prompts, spans and refusals, on templates that keep the rules and on those that do not."""
+"""Prompts, spans and refusals, for templates that preserve prefixes and for others."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TestChatMlLiteral:
         ("a\n{% include 'b' %}", 2, "no loader"),
         ("a\n{{ raise_exception('zyx') }}", 2, "zyx"),
         ("a\n{% if %}", 2, "Expected an expression"),
-        # The date stands in place of the call, and the lines behind it stay where they were.
+        # The date replaces the call, and later lines keep their numbers.
         ("{{ strftime_now(\n'%d') }}\n{{ 1 // 0 }}", 3, "ZeroDivisionError"),
     ],
 )
@@ -211,7 +211,7 @@ SYSTEM_ON_TURNS = (
     ids=["on every user turn", "on the last turn", "nowhere"],
 )
 def test_trap_7_a_template_that_moves_the_system_message_has_none(template, note: str) -> None:
-    """It would undo GAtt without a word; `first_user` is left."""
+    """Such a template would undo GAtt silently; `first_user` can be used."""
     facts = inspect_template(chatml(template))
     assert not facts.has_system
     assert note in facts.note
@@ -292,7 +292,7 @@ def test_history_reply_without_end_of_turn() -> None:
     ],
 )  # fmt: skip
 def test_a_template_prints_the_date_that_it_is_told(asked: str) -> None:
-    """Named templates too; what cannot be held to a day is told."""
+    """Named templates do, too."""
     template = "{% if strftime_now is defined %}{{ " + asked + " }}{% endif %}" + CHATML
     tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
     with rendered_on(date(2020, 1, 2)):

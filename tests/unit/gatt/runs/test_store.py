@@ -1,4 +1,4 @@
-"""Stores survive any crash point, refuse strangers and second writers, and never tear a row."""
+"""Stores survive a kill at any byte, refuse other runs and second writers, and never write half a row."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rows_and_meta_are_on_disk_as_documented(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == '{"id": "a", "text": "schön\\nzwei"}\n{"id": 2}\n'
     meta = json.loads((path.parent / "samples.jsonl.meta.json").read_text(encoding="utf-8"))
     assert meta == {"kind": "sample", "schema": 1, "fingerprint": "f1", "describe": {"seed": 1}}
-    # The next opening appends behind what is there; half a surrogate pair is written escaped.
+    # A second opening appends; half a surrogate pair is written escaped.
     with open_store(path, describe={"seed": 1}) as store:
         assert len(store) == 2
         store.append({"id": "\ud83d"})
