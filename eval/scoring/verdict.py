@@ -11,7 +11,7 @@ from eval.scoring.judge.status import expected_status
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
 from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
-from gatt.verifiers.lenient import check_loose
+from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 
 RUNNER: Final = "run"

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from gatt.data.dialogue import Message
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.runs.store import numbered_records
 from gatt.runs.suggest import did_you_mean
 
@@ -31,7 +30,7 @@ def read_array(path: Path, of: str) -> list[Any]:
         DataError: the file cannot be read, is broken, empty, or something else.
     """
     try:
-        value = parse_json(read_text(path))
+        value = read_json(path)
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
     except UnicodeDecodeError as error:
