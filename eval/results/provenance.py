@@ -9,8 +9,7 @@ from typing import Any, Final
 from eval.config import EvalConfig
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_json
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 
 FILE: Final = "calls.json"
@@ -88,7 +87,7 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found: list[dict[str, Any]] = parse_json(read_text(path))
+        found: list[dict[str, Any]] = read_json(path)
         if all(isinstance(call["arms"], list) for call in found):
             return found
     except (ValueError, KeyError, TypeError):
