@@ -59,7 +59,7 @@ def attention_svgs(data: Record, arms: Sequence[str]) -> dict[str, list[Markup]]
                 partial(_maps, [record], arms),
             )
         )
-        for number, record in enumerate(data["maps"])
+        for number, record in enumerate(_maps_of(data))
     ]
     drawn = chart(_share(data), arms, HERO_NARROW, "attention-turns", TURNS_TITLE, _axes(data))
     return {"maps": maps, "turns": [Markup(drawn)]}
@@ -74,7 +74,7 @@ def save_attention_charts(path: Path, data: Record) -> list[Path]:
     """
 
     def draw() -> Figure:
-        figure = _maps(data["maps"], data["arms"])
+        figure = _maps(_maps_of(data), data["arms"])
         figure.text(
             figure.axes[0].get_position().x0, 1 + 0.1 / figure.get_figheight(),
             fill(_title(data), TITLE_COLUMNS), va="bottom", weight="bold", size=MAP.font_points + 1,
@@ -85,6 +85,12 @@ def save_attention_charts(path: Path, data: Record) -> list[Path]:
     beside = path.with_stem(f"{path.stem}-turns")
     save_chart(beside, _share(data), data["arms"], TURNS_TITLE, _axes(data))
     return [path, beside]
+
+
+def _maps_of(data: Record) -> Sequence[Record]:
+    # Published files of older versions hold a map by layer and head too.
+    found: Sequence[Record] = data["maps"][: len(data["arms"])]
+    return found
 
 
 def _title(data: Record) -> str:
