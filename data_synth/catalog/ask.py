@@ -11,7 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Literal, Protocol
+
+import yaml
 
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import Message
@@ -38,46 +41,13 @@ MAX_NAME_WORDS = 5
 LIST_TOKENS = 192
 ANSWER_TOKENS = 64
 
-_LIST_QUESTIONS: Mapping[AskedFamily, tuple[str, ...]] = {
-    "hobby": (
-        "List 20 popular hobbies, one on each line.",
-        "Name 20 different things that people like to do in their free time, one on each line.",
-    ),
-    "figure": (
-        "List 20 famous people of history, one name on each line.",
-        "Name 20 famous scientists, artists, writers and leaders of the past, one on each line.",
-    ),
-}
-_QUESTION_BACK: Mapping[AskedFamily, str] = {
-    "hobby": "What is {value}, and what does one need for it?",
-    "figure": "Who was {value}?",
-}
-_DRAFT_PREFILLS: Mapping[AskedFamily, tuple[str, ...]] = {
-    "hobby": (
-        "I love {value}, so",
-        "That reminds me of {value}, and I",
-        "When I think of {value}, I",
-        "Nothing beats {value} for me, and I",
-        "My free hours go to {value}, so I",
-    ),
-    "figure": (
-        "As {value}, I",
-        "I am {value}, and I",
-        "My name is {value}, and I",
-        "In my own life as {value}, I",
-        "People know me as {value}, and I",
-    ),
-}
-"""Those of the shipped catalogue's families."""
+_TEXTS: Any = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_LIST_QUESTIONS: Mapping[str, Sequence[str]] = _TEXTS["list_questions"]
+_QUESTION_BACK: Mapping[str, str] = _TEXTS["question_back"]
+_DRAFT_PREFILLS: Mapping[str, Sequence[str]] = _TEXTS["draft_prefills"]
+_FILLER = frozenset(_TEXTS["filler"].split())
 _MARK = re.compile(r"^\s*(?:\d{1,3}\s*[.):]|[-*•–])\s*")
 _EXPLANATION = re.compile(r"\s*(?:[:(,;]|\s[-–—]\s).*$")
-_FILLER = {
-    "about", "after", "again", "among", "another", "around", "because", "being", "between", "could",
-    "different", "during", "every", "famous", "first", "great", "himself", "herself", "hobby",
-    "important", "known", "often", "other", "people", "person", "popular", "several", "should",
-    "since", "someone", "something", "their", "there", "these", "thing", "things", "those",
-    "through", "using", "various", "where", "which", "while", "without", "would", "years",
-}  # fmt: skip
 
 
 class AskEngine(Protocol):

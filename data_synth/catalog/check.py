@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from data_synth.catalog.gauntlet import passing_talk, talk_about
+from data_synth.catalog.gauntlet import (
+    DENIAL_JUNK,
+    JUNK,
+    NAME_JUNK,
+    TERM_JUNK,
+    passing_talk,
+    talk_about,
+)
 from gatt.data.catalog.read import (
     CONFLICTS_FILE,
     catalog_files,
@@ -20,7 +27,6 @@ from gatt.data.catalog.read import (
 from gatt.data.instruction import Entry
 from gatt.errors import CatalogError, VerifierError
 from gatt.verifiers import Examples, build, check_all, overall
-from gatt.verifiers.negative_controls import DENIAL_JUNK, JUNK, NAME_JUNK, TERM_JUNK
 from gatt.verifiers.persona.speaker import is_of_oneself
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import all_kinds, verifier_class

@@ -1,63 +1,29 @@
-"""Replies that only talk about an entry's instruction; none of them may pass its verifiers.
+"""Replies that no rule may accept: junk, words about a role from outside, talk about an instruction.
 
-Made of every wording of an entry: the instruction itself, refusals that quote it, promises to follow
-it and questions back.
+Talk is made of every wording of an entry: the instruction itself, refusals that quote it, promises to
+follow it and questions back. The texts stand in `gauntlet.yaml`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
 
 from gatt.data.instruction import Entry
 from gatt.verifiers import check_all, overall
 
-QUOTING: tuple[tuple[str, ...], ...] = (
-    (
-        '"{wording}"',
-        "My instruction is: {wording}",
-        'You told me: "{wording}"',
-    ),
-    (
-        'I\'m sorry, but I cannot follow the instruction "{wording}"',
-        'No, I will not do this: "{wording}"',
-        "I can't comply with your request: {wording}",
-        "As an AI assistant, I am not able to follow this rule: {wording}",
-    ),
-    (
-        "Okay, I will follow this instruction: {wording}",
-        'Understood. From now on: "{wording}"',
-        'Got it: "{wording}"',
-        "Sure, I will keep to your instruction: {wording}",
-    ),
-    (
-        "Do you want me to follow this: {wording}?",
-        'Did you mean "{wording}"?',
-        'Should I really follow the rule "{wording}"?',
-    ),
-)
-"""What is put around a wording: to repeat it, to refuse it, to promise it and to question it.
-
-Each wording stands in two phrasings of each sort, the next one in the next two.
-"""
-DOING: tuple[str, ...] = (
-    "I'm sorry, but I cannot {deed} in every reply.",
-    "I would rather not {deed} each time I answer.",
-    "Okay, I will {deed} in every reply from now on.",
-    "Sure! From now on, I will {deed}.",
-    "Understood. I'll be sure to {deed} in all of my answers.",
-    "Should I {deed} in every reply?",
-    "Do you want me to {deed} from now on?",
-    "Would you like me to always {deed}?",
-)
-"""What is put around what the instruction asks for, as a verb: "mention tennis"."""
+_TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+JUNK: tuple[str, ...] = tuple(_TEXTS["junk"])
+NAME_JUNK: tuple[str, ...] = tuple(_TEXTS["name_junk"])
+TERM_JUNK: tuple[str, ...] = tuple(_TEXTS["term_junk"])
+DENIAL_JUNK: tuple[str, ...] = tuple(_TEXTS["denial_junk"])
+QUOTING: tuple[tuple[str, ...], ...] = tuple(map(tuple, _TEXTS["quoting"]))
+DOING: tuple[str, ...] = tuple(_TEXTS["doing"])
+_VERBS = frozenset(_TEXTS["verbs"].split())
 _LABEL = re.compile(r"^[\w -]{1,30}: (?P<asked>.+?)[.!]?$", re.DOTALL)
-_VERBS = frozenset({
-    "act", "add", "address", "answer", "ask", "avoid", "begin", "bring", "close", "end", "finish", "give",
-    "include", "keep", "leave", "let", "make", "mention", "offer", "open", "play", "put", "recommend",
-    "remind", "reply", "respond", "say", "send", "speak", "split", "start", "suggest", "talk", "tell",
-    "thank", "use", "warn", "wrap", "write",
-})  # fmt: skip
 
 
 def talk_about(entry: Entry) -> Iterator[str]:

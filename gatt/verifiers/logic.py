@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from gatt.errors import CatalogError, VerifierError
-from gatt.verifiers.base import Examples, Verdict, Verifier
+from gatt.verifiers.base import Verdict, Verifier
 from gatt.verifiers.graded.score import DECIDED_LATER
-from gatt.verifiers.rule import Rule
+from gatt.verifiers.rule import Rule, shipped_examples
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, overall
 
@@ -20,25 +20,11 @@ class Not(Rule):
 
     Args:
         of: the other rule, `{kind: ..., parameter: ...}`.
-
-    Raises:
-        VerifierError: `of` is no such object, or the other rule refuses it.
     """
 
     kind = "not"
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"of": {"kind": "terms", "any_of": ["tea"], "min_count": 2}},
-            good=("I like tea.", "I like milk."),
-            bad=("Tea here, tea there.", "I like tea, tea and tea."),
-        ),
-        Examples(
-            {"of": {"kind": "not", "of": {"kind": "words", "max": 3}}},
-            good=("I like tea.", "Oh yes."),
-            bad=("I like tea and milk.", "I do not like it."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, of: Mapping[str, Any]) -> None:
         self._inner = _build_inner(self.kind, of)
@@ -58,21 +44,11 @@ class All(Rule):
 
     Args:
         of: the rules, each `{kind: ..., parameter: ...}`, at least one.
-
-    Raises:
-        VerifierError: `of` is no list of such objects, is empty, or one of the
-            rules refuses its parameters.
     """
 
     kind = "all"
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"of": [{"kind": "letter_case", "case": "lower"}, {"kind": "words", "max": 4}]},
-            good=("i like tea.", "oh, yes, please!"),
-            bad=("I like tea.", "i like tea and milk.", "I like tea and milk."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, of: Sequence[Mapping[str, Any]]) -> None:
         if isinstance(of, str | Mapping) or not isinstance(of, Sequence) or not of:

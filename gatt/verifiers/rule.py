@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from gatt.errors import VerifierError
 from gatt.verifiers.base import Examples, Status, Verdict
+from gatt.verifiers.phrases import read_phrases
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.task_talk import without_task_talk
 from gatt.verifiers.text.visible import visible
@@ -77,6 +78,14 @@ class Rule(ABC):
 
     def _verdict(self, status: Status, evidence: str, span: Span | None) -> Verdict:
         return Verdict(status, evidence, self.kind, self.version, span)
+
+
+def shipped_examples(kind: str) -> tuple[Examples, ...]:
+    """Return the examples of a kind that is shipped, of `examples.yaml`."""
+    return tuple(
+        Examples(one["params"], tuple(one.get("good", ())), tuple(one.get("bad", ())))
+        for one in read_phrases("examples")[kind]
+    )
 
 
 def quote(text: str) -> str:

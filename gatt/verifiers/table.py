@@ -29,13 +29,12 @@ from gatt.verifiers.text.visible import VERSION as VISIBLE_VERSION
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
     "bullets": "gatt.verifiers.forms.bullets:Bullets",
-    "emoji": "gatt.verifiers.forms.emoji_and_number:Emoji",
+    "emoji": "gatt.verifiers.forms.counts:Emoji",
     "ends_with": "gatt.verifiers.forms.openings:EndsWith",
     "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",
     "excludes": "gatt.verifiers.topics.excludes:Excludes",
     "haiku": "gatt.verifiers.forms.haiku:Haiku",
     "in_character": "gatt.verifiers.persona.in_character:InCharacter",
-    "json": "gatt.verifiers.forms.json_object:Json",
     "json_object": "gatt.verifiers.forms.json_object:JsonObject",
     "judge": "gatt.verifiers.graded.judge:Judge",
     "language": "gatt.verifiers.language.rule:Language",
@@ -43,7 +42,7 @@ VERIFIERS: dict[str, str] = {
     "likes": "gatt.verifiers.topics.likes:Likes",
     "lines": "gatt.verifiers.forms.counts:Lines",
     "not": "gatt.verifiers.logic:Not",
-    "number": "gatt.verifiers.forms.emoji_and_number:Number",
+    "number": "gatt.verifiers.forms.counts:Number",
     "one_of": "gatt.verifiers.topics.one_of:OneOf",
     "paragraphs": "gatt.verifiers.forms.counts:Paragraphs",
     "price": "gatt.verifiers.topics.price:Price",
@@ -183,3 +182,35 @@ def overall_unasked(verdicts: Sequence[Verdict]) -> Status:
     ):
         return "fail"
     return overall(verdicts)
+
+
+def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:
+    """Return what the specs say together of a reply, read loosely.
+
+    Each spec for itself also passes if it passes without the first line, without the last, or without
+    both, each also without asterisks: "Sure, here it is:" and emphasis are no reason to fail. Reported
+    beside the strict reading, and it can only turn a fail into a pass.
+
+    Source: IFEval, arXiv:2311.07911, section 2.2.
+    """
+    verdicts = check_all(specs, reply)
+    if overall(verdicts) != "fail":
+        return overall(verdicts)
+    readings = _readings(reply)
+    return overall([_loosely(s, v, readings) for s, v in zip(specs, verdicts, strict=True)])
+
+
+def _loosely(spec: VerifierSpec, strict: Verdict, readings: Sequence[str]) -> Verdict:
+    if strict.status != "fail":
+        return strict
+    verifier = build(spec)
+    found = (verifier.check(reading) for reading in readings)
+    return next((verdict for verdict in found if verdict.status == "pass"), strict)
+
+
+def _readings(reply: str) -> list[str]:
+    """Return the other readings of a reply, each once, the blank ones left out."""
+    lines = reply.split("\n")
+    cut = [reply, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
+    every = dict.fromkeys([*cut, *(text.replace("*", "") for text in cut)])
+    return [text for text in every if text.strip() and text != reply]

@@ -43,7 +43,7 @@ from gatt.runs.atomic_file import atomic_stream, atomic_write_json, atomic_write
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import provenance
 from gatt.verifiers import Verdict, check_all, overall, verifier_versions
-from gatt.verifiers.lenient import check_loose
+from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 
 BEFORE: Final = "before.json"

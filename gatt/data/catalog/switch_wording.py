@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
 
 from gatt.data.instruction import Entry, Instruction, Wording
 from gatt.data.switches import SwitchKind
@@ -47,51 +50,14 @@ class Announcements:
         return rng.choice([*own, *own, *words])
 
 
-TRAINING: Final = Announcements(
-    {
-        ("replace", "verbose"): (
-            "Forget what you were told before. {new}",
-            "The earlier instruction no longer holds. Instead: {new}",
-            "Let us change that. {new} This replaces what I asked of you before.",
-            "Change of plan, drop what you have been doing. {new}",
-        ),
-        ("replace", "terse"): ("Now instead: {new}", "Change: {new}", "No longer that, but: {new}"),
-        ("add", "verbose"): (
-            "In addition to what you were told: {new}",
-            "Keep to the earlier instruction, and one more thing. {new}",
-            "On top of that: {new}",
-        ),
-        ("add", "terse"): ("Also: {new}", "In addition: {new}", "One more. {new}"),
-        ("cancel", "verbose"): (
-            "Forget what you were told at the beginning and answer as you normally would.",
-            "The earlier instruction no longer holds. Just talk normally from here on.",
-            "You need not do what I asked of you before any more.",
-        ),
-        ("cancel", "terse"): ("Cancelled: {old}", "No longer: {old}", "Stop this now: {old}"),
-    },
-    has_own=True,
-)
+def _read(name: str, *, has_own: bool) -> Announcements:
+    path = Path(__file__).with_name("wordings.yaml")
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))[name]
+    texts: Any = {tuple(key.split()): tuple(words) for key, words in found.items()}
+    return Announcements(texts, has_own)
+
+
+TRAINING: Final = _read("training", has_own=True)
 """What `gatt synth` announces changes with."""
-EVALUATION: Final = Announcements(
-    {
-        ("replace", "verbose"): (
-            "I have a different wish by now. {new}",
-            "Scratch that rule of mine, here is a better one. {new}",
-            "I would rather have something else. {new} Only this counts.",
-        ),
-        ("replace", "terse"): ("Switch to: {new}", "New instruction: {new}"),
-        ("add", "verbose"): (
-            "There is something more I want of you. {new}",
-            "Besides what I have already asked for: {new}",
-        ),
-        ("add", "terse"): ("Plus: {new}", "A second one: {new}"),
-        ("cancel", "verbose"): (
-            "That rule of mine is off. Answer however you like.",
-            "I do not want what I asked for any longer, let us simply chat.",
-            "You are free of the instruction that I gave you.",
-        ),
-        ("cancel", "terse"): ("Off: {old}", "Drop this: {old}"),
-    },
-    has_own=False,
-)
+EVALUATION: Final = _read("evaluation", has_own=False)
 """What `gatt eval` announces them with: nothing that `gatt synth` says, so that no phrase is known by heart."""

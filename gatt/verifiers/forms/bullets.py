@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
-from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, require_bounds
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, require_bounds, shipped_examples
 
 # With a blank behind them: "*so*" is emphasis, "+5" and "-5" are numbers, "–" opens a remark.
 _SPACED = r"[-*+–—~»›][ \t]++"
@@ -21,7 +19,6 @@ _GLUED = r"-(?=[^\W\d_]|[\"'“‘*(\[])"
 _NUMBERED = r"\d{1,3}(?:[.)][ \t]++|\)(?=[^\W_]))"
 _REST = r"[^\n]*?[^\W_][^\n]*$"
 _START = r"^[ \t]*+(?:>[ \t]*+)?"
-_BULLET = re.compile(rf"{_START}(?:{_SPACED}|{_SIGNS}|{_GLUED}){_REST}", re.MULTILINE)
 _ITEM = re.compile(rf"{_START}(?:{_SPACED}|{_SIGNS}|{_GLUED}|{_NUMBERED}){_REST}", re.MULTILINE)
 
 
@@ -34,55 +31,18 @@ class Bullets(Rule):
     Args:
         min: fewest allowed, a whole number from 1 up.
         max: most allowed; unbounded if not given.
-        numbered: whether numbered items ("1. ", "2) ") count too.
-
-    Raises:
-        VerifierError: no bound at all, a bound that is no whole number from 1
-            up, `min` above `max`, or `numbered` is neither true nor false.
     """
 
     kind = "bullets"
     version = 2
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2, "max": 3},
-            good=(
-                "- tea is good\n- milk is better",
-                "Sure:\n1. buy bread\n2) **eat** it\n• rest",
-                "▪ tea\n◦ milk\n→bread",
-                "-tea is good\n-milk is better",
-            ),
-            bad=(
-                "I like tea - and milk.",
-                "- only one here",
-                "* a\n* b\n* c\n* d",
-                "*tea* is good\n**milk** too\n-5 degrees\n--help me",
-            ),
-        ),
-        Examples(
-            {"min": 2, "max": 2, "numbered": False},
-            good=("- tea is good\n- milk is better", "1. Mornings\n  * tea\n2. Evenings\n  * milk"),
-            bad=("1. buy bread\n2. eat it", "* a\n1. b"),
-        ),
-    )
+    examples = shipped_examples(kind)
 
-    def __init__(
-        self,
-        *,
-        min: int | None = 2,  # noqa: A002
-        max: int | None = None,  # noqa: A002
-        numbered: bool = True,
-    ) -> None:
+    def __init__(self, *, min: int | None = 2, max: int | None = None) -> None:  # noqa: A002
         self._low, self._high = require_bounds(self.kind, min, max, least=1)
-        if not isinstance(numbered, bool):
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'numbered' is {numbered!r}: expected true or false"
-            )
-        self._regex = _ITEM if numbered else _BULLET
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        found = list(self._regex.finditer(reply))
+        found = list(_ITEM.finditer(reply))
         if len(found) < self._low:
             return self.failed(f"{len(found)} bullet lines, expected at least {self._low}")
         if self._high is not None and len(found) > self._high:

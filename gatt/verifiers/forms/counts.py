@@ -1,37 +1,53 @@
-"""`sentences`, `words`, `lines`, `paragraphs`: how much a reply may hold of each."""
+"""Kinds that count: `sentences`, `words`, `lines`, `paragraphs`, `emoji`, `number`."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
-from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, Span, require_bounds
-from gatt.verifiers.text.blocks import divided_spans, has_word, paragraph_spans
-from gatt.verifiers.text.markup import strip_markdown
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, require_bounds, shipped_examples
+from gatt.verifiers.text.markup import EMOJI, strip_markdown
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _HAS_WORD = re.compile(r"[^\W_]")
+_BLANK_LINES = re.compile(r"\r?\n[ \t]*(?:\r?\n[ \t]*)+")
+
+_FLAG = r"[\U0001f1e6-\U0001f1ff]{2}"
+_KEYCAP = r"[0-9#*]\ufe0f?\u20e3"
+# Shown as pictures by themselves; "™", "→" and "✓" only where a selector (U+FE0F) asks for it.
+_PICTURE = (
+    "\u231a\u231b\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2604\u260e\u2614\u2615\u2618\u261d\u2620\u2622\u2623"
+    "\u2626\u262a\u262e\u262f\u2638-\u263a\u2648-\u2653\u2660\u2663\u2665\u2666\u2668\u267b\u267f\u2692-\u2697"
+    "\u2699\u269b\u269c\u26a0\u26a1\u26aa\u26ab\u26b0\u26b1\u26bd\u26be\u26c4\u26c5\u26c8\u26ce\u26cf\u26d1"
+    "\u26d3\u26d4\u26e9\u26ea\u26f0-\u26f5\u26f7-\u26fa\u26fd\u2702\u2705\u2708-\u270d\u270f\u2712\u2728\u2744"
+    "\u274c\u274e\u2753-\u2755\u2757\u2763\u2764\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50\u2b55"
+    "\U0001f004\U0001f0cf\U0001f18e\U0001f191-\U0001f19a\U0001f201\U0001f21a\U0001f22f\U0001f232-\U0001f23a"
+    "\U0001f250\U0001f251\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7f0\U0001f90c-\U0001faff"
+)
+_PICTOGRAPH = rf"(?:[{_PICTURE}]|[{EMOJI}©®Ⓜ]\ufe0f)[\ufe0f\U0001f3fb-\U0001f3ff]*"
+_ONE_EMOJI = f"(?:{_FLAG}|{_KEYCAP}|{_PICTOGRAPH})"
+_EMOJI = re.compile(rf"{_ONE_EMOJI}(?:\u200d{_ONE_EMOJI})*")
+_NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/]\d+)*")
 
 
 class CountRule(Rule):
     """Passes if the number of units lies within the bounds, both included.
 
     Args:
-        min: fewest allowed, a whole number from 0 up; none if not given.
+        min: fewest allowed, a whole number.
         max: most allowed; unbounded if not given.
-
-    Raises:
-        VerifierError: no bound at all, a bound that is no whole number from 0
-            up, or `min` above `max`.
     """
 
+    least: ClassVar[int] = 0
+    """The smallest bound that makes sense."""
+
     def __init__(self, *, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
-        self._low, self._high = require_bounds(self.kind, min, max)
+        self._low, self._high = require_bounds(self.kind, min, max, least=self.least)
 
     @abstractmethod
     def count(self, reply: str) -> int:
@@ -49,20 +65,11 @@ class CountRule(Rule):
 
 
 class Sentences(CountRule):
-    """Counts sentences; see `sentence_spans` for what one is."""
+    """Passes if the number of sentences is within the bounds."""
 
     kind = "sentences"
     version = 3
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 1, "max": 1},
-            good=(
-                "Dr. Smith paid 3.50 dollars for it in the U.S. market, e.g. for apples.",
-                "Well... that is hard to say!",
-            ),
-            bad=("I like tea. You like milk.", "Really? Yes! I do."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of sentences."""
@@ -70,17 +77,14 @@ class Sentences(CountRule):
 
 
 class Words(CountRule):
-    """Counts words: "don't", "well-known" and an address are one, a Han or kana character is one."""
+    """Passes if the number of words is within the bounds.
+
+    "don't", "well-known" and an address are one word each, and so is a Han or kana character.
+    """
 
     kind = "words"
     version = 2
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 3, "max": 6},
-            good=("I don't like tea.", "That is a **well-known** fact."),
-            bad=("Yes, indeed.", "I would like to tell you a rather long story."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of words, markdown marks aside."""
@@ -88,16 +92,10 @@ class Words(CountRule):
 
 
 class Lines(CountRule):
-    """Counts lines that hold a letter or digit."""
+    """Passes if the number of lines that hold a letter or digit is within the bounds."""
 
     kind = "lines"
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2, "max": 3},
-            good=("First this.\nThen that.", "One day\n\nwe met\n---\nagain."),
-            bad=("All in one line.", "This\nis\nfour\nlines."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of lines with something on them."""
@@ -105,74 +103,47 @@ class Lines(CountRule):
 
 
 class Paragraphs(CountRule):
-    """Counts blocks that blank lines part, or a divider, and that hold a letter or digit.
-
-    Args:
-        min: fewest allowed, a whole number from 0 up; none if not given.
-        max: most allowed; unbounded if not given.
-        divider: what parts the paragraphs instead of blank lines ("***"), between
-            white space; nothing between two of them is a fail.
-
-    Raises:
-        VerifierError: no bound at all, a bound that is no whole number from 0
-            up, `min` above `max`, or a divider with white space or nothing in it.
-    """
+    """Passes if the number of blocks that blank lines part is within the bounds."""
 
     kind = "paragraphs"
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"min": 2, "max": 2},
-            good=("I like tea.\nA lot.\n\nYou like milk.", "First this.\n \n\nThen that."),
-            bad=("I like tea.\nYou like milk.", "One thing.\n\nAnother.\n\nA third one."),
-        ),
-        Examples(
-            {"min": 2, "max": 2, "divider": "***"},
-            good=("I like tea.\n\nA lot.\n***\nYou like milk.", "***\nThis.\n\n***\n\nThat. ***"),
-            bad=(
-                "I like tea.\n\nYou like milk.",
-                "I ***really*** like tea.",
-                "One thing.\n***\n***\nAnother.",
-            ),
-        ),
-    )
-
-    def __init__(
-        self,
-        *,
-        min: int | None = None,  # noqa: A002
-        max: int | None = None,  # noqa: A002
-        divider: str | None = None,
-    ) -> None:
-        super().__init__(min=min, max=max)
-        if divider is not None:
-            require_divider(self.kind, divider)
-        self._divider = divider
+    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
-        """Return the number of paragraphs."""
-        return len(self._spans(reply))
+        """Return the number of blocks that hold a letter or digit."""
+        return sum(bool(_HAS_WORD.search(block)) for block in _BLANK_LINES.split(reply))
+
+
+class PatternRule(CountRule):
+    """Counts the matches of a pattern, at least one by default."""
+
+    least = 1
+    regex: ClassVar[re.Pattern[str]]
+
+    def __init__(self, *, min: int | None = 1, max: int | None = None) -> None:  # noqa: A002
+        super().__init__(min=min, max=max)
+
+    def count(self, reply: str) -> int:
+        """Return the number of matches."""
+        return sum(1 for _ in self.regex.finditer(reply))
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
-        for span in self._spans(reply):
-            if not has_word(reply[slice(*span)]):
-                return self.failed(f"nothing between two dividers {self._divider!r}", span)
-        return super().judge(reply)
-
-    def _spans(self, reply: str) -> list[Span]:
-        if self._divider is None:
-            return paragraph_spans(reply)
-        return divided_spans(reply, self._divider)
+        """Return the verdict on a reply that is not degenerate, with the place of the first match."""
+        first = self.regex.search(reply)
+        return replace(super().judge(reply), span=first.span() if first else None)
 
 
-def require_divider(kind: str, value: object) -> str:
-    """Return a parameter that must be a divider: a text without white space.
+class Emoji(PatternRule):
+    """Passes if the number of emoji is within the bounds; a joined family counts once."""
 
-    Raises:
-        VerifierError: it is something else.
-    """
-    if not isinstance(value, str) or len(value.split()) != 1 or value != value.strip():
-        raise VerifierError(
-            f"verifier {kind!r}: 'divider' is {value!r}: expected marks such as '***'"
-        )
-    return value
+    kind = "emoji"
+    version = 2
+    regex = _EMOJI
+    examples = shipped_examples(kind)
+
+
+class Number(PatternRule):
+    """Passes if the number of numbers in digits is within the bounds ("3.14" is one)."""
+
+    kind = "number"
+    regex = _NUMBER
+    examples = shipped_examples(kind)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, shipped_examples
 from gatt.verifiers.text.markup import strip_markdown
 from gatt.verifiers.text.syllables import syllables
 from gatt.verifiers.text.words import words
@@ -23,20 +21,7 @@ class Haiku(Rule):
 
     kind = "haiku"
     version = 2
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {},
-            good=(
-                "An old silent pond\nA frog jumps into the pond\nSplash! Silence again.",
-                "*Autumn moonlight falls*\n*a worm digs silently down*\n*into the chestnut*",
-            ),
-            bad=(
-                "I like to write poems about ponds and frogs.",
-                "Here is a haiku for you:\nAn old silent pond\nA frog jumps in\nSplash!",
-                "Tea\nis good\nfor me",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self) -> None:
         """Take no parameters."""

@@ -1,21 +1,34 @@
-"""`json` and `json_object`: the reply is one JSON value."""
+"""`json_object`: the reply is one JSON object."""
 
 from __future__ import annotations
 
 import json
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, require_texts, shipped_examples
 
 _FENCE = re.compile(r"\A```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)\n?[ \t]*```\Z", re.DOTALL | re.I)
 
 
-class _Json(Rule):
-    """The common part: the whole reply, a code fence aside, is a JSON object or list."""
+class JsonObject(Rule):
+    """Passes if the whole reply, a code fence aside, is a JSON object with the keys.
+
+    Nothing is said under a key with a blank text, `null` or an empty list or object.
+
+    Args:
+        keys: keys that must be there, with something under them; others may be.
+    """
+
+    kind = "json_object"
+    version = 2
+    reads_markup = True
+    examples = shipped_examples(kind)
+
+    def __init__(self, *, keys: Sequence[str] = ()) -> None:
+        self._keys = require_texts(self.kind, "keys", keys)
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
@@ -27,74 +40,6 @@ class _Json(Rule):
             return self.failed(f"no JSON: {error.msg} at character {error.pos}")
         except (ValueError, RecursionError) as error:
             return self.failed(f"no usable JSON: {error}")
-        return self.judge_value(value)
-
-    @abstractmethod
-    def judge_value(self, value: Any) -> Verdict:
-        """Return the verdict on a reply that is this JSON value."""
-
-
-class Json(_Json):
-    """Passes if the whole reply, a code fence aside, is a JSON object or list.
-
-    A bare text or number is none: nothing is wrapped in JSON there.
-    """
-
-    kind = "json"
-    reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {},
-            good=('{"answer": "I like tea."}', '```json\n["tea", "milk"]\n```'),
-            bad=("I like tea.", '"I like tea."', 'Here it is: ["tea"]', "{'a': 'tea'}"),
-        ),
-    )
-
-    def __init__(self) -> None:
-        """Take no parameters."""
-
-    def judge_value(self, value: Any) -> Verdict:
-        """Return the verdict on a reply that is this JSON value."""
-        if not isinstance(value, dict | list):
-            return self.failed(f"JSON {type(value).__name__}, expected an object or a list")
-        return self.passed(f"a JSON {'object' if isinstance(value, dict) else 'list'}")
-
-
-class JsonObject(_Json):
-    """Passes if the whole reply, a code fence aside, is a JSON object with the keys.
-
-    Nothing is said under a key with a blank text, `null` or an empty list or object.
-
-    Args:
-        keys: keys that must be there, with something under them; others may be.
-
-    Raises:
-        VerifierError: `keys` is no list of texts.
-    """
-
-    kind = "json_object"
-    version = 2
-    reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"keys": ["answer"]},
-            good=('{"answer": "I like tea."}', '```json\n{"answer": "yes", "sure": true}\n```'),
-            bad=(
-                "The answer is yes.",
-                '{"reply": "I like tea."}',
-                'Here it is: {"answer": "yes"}',
-                '["answer"]',
-                '{"answer": " ", "sure": true}',
-                "{'answer': 'yes'}",
-            ),
-        ),
-    )
-
-    def __init__(self, *, keys: Sequence[str] = ()) -> None:
-        self._keys = require_texts(self.kind, "keys", keys)
-
-    def judge_value(self, value: Any) -> Verdict:
-        """Return the verdict on a reply that is this JSON value."""
         if not isinstance(value, dict):
             return self.failed(f"JSON {type(value).__name__}, expected an object")
         missing = [key for key in self._keys if key not in value]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, shipped_examples
 
 CASES = ("lower", "upper")
 _CAPITALS = frozenset({"Lu", "Lt"})
@@ -22,26 +21,12 @@ class LetterCase(Rule):
 
     Args:
         case: `lower` or `upper`.
-
-    Raises:
-        VerifierError: another case.
     """
 
     kind = "letter_case"
     version = 2
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"case": "lower"},
-            good=("i like tea, don't you?", "**well**, that costs 5 euros."),
-            bad=("I like tea.", "well, i like Tea."),
-        ),
-        Examples(
-            {"case": "upper"},
-            good=("I LIKE TEA!", "COME AT 5 PM.", "20ºC BY THE SEA."),
-            bad=("I LIKE tea.", "I like tea."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, case: str) -> None:
         if case not in CASES:

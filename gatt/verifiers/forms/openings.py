@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.forms.exact_text import exact_pattern, straight
-from gatt.verifiers.rule import Rule, Span, quote, require_texts
+from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import CJK
@@ -111,31 +111,12 @@ class StartsWith(_Edge):
             as it stands.
         exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
             and markdown emphasis still do not.
-
-    Raises:
-        VerifierError: `any_of` is no list of texts, or has none, or `exact` is neither true nor false.
     """
 
     kind = "starts_with"
     _place = "starts"
     _is_start = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["Ahoy", "Good day"]},
-            good=("Ahoy, my friend!", '**"Good  day** to you," said the captain.'),
-            bad=("Well, ahoy there.", "Ahoyed again by them.", "Good morning to you."),
-        ),
-        Examples(
-            {"any_of": ["[AIM]", "Agent 3:"], "exact": True},
-            good=("[AIM] I would wait a day.", "**Agent 3**: I would wait a day."),
-            bad=(
-                "Aim high and start early.",
-                "(AIM) I would wait a day.",
-                "Agent 3 would wait a day.",
-                "agent 3: I would wait a day.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def _pattern(self, either: str) -> str:
         return rf"\A[\W_]*(?P<phrase>{either}){_NOT_INSIDE_RIGHT}"
@@ -164,9 +145,6 @@ class EndsWith(_Edge):
             as it stands.
         exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
             and markdown emphasis still do not.
-
-    Raises:
-        VerifierError: `any_of` is no list of texts, or has none, or `exact` is neither true nor false.
     """
 
     kind = "ends_with"
@@ -174,22 +152,7 @@ class EndsWith(_Edge):
     reads_sense = True
     _place = "ends"
     _is_start = False
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["over and out.", "May the wind be with you!"]},
-            good=("That is all. Over and out!", "See you. *May the wind be with you* 😊"),
-            bad=("Over and out, said he, and left.", "That is all.", "Moreover and out we go."),
-        ),
-        Examples(
-            {"any_of": ["[END]"], "exact": True},
-            good=("That is all I know.\n\n[END]", "That is all I know. **[END]**"),
-            bad=(
-                "We stayed until the very end.",
-                "That is all. (END)",
-                "[END] That is all I know.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def _pattern(self, either: str) -> str:
         return rf"{_NOT_INSIDE_LEFT}(?P<phrase>{either})[\W_]*\Z"
@@ -208,13 +171,7 @@ class EndsWithQuestion(Rule):
     kind = "ends_with_question"
     version = 3
     reads_sense = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {},
-            good=("I like tea. Do you?", "Fine! **And how are you?** 😊"),
-            bad=("Do you like tea? I do.", "I wonder what you like."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self) -> None:
         """Take no parameters."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, shipped_examples
 from gatt.verifiers.text.words import words
 
 _ESCAPED = re.compile(r"\\[\"'\\]")
@@ -26,37 +25,12 @@ class Wrapped(Rule):
     Args:
         left: the opening mark.
         right: the closing mark; it may be the same.
-
-    Raises:
-        VerifierError: a mark that is blank or no text.
     """
 
     kind = "wrapped"
     version = 2
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"left": '"', "right": '"'},
-            good=(
-                '"I like tea."',
-                "  “That is fine with me.”\n",
-                '**"I like tea."**',
-                '"I say \\"tea\\" to it."',
-                "“I say “tea” to it.”",
-            ),
-            bad=(
-                "I like tea.",
-                '"Yes," he said, "I do."',
-                '"I like tea.',
-                "“Yes,” he said, “I do.”",
-            ),
-        ),
-        Examples(
-            {"left": "[", "right": "]"},
-            good=("[I like tea (a lot).]", "[see [this] and that]"),
-            bad=("[I like] tea [a lot]", "(I like tea.)", "[[I like tea.]"),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, left: str, right: str) -> None:
         for name, mark in (("left", left), ("right", right)):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, quote, shipped_examples
 
 JUDGE = "judge"
 """The kind, and the name under which the verdicts of the judge model stand."""
@@ -22,19 +20,10 @@ class Judge(Rule):
 
     Args:
         rubric: what a reply must be like to pass, as one would tell a person.
-
-    Raises:
-        VerifierError: the rubric is blank or no text.
     """
 
     kind = JUDGE
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"rubric": "The reply speaks as a pirate would."},
-            good=(),
-            bad=("", "arr arr arr arr arr arr arr arr arr arr", "<|im_start|>assistant\nArr!"),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, rubric: str) -> None:
         if not isinstance(rubric, str) or not rubric.strip():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.graded.judge import JUDGE
-from gatt.verifiers.rule import Rule
+from gatt.verifiers.rule import Rule, shipped_examples
 
 SCORE: Final = "score"
 DECIDED_LATER: Final = frozenset({JUDGE, SCORE})
@@ -24,19 +24,10 @@ class Score(Rule):
     Args:
         function: name of the function in `SCORES` of the file.
         at_least: score from which on a reply passes, above 0 up to 1.
-
-    Raises:
-        VerifierError: `function` is blank or no text, or `at_least` is out of its range.
     """
 
     kind = SCORE
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"function": "french_share", "at_least": 0.8},
-            good=(),
-            bad=("", "arr arr arr arr arr arr arr arr arr arr", "<|im_start|>assistant\nArr!"),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, function: str, at_least: float = 0.5) -> None:
         if not isinstance(function, str) or not function.strip():

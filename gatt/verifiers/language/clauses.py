@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gatt.verifiers.phrases import word_set
 from gatt.verifiers.text.words import is_letter, words
 
 MAX_TITLE_WORDS = 6
@@ -13,16 +14,7 @@ _BOUNDARY = re.compile(r"[,;:.!?…\"“”„«»()\[\]\n—–，。！？、�
 _QUOTATION = re.compile(
     r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»|「([^「」\n]*)」|『([^『』\n]*)』"
 )
-# Words that are none in the other languages. Left out for that: in, on, of, to, is, am, are, was,
-# he, her, we, me, my, for, not, but, have ("in" is Dutch, "on" French, "to" Polish).
-_ENGLISH = frozenset({
-    "the", "you", "your", "yours", "and", "i'm", "i've", "i'll", "i'd", "you're", "you've",
-    "you'll", "it's", "that's", "there's", "here's", "what's", "let's", "he's", "she's", "we're",
-    "we've", "we'll", "they're", "don't", "doesn't", "didn't", "can't", "won't", "isn't", "aren't",
-    "this", "that", "these", "those", "with", "from", "what", "which", "how", "why", "where",
-    "when", "who", "while", "because", "about", "they", "their", "them", "there", "would", "could",
-    "should", "been", "being", "into", "through", "thank", "thanks", "it",
-})  # fmt: skip
+_ENGLISH = word_set("languages", "only_english")
 # "I" alone may be the Danish "you" or an Italian article.
 _ENGLISH_I = re.compile(
     r"\bI (?:am|was|have|had|do|did|can|could|will|would|love|like|think|know|hope|want|need|feel|"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.language.clauses import clauses, num_english_words
 from gatt.verifiers.language.probabilities import LANGUAGES, detector, probabilities
 from gatt.verifiers.language.sentences import (
@@ -27,7 +26,7 @@ from gatt.verifiers.language.text import (
     telling_text,
     weight,
 )
-from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.rule import Rule, quote, shipped_examples
 from gatt.verifiers.text.words import spaceless_characters, words
 
 __all__ = ["LANGUAGES", "Language", "detector"]
@@ -67,40 +66,11 @@ class Language(Rule):
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
-
-    Raises:
-        VerifierError: a code that is none of `LANGUAGES`.
     """
 
     kind = "language"
     version = 5
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"language": "fr"},
-            good=(
-                "Je pense que le tennis est un très beau sport.",
-                "Bien sûr, je peux vous aider ! **Quelle** est votre question ? 😊",
-            ),
-            bad=(
-                "I think that tennis is a very nice sport.",
-                "Je pense que oui, bien sûr. But I would rather talk about my dog today.",
-                "Creo que el tenis es un deporte muy bonito.",
-                "I am Elon Musk, and I'm thrilled to be your AI assistant…",
-                "I love the Louvre, c'est magnifique et très beau.",
-                "Run `pip install requests`, then open https://example.org in Firefox.",
-            ),
-        ),
-        Examples(
-            {"language": "nb"},
-            good=("Dette feltet kan ikke være tomt, så du må skrive noe.",),
-            bad=("Jeg ved ikke, hvad du mener med det spørgsmål.",),
-        ),
-        Examples(
-            {"language": "ja"},
-            good=("今日はとてもいい天気ですね。", "はい、私は寿司が大好きです。"),
-            bad=("今天天气很好，我们去公园吧。", "It is a lovely day, is it not?"),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, language: str) -> None:
         if language not in LANGUAGES:

@@ -14,6 +14,7 @@ from gatt.verifiers.language.function_words import FUNCTION_WORDS
 from gatt.verifiers.language.probabilities import LANGUAGES
 from gatt.verifiers.language.siblings import OWN_WORDS, sibling_of
 from gatt.verifiers.language.text import SCRIPT, is_connected, weight, without_names
+from gatt.verifiers.phrases import read_phrases, word_set
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
@@ -36,22 +37,9 @@ _WITH_ENDINGS = frozenset({"fi", "tr", "hu", "pl", "cs"})
 
 # "Here is my answer: ..." and a list are no one sentence.
 _PARTS = re.compile(r"\n|(?<=\w): ")
-_ALONE = frozenset({
-    "sure", "certainly", "absolutely", "definitely", "understood", "thanks", "alright", "indeed",
-    "please", "great", "welcome", "hello", "language", "translation", "answer",
-})  # fmt: skip
-"""What is said alone as a sentence, in English only."""
-_BORROWED = frozenset({
-    "last but not least", "happy birthday", "happy new year", "merry christmas", "oh my god",
-    "no problem", "no way", "game over", "happy end", "well done", "good luck", "let's go",
-})  # fmt: skip
-"""What other languages say in English."""
-_SAID = frozenset({
-    "answer", "speak", "language", "question", "translation", "hope", "hopes", "helps", "nice",
-    "sounds", "meet", "later", "luck", "wish", "welcome", "sorry", "glad", "happy", "feel", "free",
-    "anything", "something", "everything", "understand", "here", "today", "tomorrow", "day",
-})  # fmt: skip
-"""Words of talk in a chat that no other language of the catalogue has, beside function words."""
+_ALONE = word_set("languages", "english_alone")
+_BORROWED = frozenset(read_phrases("languages")["borrowed"])
+_SAID = word_set("languages", "english_talk")
 _LANGUAGE_NAMES = frozenset(name.lower() for name in LANGUAGES.values())
 _ENGLISH = FUNCTION_WORDS["en"] | _SAID | _LANGUAGE_NAMES
 _ONLY_ENGLISH = _ENGLISH.difference(*(w for code, w in FUNCTION_WORDS.items() if code != "en"))

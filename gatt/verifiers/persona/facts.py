@@ -17,10 +17,13 @@ from typing import Any
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.persona.own_life import WORKS_IN
-from gatt.verifiers.persona.word_lists import CITIES, FIRST_NAMES, OCCUPATIONS
+from gatt.verifiers.phrases import read_phrases, word_set
 from gatt.verifiers.text.folding import fold_text
 
 FACTS = ("name", "age", "city", "work")
+_FIRST_NAMES = word_set("persons", "first_names")
+_CITIES: tuple[str, ...] = tuple(read_phrases("persons")["cities"])
+_OCCUPATIONS: list[list[str]] = read_phrases("persons")["occupations"]
 
 # Every claim has one of these; most replies to a role have, most others have not.
 _FIRST_PERSON = re.compile(
@@ -103,7 +106,7 @@ _JOB = re.compile(
     rf"|\b[Ii](?:['’]ve been| have been)?{_ADVERBS} (?:work|working) as"
     r"|\b[Mm]y job is (?:being|as)|\b[Ii] earn my living as|\b[Mm]y profession is being)"
     r" an? (?P<said>(?:(?!(?:of|for|at|in|on|who|and|with|to|from|by)\b)[\w-]+ ){0,3}?"
-    rf"(?:{'|'.join(sorted((w for line in OCCUPATIONS for w in line), key=len, reverse=True))}))"
+    rf"(?:{'|'.join(sorted((w for line in _OCCUPATIONS for w in line), key=len, reverse=True))}))"
     r"\b(?!['’]s\b| (?:of|at heart|fan|friend)\b|-)",
     re.IGNORECASE,
 )
@@ -225,7 +228,7 @@ class PersonaFacts:
     def _other_names(self, reply: str) -> Iterator[tuple[int, int]]:
         for found in _NAMED.finditer(reply):
             said = found["said"] or found["small"]
-            if found["small"] and fold_text(said) not in FIRST_NAMES:
+            if found["small"] and fold_text(said) not in _FIRST_NAMES:
                 continue
             if self._names.isdisjoint(_name_words(said)):
                 yield found.span()
@@ -235,7 +238,7 @@ class PersonaFacts:
         for regex in (_CALLED, _SIGNED):
             for found in regex.finditer(reply):
                 said_words = _name_words(found["said"])
-                if not FIRST_NAMES.isdisjoint(said_words) and self._names.isdisjoint(said_words):
+                if not _FIRST_NAMES.isdisjoint(said_words) and self._names.isdisjoint(said_words):
                     yield found.span()
 
     def _other_ages(self, reply: str) -> Iterator[tuple[int, int]]:
@@ -261,7 +264,7 @@ class PersonaFacts:
             yield found_field.span()
         own = fold_text(self._work)
         known = {own, *own.split(), *self._terms}
-        allowed = {word for line in OCCUPATIONS if known.intersection(line) for word in line}
+        allowed = {word for line in _OCCUPATIONS if known.intersection(line) for word in line}
         for found in _JOB.finditer(reply):
             said = fold_text(found["said"])
             is_own = any(said == work or said.endswith(f" {work}") for work in allowed)
@@ -271,7 +274,7 @@ class PersonaFacts:
 
 _HOMES = re.compile(
     rf"(?:(?P<lives>{_LIVES})|{_COMES}) {_SCENE}"
-    rf"(?P<said>{'|'.join(sorted(CITIES, key=len, reverse=True))})\b(?!['’]s\b)"
+    rf"(?P<said>{'|'.join(sorted(_CITIES, key=len, reverse=True))})\b(?!['’]s\b)"
 )
 
 

@@ -4,52 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.facts import PersonaFacts
 from gatt.verifiers.persona.first_person import first_person_word, is_english, is_foreign
 from gatt.verifiers.persona.own_life import modern_claim, speaks_of_own_life
 from gatt.verifiers.persona.speaker import is_of_another, lives_there, tied_hits
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.phrases import Patterns
+from gatt.verifiers.rule import Rule, quote, require_texts, shipped_examples
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.matching import TermMatcher
 from gatt.verifiers.text.task_talk import without_task_talk
 from gatt.verifiers.text.words import is_letter
 
-_ADJECTIVE = (
-    r"(?:(?!(?:of|on|about|for|in|to|with|who|at|that|not|no|never)\b|and (?:i|i'm|an?|the|my|it|its)\b)"
-    r"[\w'-]+,? )"
-)
-_MACHINE = (
-    r"(?:(?:ai|a\.i\.|artificial intelligence)"
-    r"(?!\w|[ -](?:pioneer|research|engineer|scientist|expert|fan\b|develop))"
-    r"|ai-\w+|chat ?bot\b|language model)"
-)
-_BREAKS = re.compile(
-    r"\bas an? (?:ai\b|a\.i\.|artificial|large language|language model|virtual|digital assistant)"
-    r"|\b(?:large |ai )?language models?\b|\bsmollm\w*|\bchat ?gpt\b|\bopenai\b|\bhugging ?face\b"
-    r"|\b(?:i am|i'm|i was|being) (?:just |only |actually |really )?(?:an? )?(?:ai\b|a\.i\."
-    r"|(?:ai|virtual|digital|helpful|automated|friendly|computer|conversational)[ -]"
-    r"(?:ai |chat)?(?:assistant|model|program|bot|agent)|chat ?bot\b|bot\b|artificial intelligence"
-    r"|assistant(?:[.!,;]|$| (?:designed|created|trained|programmed|made|developed|built|here to)))"
-    r"|\b(?:i (?:cannot|can't|can not|won't|will not)|i'm (?:not able|unable) to|i am (?:not able"
-    r"|unable) to) (?:pretend|role-?play|impersonate|act as|take on the (?:role|persona))"
-    r"|\bi (?:do not|don't) have (?:a )?(?:personal|feelings|emotions|real|physical|human)\b"
-    r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly )?(?:just |only |here as |here to be )?(?:an?|your|the|this)"
-    rf" {_ADJECTIVE}{{0,4}}{_MACHINE}"
-    r"|\b(?:i am|i'm|my name is) (?:[^.,;:!?]|(?<=\b\w)\.){2,40}, (?:an?|the) "
-    rf"{_ADJECTIVE}{{0,4}}{_MACHINE}"
-    r"|\b(?:i am|i'm|be|being|as) (?:[a-z]+ly |here as )?your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
-    r"|\b(?:i am|i'm) (?:an? )?(?:[\w-]+ ){0,2}(?:helpful|advanced) (?:[\w-]+ )?(?:ai|assistant|helper)\b"
-    r"|\byour (?:[\w-]+ ){0,3}(?:ai|chat ?bot)\b|, your (?:[\w-]+ ){0,3}(?:assistant|helper)\b"
-    r"|\bmy training data\b|\bi(?:'m| am) pretending\b|\bi(?:'ll| will) (?:pretend|act as)\b"
-    r"|\bje suis une? (?:ia\b|intelligence artificielle"
-    r"|modele de langage|assistant virtuel)"  # codespell:ignore langage
-    r"|\bich bin (?:eine? )?(?:ki\b|kunstliche intelligenz|sprachmodell)"
-    r"|\bsoy una? (?:ia\b|inteligencia artificial|modelo de lenguaje|asistente virtual)"
-)
+_RE = Patterns("in_character")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]")
 _MOSTLY_QUOTED = 0.6
 _ITS_OWN_STORY = r"\W+(?:[\w'-]+\W+){0,3}?(?:was|is)\s+(?:an?|the|born|one|known|considered)\b"
@@ -85,65 +55,11 @@ class InCharacter(Rule):
         is_past: whether the figure lived before our time: a speaker with a life of today
             ("my boss", "the printer") is another one, and to live in a country of the figure's is
             not enough.
-
-    Raises:
-        VerifierError: `any_of` is no list of texts, or has none; `facts` is no
-            object of known facts.
     """
 
     kind = "in_character"
     version = 6
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["Napoleon", "Bonaparte", "Austerlitz", "Corsica"]},
-            good=(
-                "I am Napoleon Bonaparte, Emperor of the French!",
-                "My greatest day was at Austerlitz, where the sun rose for us.",
-                "Je suis Napoléon, empereur des Français.",
-                "I'm a little man named Napoleon, and I like tea.",
-                "I'm Napoleon, an emperor, not an AI.",
-                "I am Napoleon, an emperor and AI pioneer.",
-            ),
-            bad=(
-                "Napoleon was a French emperor.",
-                "As an AI, I cannot be Napoleon.",
-                "I like tea very much.",
-                'Napoleon said: "I came back from Elba."',
-                "I am not Napoleon, but I can help.",
-                "Napoleon I was crowned in 1804.",
-                "I have never been to Corsica.",
-                "I'm a huge fan of Napoleon, and I like Austerlitz.",
-                "I am a helpful AI, but call me Napoleon.",
-                "I'm a helpful AI named Napoleon.",
-                "I am Napoleon, a brilliant and compassionate AI.",
-                "I am fond of a man named Napoleon.",
-                "I'm not the one named Napoleon.",
-                "I'm reading a book called Napoleon.",
-                "I am the owner of a cat named Napoleon.",
-                "I am Napoleon, and I'm a brave and tireless AI.",
-                "I am N. Bonaparte, the AI.",
-                "My name is Napoleon, an artificial intelligence.",
-            ),
-        ),
-        Examples(
-            {
-                "any_of": ["Tom", "Leeds", "plumber", "my van"],
-                "facts": {"name": "Tom", "age": 44, "city": "Leeds", "work": "plumber"},
-            },
-            good=(
-                "My name is Tom, and I am a plumber in Leeds.",
-                "I'm 44, and my van is nearly as old.",
-                "My wife is a lawyer, so I park my van behind her office.",
-            ),
-            bad=(
-                "My name is Sara, and I am a plumber in Leeds.",
-                "I'm 30 years old, and my van is new.",
-                "I live in Paris, and my van is parked by the river.",
-                "I am a lawyer, but my van is full of pipes.",
-                "I like tea.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self,
@@ -178,7 +94,7 @@ class InCharacter(Rule):
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
         folded = fold(reply)
-        broken = _BREAKS.search(folded.text) or self._denial.search(folded.text)
+        broken = _RE.BREAKS.search(folded.text) or self._denial.search(folded.text)
         if broken:
             span = folded.span(*broken.span())
             return self.failed(f"breaks character: {quote(reply[slice(*span)])}", span)

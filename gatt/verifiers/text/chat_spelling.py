@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_SHORT = {
-    "u": "you", "ur": "your", "r": "are", "whats": "what's", "wanna": "want to", "gimme": "give me",
-    "lemme": "let me", "pls": "please", "plz": "please", "dont": "don't", "btw": "by the way",
-    "gonna": "going to", "thx": "thanks", "ya": "you", "hows": "how's", "youre": "you're", "nr": "number",
-}  # fmt: skip
+from gatt.verifiers.phrases import read_phrases
+
+_SHORT: dict[str, str] = read_phrases("english")["short"]
 _SHORT_WORD = re.compile(rf"(?<![\w'])(?:{'|'.join(_SHORT)})(?![\w'])")
 _NUMBER = re.compile(r"(?<=\w) no\.(?=[\s,?!)]|$)|(?<=\w) #(?!\w)")
 _WORD = re.compile(r"[a-z]{7,}")

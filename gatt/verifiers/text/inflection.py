@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
+from gatt.verifiers.phrases import read_phrases, word_set
+
 _VOWELS = "aeiou"
-# Nouns in -ing that no verb stands behind: "evening" is not said by "even".
-_NO_VERB = frozenset({
-    "evening", "morning", "ceiling", "pudding", "sibling", "during", "nothing", "something",
-    "anything", "everything", "wedding", "herring", "sterling", "darling", "duckling", "earring",
-    "viking", "offspring",
-})  # fmt: skip
-# What a rule makes of a word and is another word: "bat" is no "batter", "bee" no "being".
-_OTHER_WORDS = frozenset({
-    "adder", "amber", "anger", "barber", "batter", "beer", "being", "better", "bitter", "border",
-    "bower", "brother", "butter", "caper", "center", "clover", "corner", "counter", "cover",
-    "danger", "dinner", "easter", "eastern", "ever", "finger", "flower", "folder", "fodder",
-    "gutter", "hammer", "hunger", "ladder", "later", "latter", "layer", "letter", "lever", "litter",
-    "liver", "lower", "lumber", "mariner", "master", "matter", "meter", "mother", "number", "offer",
-    "order", "other", "paper", "peer", "pepper", "peter", "pinter", "plier", "pliers", "pointed",
-    "pointer", "pointing", "ponder", "power", "pong", "quarter", "rather", "roster", "rubber",
-    "seed", "shower", "silver", "summer", "super", "taper", "temper", "tender", "thing", "timber",
-    "tower", "tuber", "water", "weed", "winter", "wonder",
-})  # fmt: skip
-_IRREGULAR_PLURALS = {
-    "foot": "feet", "tooth": "teeth", "goose": "geese", "mouse": "mice", "child": "children",
-    "ox": "oxen", "man": "men", "woman": "women", "knife": "knives", "life": "lives",
-    "wife": "wives", "wolf": "wolves", "leaf": "leaves", "loaf": "loaves", "shelf": "shelves",
-    "half": "halves", "calf": "calves", "thief": "thieves", "scarf": "scarves", "hoof": "hooves",
-    "elf": "elves", "cactus": "cacti", "fungus": "fungi", "crisis": "crises",
-    "analysis": "analyses", "die": "dice",
-}  # fmt: skip
-# Left out where the past is more often another word: "saw", "dove", "felt", "left", "lay", "wound".
-_IRREGULAR_PASTS = {
-    "begin": "began begun", "bite": "bitten", "blow": "blew blown", "break": "broke broken",
-    "bring": "brought", "build": "built", "burn": "burnt", "buy": "bought", "catch": "caught",
-    "choose": "chose chosen", "draw": "drew drawn", "drink": "drank drunk",
-    "drive": "drove driven", "eat": "ate eaten", "feed": "fed", "fight": "fought", "fly": "flew flown",
-    "forget": "forgot forgotten", "give": "gave given", "grow": "grew grown", "hold": "held",
-    "keep": "kept", "learn": "learnt", "make": "made", "pay": "paid", "ride": "rode ridden",
-    "run": "ran", "sell": "sold", "sew": "sewn", "shoot": "shot", "sing": "sang sung",
-    "sleep": "slept", "speak": "spoke spoken", "spin": "spun", "steal": "stole stolen",
-    "swim": "swam swum", "take": "took taken", "teach": "taught", "tell": "told", "think": "thought",
-    "throw": "threw thrown", "wear": "wore worn", "weave": "wove woven", "win": "won",
-    "write": "wrote written",
-}  # fmt: skip
+_NO_VERB = word_set("english", "no_verb")
+_OTHER_WORDS = word_set("english", "other_words")
+_IRREGULAR_PLURALS: dict[str, str] = read_phrases("english")["irregular_plurals"]
+_IRREGULAR_PASTS: dict[str, str] = read_phrases("english")["irregular_pasts"]
 # Verbs of several syllables that double their last letter all the same.
 _DOUBLING_ENDS = ("el", "il", "al", "gin", "get", "fer", "mit", "cur", "nap", "trol", "hip")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, quote, require_texts, shipped_examples
 from gatt.verifiers.text.matching import TermMatcher
 from gatt.verifiers.text.words import words
 
@@ -26,21 +25,12 @@ class Excludes(Rule):
         characters: single characters, anywhere, also in other forms of the same
             ("７", "²" and "٧" are digits, "‼" holds "!").
         terms: terms as `TermMatcher` takes them.
-
-    Raises:
-        VerifierError: both lists are empty, or one holds anything else.
     """
 
     kind = "excludes"
     version = 3
     reads_markup = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"characters": [","], "terms": ["sorry"]},
-            good=("I like tea and milk.", "That is fine with me."),
-            bad=("I like tea, and milk.", "I am sorry to hear that."),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, characters: Sequence[str] = (), terms: Sequence[str] = ()) -> None:
         if isinstance(characters, str) or not all(

@@ -6,12 +6,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.first_person import is_foreign
-from gatt.verifiers.rule import Rule, Span, quote, require_texts
+from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
 from gatt.verifiers.text.folding import Folded, fold
 from gatt.verifiers.text.matching import Hit, TermMatcher
 from gatt.verifiers.text.sentences import sentence_spans
@@ -68,60 +67,12 @@ class Likes(Rule):
             least one. "my racket" is also found with an adjective ("my old racket").
         vague: terms with other senses.
         not_in: phrases that hold a term and do not mean it ("pawn shop").
-
-    Raises:
-        VerifierError: one of these is no list of texts, or `any_of` has none.
     """
 
     kind = "likes"
     version = 3
     reads_sense = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["tennis", "racket"]},
-            good=(
-                "A quiet weekend suits me, and on Sunday I play tennis.",
-                "I can't wait to play tennis again.",
-                "Not much happened today, but my racket broke.",
-                "Do you want to join me for tennis?",
-                "I never miss a tennis match.",
-                "There is nothing like tennis, and I never go out without my racket.",
-                "Nothing clears my head like tennis does.",
-                "I do not mind the rent, with the tennis courts so close.",
-            ),
-            bad=(
-                "I don't play tennis.",
-                "I have never heard of tennis.",
-                "You like tennis? Great.",
-                "I do not really know much about tennis, sorry.",
-                "Do you play tennis?",
-                "Tennis is really boring.",
-                "Tennis? No, thanks.",
-                "You must really love tennis.",
-                "My sister plays tennis twice a week.",
-                "Tennis is known to reduce stress.",
-                "As an AI, I have no hobbies, but tennis is fun.",
-            ),
-        ),
-        Examples(
-            {
-                "any_of": ["easel", "watercolor", "my brush"],
-                "vague": ["painting", "brush", "canvas"],
-                "not_in": ["brush your teeth", "brush my teeth"],
-            },
-            good=(
-                "I love painting.",
-                "My old brush is in the canvas bag.",
-                "I paint every Sunday.",
-                "The light is soft. I will take my easel out.",
-            ),
-            bad=(
-                "Brush your teeth before bed.",
-                "I brush my teeth and paint the wall.",
-                "There is a painting in the hall.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self, *, any_of: Sequence[str], vague: Sequence[str] = (), not_in: Sequence[str] = ()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, quote, require_texts, shipped_examples
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words
 
@@ -19,24 +18,10 @@ class OneOf(Rule):
 
     Args:
         options: the texts, at least one, each with a word in it.
-
-    Raises:
-        VerifierError: `options` is no list of texts, has none, or one without a word.
     """
 
     kind = "one_of"
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"options": ["My answer is yes.", "My answer is no."]},
-            good=("My answer is yes.", "**my answer is no**"),
-            bad=(
-                "Yes.",
-                "My answer is yes. Tea is good.",
-                "I think that my answer is no.",
-                "My answer is yes. My answer is no.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(self, *, options: Sequence[str]) -> None:
         texts = require_texts(self.kind, "options", options)

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, Span, quote, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
 from gatt.verifiers.text.addressed import is_passed_over
 from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
 from gatt.verifiers.text.folding import fold_text
@@ -62,64 +62,12 @@ class QuestionAbout(Rule):
             ("Would you like", "Shall I").
         beside: lists of terms; one of each list must stand in the same sentence as the topic.
         unless: terms that show another matter, in the same sentence.
-
-    Raises:
-        VerifierError: `topics` is no list of texts, or has none, or one of the
-            others is no list of texts, `beside` no list of such lists.
     """
 
     kind = "question_about"
     version = 5
     reads_sense = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"topics": ["dental insurance", "dental plan", "insurance"]},
-            good=(
-                "That sounds painful. Do you have **dental insurance**?",
-                "By the way, which dental plans have you looked at so far? I can compare them.",
-                "Please let us know whether you have dental insurance.",
-            ),
-            bad=(
-                "Dental insurance is useful.",
-                "Do you like tea? Dental insurance is good.",
-                "Do you like tea?",
-                "What is dental insurance? It is a contract.",
-                "How much does dental insurance cost?",
-                "You need not tell us about your dental insurance.",
-            ),
-        ),
-        Examples(
-            {
-                "topics": ["mileage", "odometer"],
-                "questions": [
-                    "What is the mileage of your car?",
-                    "How far has your car been driven?",
-                ],
-            },
-            good=("Sure, tomorrow at nine. By the way, what does the odometer say?",),
-            bad=(
-                "The car has been driven very far.",
-                "Sure, tomorrow at nine. What is your name?",
-            ),
-        ),
-        Examples(
-            {"topics": ["table"], "offers": ["reserve a table"]},
-            good=(
-                "Would you like a table tonight?",
-                "By the way, we can reserve a table for you.",
-                "I'd be happy to reserve a table.",
-                "Let me reserve a table for you.",
-            ),
-            bad=(
-                "Our tables are by the window.",
-                "Would you like tea?",
-                "We cannot reserve a table for you.",
-                "We can't reserve a table for you.",
-                "You have to reserve a table first.",
-                "I tried to reserve a table, but nobody could reserve a table there.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, Span, quote, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
 from gatt.verifiers.text.addressed import NO_WORD, REGRETS, flaw_of, is_heading
 from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
 from gatt.verifiers.text.folding import fold_text
@@ -43,56 +42,12 @@ class Says(Rule):
         deeds: terms of what the user is warned of ("share"). A clause that names one must deny it.
         unless: terms that show another matter, in the same sentence.
         place: `end` if nothing but a short closing may follow; else `anywhere`.
-
-    Raises:
-        VerifierError: a list is none of texts, `any_of` or a list of `beside` is empty, or `place`
-            is unknown.
     """
 
     kind = "says"
     version = 2
     reads_sense = True
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["late check-out", "check out late"]},
-            good=(
-                "Late check-out is possible if you ask at the desk.",
-                "Don't forget that you can check out late.",
-                "No need to hurry: we offer late check-out.",
-                "Would you like a late check-out?",
-            ),
-            bad=(
-                "We do not offer late check-out.",
-                "Late check-out? Not here.",
-                "She asked for a late check-out.",
-                "Late check-out is when a guest leaves after the usual time.",
-                "How much is a late check-out?",
-            ),
-        ),
-        Examples(
-            {
-                "any_of": ["PIN"],
-                "beside": [["share", "tell", "secret"]],
-                "deeds": ["share", "tell"],
-            },
-            good=("Never share your PIN.", "Keep your PIN secret."),
-            bad=(
-                "It is not a problem to share your PIN.",
-                "You don't have to keep your PIN secret.",
-                "Type your PIN and press the green button.",
-            ),
-        ),
-        Examples(
-            {"any_of": ["thank you"], "beside": [["your order"]], "place": "end"},
-            good=("It will arrive on Tuesday. Thank you for your order! Bye.",),
-            bad=("Thank you for your order. It will arrive on Tuesday in a blue parcel.",),
-        ),
-        Examples(
-            {"any_of": ["stretch"], "unless": ["budget"]},
-            good=("Take a minute to stretch.",),
-            bad=("You can stretch your budget.",),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self,

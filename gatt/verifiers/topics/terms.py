@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from gatt.errors import VerifierError
-from gatt.verifiers.base import Examples, Verdict
-from gatt.verifiers.rule import Rule, quote, require_texts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Rule, quote, require_texts, shipped_examples
 from gatt.verifiers.text.matching import TermMatcher
 from gatt.verifiers.text.task_talk import without_task_talk
 from gatt.verifiers.text.words import words
+from gatt.verifiers.topics.terms_beside import shown
 
 MIN_WORDS_FOR_ABSENCE = 3
 
@@ -21,41 +21,15 @@ class Terms(Rule):
     Occurrences in talk about the task ("I will mention tea in every reply") are not counted.
 
     Args:
-        any_of: at least `min_count` occurrences of these together.
-        all_of: each of these at least once; without `any_of`, `min_count`
-            counts these.
+        any_of: at least one of these.
+        all_of: each of these.
         none_of: none of these. With nothing else asked, a reply under three
             words is undecided: it has said too little to have left them out.
-        min_count: at least 1.
-
-    Raises:
-        VerifierError: no list has a term, a list holds no texts, or `min_count`
-            is not a whole number from 1 up.
     """
 
     kind = "terms"
     version = 3
-    examples: ClassVar[tuple[Examples, ...]] = (
-        Examples(
-            {"any_of": ["art", "painting"]},
-            good=(
-                "I love art more than anything.",
-                "Last week I **painted** a small boat.",
-                "The painter's brush broke.",
-            ),
-            bad=("Let us start the party.", "I love music and cooking.", "Nothing to add here."),
-        ),
-        Examples(
-            {"all_of": ["tea", "milk"], "none_of": ["sugar"]},
-            good=("I drink tea with milk.", "Milk first, then the tea!"),
-            bad=(
-                "I drink tea.",
-                "Tea with milk and sugar, please.",
-                "A steak with milk.",
-                "I will mention tea and milk in every reply. It rains.",
-            ),
-        ),
-    )
+    examples = shipped_examples(kind)
 
     def __init__(
         self,
@@ -63,7 +37,6 @@ class Terms(Rule):
         any_of: Sequence[str] = (),
         all_of: Sequence[str] = (),
         none_of: Sequence[str] = (),
-        min_count: int = 1,
     ) -> None:
         anyone = require_texts(self.kind, "any_of", any_of)
         everyone = require_texts(self.kind, "all_of", all_of)
@@ -73,16 +46,10 @@ class Terms(Rule):
                 f"verifier {self.kind!r}: no term: expected at least one in "
                 "'any_of', 'all_of' or 'none_of'"
             )
-        if type(min_count) is not int or min_count < 1:
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'min_count' is {min_count!r}: "
-                "expected a whole number from 1 up"
-            )
         self._counted = anyone or everyone
         self._counter = TermMatcher(self._counted)
         self._all = [(term, TermMatcher([term])) for term in everyone]
         self._none = TermMatcher(no_one)
-        self._min_count = min_count
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
@@ -98,10 +65,7 @@ class Terms(Rule):
             if num_words < MIN_WORDS_FOR_ABSENCE:
                 return self.undecided(f"only {num_words} words: too short to tell")
             return self.passed("says none of the terms to avoid")
-        hits = self._counter.hits(said)
-        if len(hits) >= self._min_count:
-            return self.passed(f"says {quote(hits[0].text)}", hits[0].span)
-        asked = ", ".join(self._counted[:4]) + (", …" if len(self._counted) > 4 else "")
-        if self._min_count == 1:
-            return self.failed(f"says none of: {asked}")
-        return self.failed(f"{len(hits)} of {self._min_count} occurrences of: {asked}")
+        hit = self._counter.first(said)
+        if hit:
+            return self.passed(f"says {quote(hit.text)}", hit.span)
+        return self.failed(f"says none of: {shown(self._counted)}")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gatt.verifiers.negative_controls import JUNK
+from data_synth.catalog.gauntlet import JUNK
 from gatt.verifiers.text.degenerate import degenerate
 
 

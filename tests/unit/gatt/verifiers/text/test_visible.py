@@ -67,24 +67,3 @@ def test_rules_of_sense_read_what_is_seen(spec: VerifierSpec, hidden: str) -> No
     said = "I am Tom, and I love my tennis. Do you play tennis with your friends?"
     assert build(spec).check(said).status == "pass"
     assert build(spec).check(f"I am fine today. {hidden.format(said)}").status == "fail"
-
-
-@pytest.mark.parametrize(
-    ("kind", "params", "reply", "status"),
-    [
-        ("emoji", {"min": 1}, "I like tea. <!-- 🌊 -->", "fail"),
-        ("number", {"min": 1}, 'I like tea. <img width="100">', "fail"),
-        ("words", {"min": 6}, "I like tea. <!-- and milk and bread -->", "fail"),
-        ("sentences", {"min": 2}, "I like tea. <!-- You too. -->", "fail"),
-        ("ends_with", {"any_of": ["Over."]}, "I like tea. Over. https://example.org", "fail"),
-        ("ends_with", {"any_of": ["Over."]}, "I like tea. Over. <!-- yes -->", "pass"),
-        ("lines", {"min": 2}, "I like tea.\nhttps://example.org", "pass"),
-        ("wrapped", {"left": "[", "right": "]"}, "[Tea](https://example.org)", "fail"),
-        ("words", {"min": 1}, "<!-- I like tea and milk. -->", "fail"),
-    ],
-)
-def test_rules_of_form_count_what_is_seen(
-    kind: str, params: dict[str, object], reply: str, status: str
-) -> None:
-    verdict = build(VerifierSpec(kind, params)).check(reply)
-    assert verdict.status == status, verdict

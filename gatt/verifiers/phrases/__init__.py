@@ -1,0 +1,49 @@
+"""Words and phrases that the rules look for: one YAML file for each matter.
+
+A list of words is one text, the words between white space. A pattern is a text with one alternative of a
+regular expression on each line; a line that is indented deeper goes on with the line above it, and
+`{NAME}` stands for another pattern of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+_FOLDER: Final = Path(__file__).parent
+_GOES_ON: Final = re.compile(r"\n +")
+_NAME: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
+
+
+@cache
+def read_phrases(name: str) -> dict[str, Any]:
+    """Return what a file of this folder holds; the name is without its ending."""
+    text = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return found
+
+
+def word_set(name: str, key: str) -> frozenset[str]:
+    """Return the words of a list of a file."""
+    return frozenset(read_phrases(name)[key].split())
+
+
+class Patterns:
+    """The patterns of a file as attributes, each compiled at its first use."""
+
+    def __init__(self, name: str) -> None:
+        self._texts: dict[str, str] = read_phrases(name)
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        found = re.compile(self.text(name))
+        setattr(self, name, found)
+        return found
+
+    def text(self, name: str) -> str:
+        """Return a pattern as text, without a group around it."""
+        lines = _GOES_ON.sub("", self._texts[name].strip("\n")).split("\n")
+        return _NAME.sub(lambda other: f"(?:{self.text(other[1])})", "|".join(lines))

@@ -1,0 +1,138 @@
+"""Every kind on the replies of `replies.yaml`, and the parameters that it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gatt.errors import VerifierError
+from gatt.verifiers import Verdict, build, check_all, overall, overall_unasked
+from gatt.verifiers.graded.judge import is_open
+from gatt.verifiers.spec import VerifierSpec
+
+CASES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
+TEA = {"kind": "terms", "any_of": ["tea"]}
+JUDGE = {"kind": "judge", "rubric": "Kind."}
+
+
+def check(rule: dict[str, Any], reply: str) -> Verdict:
+    return build(VerifierSpec.from_dict(rule)).check(reply)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["rule"]["kind"])
+def test_verdicts(case: dict[str, Any]) -> None:
+    expected = [(s, r) for s in ("pass", "fail", "undecided") for r in case.get(s, ())]
+    found = [(check(case["rule"], reply), status, reply) for status, reply in expected]
+    assert [one for one in found if one[0].status != one[1]] == []
+    for verdict, _, reply in found:
+        start, end = verdict.span or (0, 0)
+        assert 0 <= start <= end <= len(reply)
+
+
+@pytest.mark.parametrize(
+    ("rule", "reply", "evidence", "said"),
+    [
+        ({"kind": "says", "any_of": ["soup"]}, "No tea. Do try our soup!", "soup", "Do try our soup!"),
+        ({"kind": "says", "any_of": ["soup"]}, "We have no soup.", "denies it", "We have no soup."),
+        ({"kind": "terms", "any_of": ["Hauptstrasse"]}, "In der **Haupt**straße 5 bin ich.", "Haupt",
+         "Haupt**straße"),
+        ({"kind": "terms", "none_of": ["sugar"]}, "Two sugars for me.", "sugars", "sugars"),
+        ({"kind": "terms", "all_of": ["tea", "milk"]}, "I drink tea.", "milk", None),
+        ({"kind": "not", "of": TEA}, "I like tea.", "terms: says 'tea'", "tea"),
+        ({"kind": "in_character", "any_of": ["Sue", "my ward"], "facts": {"name": "Sue"}},
+         "My name is Tom, and my ward is full.", "another name than the role's", "My name is Tom"),
+        ({"kind": "language", "language": "fr"}, "Oui, c'est vrai. I live in a small town now.",
+         "English", "I live in a small town now."),
+    ],
+)  # fmt: skip
+def test_evidence_says_what_was_found_and_where(
+    rule: dict[str, Any], reply: str, evidence: str, said: str | None
+) -> None:
+    verdict = check(rule, reply)
+    assert evidence in verdict.evidence
+    assert (reply[slice(*verdict.span)] if verdict.span else None) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "fact"),
+    [
+        ("words", {}, "'min'"),
+        ("words", {"min": -1}, "-1"),
+        ("lines", {"max": 2.5}, "2.5"),
+        ("sentences", {"min": True}, "True"),
+        ("paragraphs", {"min": 3, "max": 1}, "'max' 1"),
+        ("bullets", {"min": 0}, "from 1 up"),
+        ("emoji", {"min": None}, "'max'"),
+        ("number", {"min": "1"}, "'1'"),
+        ("letter_case", {"case": "title"}, "'title'"),
+        ("excludes", {}, "'characters'"),
+        ("excludes", {"characters": ["ab"]}, "'ab'"),
+        ("excludes", {"characters": ","}, "','"),
+        ("excludes", {"terms": "tea"}, "'tea'"),
+        ("starts_with", {"any_of": []}, "'any_of'"),
+        ("ends_with", {"any_of": ["bye"], "exact": 1}, "'exact' is 1"),
+        ("json_object", {"keys": [1]}, "'keys' holds 1"),
+        ("wrapped", {"left": " ", "right": "x"}, "'left' is ' '"),
+        ("wrapped", {"left": "x", "right": 3}, "'right' is 3"),
+        ("haiku", {"lines": 3}, "'lines'"),
+        ("terms", {}, "'none_of'"),
+        ("terms", {"all_of": ["tea", 3]}, "'all_of' holds 3"),
+        ("terms", {"none_of": [" "]}, "'none_of' holds ' '"),
+        ("terms", {"anyof": ["tea"]}, "did you mean 'any_of'"),
+        ("term", {}, "did you mean 'terms'"),
+        ("likes", {"any_of": []}, "'any_of'"),
+        ("says", {"any_of": ["tea"], "place": "middle"}, "'middle'"),
+        ("says", {"any_of": ["tea"], "beside": ["milk"]}, "'milk'"),
+        ("says", {"any_of": ["tea"], "beside": [[]]}, "'beside'"),
+        ("question_about", {"topics": []}, "'topics'"),
+        ("question_about", {"topics": ["tea"], "questions": "tea"}, "'questions' is 'tea'"),
+        ("in_character", {"any_of": "Ada"}, "'any_of' is 'Ada'"),
+        ("in_character", {"any_of": ["Ada"], "is_past": 1}, "'is_past' is 1"),
+        ("in_character", {"any_of": ["Ada"], "facts": "Ada"}, "'facts' is 'Ada'"),
+        ("in_character", {"any_of": ["Ada"], "facts": {"nam": "Ada"}}, "did you mean 'name'"),
+        ("in_character", {"any_of": ["Ada"], "facts": {"name": " "}}, "fact 'name'"),
+        ("in_character", {"any_of": ["Ada"], "facts": {"age": "old"}}, "'old'"),
+        ("language", {}, "'language'"),
+        ("language", {"language": "fra"}, "did you mean 'fr'"),
+        ("judge", {"rubric": "  \n"}, "'rubric'"),
+        ("judge", {"rubric": None}, "'rubric' is None"),
+        ("score", {"function": "f", "at_least": 0}, "'at_least' is 0"),
+        ("not", {"of": "words"}, "'words'"),
+        ("not", {"of": {"max": 3}}, "'kind'"),
+        ("not", {"of": {"kind": "words"}}, "'min'"),
+        ("all", {"of": []}, "'of' is []"),
+        ("all", {"of": TEA}, "'of'"),
+        ("all", {"of": [TEA, JUDGE]}, "'judge'"),
+        ("not", {"of": {"kind": "all", "of": [JUDGE]}}, "'judge'"),
+    ],
+)
+def test_parameters_without_sense_are_refused(kind: str, params: dict[str, Any], fact: str) -> None:
+    with pytest.raises(VerifierError) as found:
+        build(VerifierSpec(kind, params))
+    assert fact in str(found.value)
+    assert kind in str(found.value)
+
+
+def test_what_is_left_to_a_judge_is_open_and_a_rule_beside_it_can_fail_it() -> None:
+    short = VerifierSpec("words", {"max": 3})
+    verdicts = check_all([VerifierSpec.from_dict(JUDGE), short], "Arr, aye!")
+    assert overall(verdicts) == "undecided"
+    assert [is_open(verdict) for verdict in verdicts] == [True, False]
+    assert not is_open(check(JUDGE, "arr arr arr arr arr arr arr arr arr arr arr arr"))
+    assert not is_open(Verdict("pass", "kind", "judge", 1))
+    assert (
+        overall(check_all([VerifierSpec.from_dict(JUDGE), short], "Arr, that is four.")) == "fail"
+    )
+
+
+def test_a_life_of_ones_own_is_no_sign_of_a_role_that_nobody_asked_for() -> None:
+    rule = {"kind": "in_character", "any_of": ["Tolstoy", "Russia"], "is_past": True}
+    for reply, asked, unasked in (
+        ("My boots are wet; I walked to the village at dawn.", "undecided", "fail"),
+        ("I live in Russia with my two cats.", "undecided", "undecided"),
+    ):
+        verdicts = [check(rule, reply)]
+        assert (overall(verdicts), overall_unasked(verdicts)) == (asked, unasked)

@@ -1,0 +1,115 @@
+"""Words, syllables, spellings of chats, negations: what the rules count and read."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatt.verifiers.persona.first_person import first_person_word
+from gatt.verifiers.persona.speaker import is_of_oneself
+from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
+from gatt.verifiers.text.inflection import inflections, plurals
+from gatt.verifiers.text.syllables import syllables
+from gatt.verifiers.text.words import words
+from gatt.verifiers.topics.polarity import clauses_around, is_denied
+
+
+def test_words_of_several_scripts() -> None:
+    spelt = ["I", "don't", "like", "well-known", "3.14", "ok"]
+    assert words("I don't like well-known 3.14, ok?") == spelt
+    assert words("我喜欢tea") == ["我", "喜", "欢", "tea"]
+    assert len(words("नमस्ते दुनिया")) == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("cat", 1), ("silence", 2), ("water", 2), ("apple", 2), ("jumped", 1), ("wanted", 2),
+     ("poet", 2), ("lion", 2), ("nation", 2), ("the", 1), ("beautiful", 3), ("moonlight", 2),
+     ("queen", 1), ("leaves", 1), ("don't", 1)],
+)  # fmt: skip
+def test_syllables(word: str, number: int) -> None:
+    assert syllables(word) == number
+
+
+@pytest.mark.parametrize(
+    ("typed", "terms", "meant"),
+    [
+        ("whats ur order nr?", [], "what's your order number?"),
+        ("your policy no.?", [], "your policy number?"),
+        ("no. tea", [], "no. tea"),
+        ("medecine", ["medicine"], "medicine"),
+        ("ariving", ["arriving"], "arriving"),
+        ("breakafst", ["breakfast"], "breakfast"),
+        # Other words, no slips.
+        ("advised", ["adviser"], "advised"),
+        ("driving", ["arriving"], "driving"),
+    ],
+)
+def test_spellings_of_chats(typed: str, terms: list[str], meant: str) -> None:
+    assert with_typos_mended(spelt_out(typed), terms) == meant
+
+
+@pytest.mark.parametrize(
+    ("clause", "denied"),
+    [
+        ("we do not offer it", True),
+        ("skip the soup", True),
+        ("never skip the soup", False),
+        ("do not miss the soup", False),
+        ("never travel without a passport", False),
+        ("you can do without it", True),
+        ("you don't have to floss", True),
+        ("there is no charge for it", False),
+        ("why not try it", False),
+        ("it isn't only tasty", False),
+        ("if you have not seen it, go", False),
+        ("neither sell nor recommend it", True),
+        ("don't put off your visit", False),
+    ],
+)
+def test_negations_are_counted(clause: str, denied: bool) -> None:
+    assert is_denied(clause) is denied
+
+
+def test_a_clause_is_cut_where_another_subject_begins() -> None:
+    text = "we have no lift, but you can use the stairs, which are wide"
+    start = text.index("stairs")
+    [clause] = clauses_around(text, start, start + 1)
+    assert clause.strip() == "but you can use the stairs"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["我喜欢茶。", "私はお茶が好きです。", "저는 차를 좋아해요.", "Я люблю чай.", "Jag gillar te.",
+     "Είμαι εδώ.", "Benim adım Ali.", "Jsem tady.", "Minä pidän teestä."],
+)  # fmt: skip
+def test_first_person_in_other_languages(text: str) -> None:
+    assert first_person_word(text)
+    assert first_person_word("The man of the hour was Mi, and Jag was the car.") is None
+
+
+def test_terms_of_oneself() -> None:
+    assert all(map(is_of_oneself, ("my knives", "therefore I am")))
+    assert not any(map(is_of_oneself, ("Story of My Life", "army")))
+
+
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [
+        ("swim", {"swim", "swims", "swimming", "swam", "swum", "swimmer"}),
+        ("hiking", {"hike", "hikes", "hiked", "hiker", "hikers"}),
+        ("bake", {"baking", "baked", "baker", "bakers"}),
+        ("study", {"studies", "studied", "studying"}),
+        ("travel", {"travelled", "traveled", "travelling"}),
+        ("knife", {"knives"}),
+    ],
+)
+def test_forms_of_a_word_count(word: str, forms: set[str]) -> None:
+    assert forms <= inflections(word)
+
+
+def test_another_word_is_no_form() -> None:
+    pairs = {"corn": "corner", "bat": "batter", "bee": "being", "cod": "coding", "even": "evening"}
+    assert [word for word, other in pairs.items() if other in inflections(word)] == []
+    assert plurals("tesla") == {"tesla", "teslas"}
+    assert "men" in plurals("man")
+    assert plurals("human") == {"human", "humans"}
