@@ -19,18 +19,10 @@ def refuse_foreign(folder: Path) -> None:
     """Refuse a new run in a folder whose files it would overwrite or leave unused.
 
     Raises:
-        StoreError: no samples there, but a file that a run writes beside them, or parts of a run
-            that an earlier version divided.
+        StoreError: no samples there, but a file that a run writes beside them.
     """
     if (folder / SAMPLES_FILE).exists():
         return
-    parts = folder / "shards"
-    if any(parts.glob("*.jsonl")):
-        raise StoreError(
-            f"{parts}: holds parts of a run that an earlier version divided, expected "
-            f"{SAMPLES_FILE}: join them with `gatt synth merge` of that version, or choose another "
-            "output_dir"
-        )
     for name in (CARD_FILE, CONFIG_FILE, SOURCE_FILE):
         if (folder / name).exists():
             raise StoreError(

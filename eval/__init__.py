@@ -1,6 +1,6 @@
 """Instruction adherence over many turns: roll-outs, metrics, report.
 
-`from eval import evaluate` is the whole of `gatt eval`; see `eval.run.evaluate`.
+`evaluate` does everything that `gatt eval` does; see `eval.run.evaluate`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLACES: Final = {"EvalConfig": "eval.config", "evaluate": "eval.run"}
 
 
 def __getattr__(name: str) -> Any:
-    """Return what stands under a short name, imported when it is asked for."""
+    """Return a public name, imported on first use."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_PLACES[name]), name)

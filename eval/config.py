@@ -25,9 +25,9 @@ from gatt.sources.config import SourceConfig
 BASE = "base"
 REMINDER = "base+reminder"
 TAKEN = ("all", "dialogue")
-"""What no adapter may be called: all arms together, and the dialogue's own replies."""
+"""Names that no adapter may have: reports use them for all arms together and for the dialogue's own replies."""
 RUN_MARK = " · "
-"""Stands between a run and its arm where several runs are shown."""
+"""Separates run and arm in a report of several runs."""
 _MOST_CASES: Final = 10_000_000
 """All cases are held in memory."""
 
@@ -43,16 +43,16 @@ class EvalConfig:
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
     suite: str | None = None
-    """A suite that is shipped (`gatt suite list`) or the YAML file of one: values for the keys below,
-    under those that are given here."""
+    """Name of a shipped suite (`gatt suite list`) or path of a suite's YAML file: defaults for the keys
+    below."""
     arms: tuple[str, ...] = ()
-    """`base`, `base+reminder` (the instruction on every turn, meant as an upper bound), and any name of
-    `adapters`; empty takes all of them."""
+    """`base`, `base+reminder` (the instruction repeated on every turn, meant as an upper bound), and names
+    of `adapters`; empty takes all of them."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""
     baseline: str | None = None
-    """Arm that the others are compared with, case by case; null: `base`, or the first where it is none
-    of the arms. In a finished folder another one only counts anew."""
+    """Arm that the others are compared with, case by case; null: `base`, or the first arm if `base` is not
+    among them. In a finished folder another baseline needs no new replies."""
     seed: int = 0
     """Fixes cases, draws and bootstrap; `source.seed` the order of dialogues."""
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -60,35 +60,35 @@ class EvalConfig:
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=32, temperature=0.0)
     )
-    """How replies are drawn; greedy by default."""
+    """How replies are sampled; greedy by default."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
     """Where the dialogues come from."""
     part: Part | None = "eval"
-    """Part of the source's dialogues; training takes another. Null takes all."""
+    """Part of the source's dialogues; training uses another part. Null takes all."""
     num_turns: int | None = None
-    """Join dialogues end to end until they have so many turns, none into two; null takes them as they are."""
+    """Join dialogues end to end until they have so many turns, each used once; null: do not join them."""
     cases: Path | None = None
-    """A JSONL file of cases of your own or of `gatt suite import`, in place of source and instructions."""
+    """A JSONL file of your own cases or of `gatt suite import`; it replaces source and instructions."""
     instructions: InstructionChoice = field(
         default_factory=lambda: InstructionChoice(num_entries=(1.0,))
     )
-    """Which instructions are put on them."""
+    """Which instructions the dialogues get."""
     splits: tuple[Split, ...] = ("train", "heldout_value", "heldout_family")
     """Splits of instructions, each with `num_dialogues` cases of its own."""
     only_trained: bool = False
-    """Of the split `train` only entries that every adapter was trained on, as its `trained_on.json` says:
-    training may have drawn a part of the split. An arm that comes later must not change which those are."""
+    """Of the split `train` draw only entries that every adapter was trained on, see its `trained_on.json`:
+    training may have drawn a part of the split. An arm that is added later must not change the entries."""
     num_dialogues: int = 16
     """Cases per split: a dialogue and an instruction."""
     num_plain: int = 0
     """Dialogues without an instruction, for false triggers."""
     event_turns: tuple[int, ...] = ()
-    """Turns at which the user jumps topics, quotes text with instructions in it and so on, in place of
+    """Turns at which the user changes the topic, quotes text with instructions in it and so on, instead of
     the dialogue's message; needs the history `own`."""
     event_kinds: tuple[str, ...] = ()
-    """What the user does then, see `eval/records/events.yaml`; empty takes all kinds there are."""
+    """What the user does then, see `eval/records/events.yaml`; empty takes all kinds."""
     event_file: Path | None = None
-    """A file of kinds of events in place of `eval/records/events.yaml`."""
+    """A file of your own kinds of events, instead of `eval/records/events.yaml`."""
     switch: SwitchConfig | None = None
     """Changes of the instruction in mid-dialogue; null for none."""
     turns: tuple[int, ...] = (1, 2, 4, 8, 20)
@@ -96,44 +96,74 @@ class EvalConfig:
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
     """Turns at which one probe of the instruction is asked off the record; empty for none."""
     probe_choice: Literal["any", "first"] = "any"
-    """Which probe of the instruction: any, drawn for each case, or the first, which asks for it outright
-    ("What is your favorite hobby?", "Who are you?") where others want knowledge as well."""
+    """Which probe of the instruction: any, drawn for each case, or the first. The first asks for the
+    instruction directly ("What is your favorite hobby?", "Who are you?"); others need knowledge too."""
     histories: tuple[History, ...] = ("reference",)
     """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
     replies, from turn 1 on."""
     placement: Placement = "system"
-    """Where the instruction stands, once, for all arms but the reminder."""
+    """Where the instruction stands, once, for all arms except the reminder."""
     task_completion: bool = True
-    """Whether it is measured if replies still answer what was asked, by similarity of sentences."""
+    """Whether to measure, by similarity of sentences, if replies still answer what was asked."""
     judge: JudgeConfig | None = None
-    """A model that judges replies too; what no rule covers is open without one."""
+    """A model that judges replies too; without it, what no rule covers stays undecided."""
     score_file: Path | None = None
-    """A Python file of your own whose `SCORES`, names with functions from a reply to 0..1, `score`
-    verifiers name; it is run. Null: what they ask for is open."""
+    """Your own Python file with the functions that `score` verifiers name, in the table `SCORES`: each
+    returns a number from 0 to 1 for a reply. The file is run. Null: such replies stay undecided."""
     unmeasured: bool = False
-    """Whether replies are sampled even where nothing that is asked of them can be measured (no judge for
-    what no rule covers, no score_file)."""
+    """Whether to sample replies even if nothing can be measured on them (no judge for what no rule covers,
+    no score_file)."""
     replies_from: Path | None = None
-    """Folder of a finished evaluation of the same settings: its replies are judged again by today's rules,
-    into `output_dir`, and no arm is asked. Null: the arms reply."""
+    """Folder of a finished evaluation with the same settings: its replies are judged again by today's
+    rules, into `output_dir`, and no arm is asked. Null: the arms reply."""
     batch_cases: int = 8
-    """Cases worked on together: the unit that is redone after an interruption."""
+    """Cases worked on together: an interruption loses at most one such batch."""
     ray: RayConfig | None = None
-    """null: this process alone; else workers of Ray roll out, each one arm and `batch_cases` cases at a
-    time, and this process writes their rows. `--workers N` starts N on this machine."""
+    """null: one process; else workers of Ray roll out, each one arm and `batch_cases` cases at a time, and
+    this process writes their rows. `--workers N` starts N workers on this machine."""
 
     @classmethod
     def preset(cls, values: Mapping[str, Any]) -> Source:
-        """Return the suite that some values name, see `gatt.config.load`.
+        """Return the values of the suite that a configuration names, see `gatt.config.load`.
 
         Raises:
-            ConfigError: no such suite, or a key in it that is none of a suite.
+            ConfigError: no such suite, or a key that a suite may not set.
         """
         return suite_values(values.get("suite"))
 
     def __post_init__(self) -> None:
         if not self.arms:
             object.__setattr__(self, "arms", (BASE, REMINDER, *self.adapters))
+        self._check_arms()
+        for name in ("arms", "histories", "splits"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise ConfigError(f"{name} is {list(values)}: expected each once")
+        for name in ("turns", "histories"):
+            if not getattr(self, name):
+                raise ConfigError(f"{name} is empty: expected at least one")
+        for name in ("turns", "probe_turns", "event_turns"):
+            values = getattr(self, name)
+            if values != tuple(sorted(set(values))) or (values and values[0] < 1):
+                raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
+        if self.cases:
+            self._check_case_file()
+        else:
+            self._check_drawn()
+        if self.event_turns and self.histories != ("own",):
+            raise ConfigError(
+                f"event_turns with histories {list(self.histories)}: expected [own], because the dialogue's "
+                "replies do not answer what the user says at an event"
+            )
+        if self.replies_from is not None and self.replies_from == self.output_dir:
+            raise ConfigError(
+                f"replies_from is {self.replies_from}, the output_dir: expected another folder, so that "
+                "nothing is lost"
+            )
+        if self.batch_cases < 1:
+            raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
+
+    def _check_arms(self) -> None:
         for arm in self.arms:
             if arm not in (BASE, REMINDER) and arm not in self.adapters:
                 raise ConfigError(
@@ -149,66 +179,39 @@ class EvalConfig:
                 raise ConfigError(f"arm {arm!r}: expected a name without '/', on one line")
             if arm in TAKEN or RUN_MARK in arm:
                 raise ConfigError(
-                    f"arm {arm!r}: expected another name, reports call something else "
-                    f"{arm if arm in TAKEN else RUN_MARK.strip()!r}"
+                    f"arm {arm!r}: expected another name, reports use "
+                    f"{arm if arm in TAKEN else RUN_MARK.strip()!r} for something else"
                 )
         for arm in (BASE, REMINDER):
             if arm in self.adapters:
                 raise ConfigError(
                     f"adapters has {arm!r}, which stands for the base model: give the adapter another name"
                 )
-        for name in ("arms", "histories", "splits"):
-            values = getattr(self, name)
-            if len(set(values)) < len(values):
-                raise ConfigError(f"{name} is {list(values)}: expected each once")
-        for name in ("turns", "histories"):
-            if not getattr(self, name):
-                raise ConfigError(f"{name} is empty: expected at least one")
-        for name in ("turns", "probe_turns", "event_turns"):
-            values = getattr(self, name)
-            if values != tuple(sorted(set(values))) or (values and values[0] < 1):
-                raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
-        self._check_length()
-        if self.event_turns and self.histories != ("own",):
-            raise ConfigError(
-                f"event_turns with histories {list(self.histories)}: expected [own], since the dialogue's "
-                "replies do not answer what the user says at an event"
-            )
-        if self.judge:
-            for arm in self.judge.arms:
-                if arm not in self.arms:
-                    raise ConfigError(f"judge.arms has {arm!r}: expected some of {list(self.arms)}")
-        for name in ("num_dialogues", "num_plain"):
-            if not 0 <= getattr(self, name) <= _MOST_CASES:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 to {_MOST_CASES}")
-        if not self.cases and self.num_dialogues * len(self.splits) + self.num_plain == 0:
-            raise ConfigError("no case: raise num_dialogues or num_plain")
-        if self.replies_from is not None and self.replies_from == self.output_dir:
-            raise ConfigError(
-                f"replies_from is {self.replies_from}, the output_dir: expected another folder, so that "
-                "nothing is lost"
-            )
-        if self.batch_cases < 1:
-            raise ConfigError(f"batch_cases is {self.batch_cases}: expected at least 1")
+        for arm in self.judge.arms if self.judge else ():
+            if arm not in self.arms:
+                raise ConfigError(f"judge.arms has {arm!r}: expected some of {list(self.arms)}")
 
     @property
     def compared_with(self) -> str:
         """The arm that all others are compared with, see `baseline`."""
         return self.baseline or (BASE if BASE in self.arms else self.arms[0])
 
-    def _check_length(self) -> None:
-        if self.cases:
-            if self.num_turns is not None or self.event_turns:
-                raise ConfigError(
-                    "cases with num_turns or event_turns: expected neither, the file says what happens"
-                )
-            if self.switch:
-                raise ConfigError("cases with switch: expected the changes in the file of cases")
-            if self.only_trained:
-                raise ConfigError(
-                    "cases with only_trained: expected the cases chosen in their file"
-                )
-            return
+    def _check_case_file(self) -> None:
+        if self.num_turns is not None or self.event_turns:
+            raise ConfigError(
+                "cases with num_turns or event_turns: expected neither, the file says what happens"
+            )
+        if self.switch:
+            raise ConfigError("cases with switch: expected the changes in the file of cases")
+        if self.only_trained:
+            raise ConfigError("cases with only_trained: expected the cases chosen in their file")
+
+    def _check_drawn(self) -> None:
+        for name in ("num_dialogues", "num_plain"):
+            if not 0 <= getattr(self, name) <= _MOST_CASES:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 to {_MOST_CASES}")
+        if self.num_dialogues * len(self.splits) + self.num_plain == 0:
+            raise ConfigError("no case: raise num_dialogues or num_plain")
         if self.only_trained and ("train" not in self.splits or not self.num_dialogues):
             raise ConfigError(
                 "only_trained without cases of split 'train': expected 'train' in splits and num_dialogues "
@@ -223,23 +226,22 @@ class EvalConfig:
             raise ConfigError(
                 "switch with event_turns: expected one of them, an event may ask to drop what has changed"
             )
-        longest = max((*self.turns, *self.probe_turns, *self.event_turns))
         key = "source.min_turns" if self.num_turns is None else "num_turns"
         given = self.source.min_turns if self.num_turns is None else self.num_turns
         if given < 1:
             raise ConfigError(f"{key} is {given}: expected at least 1")
-        if longest > given:
+        asked = max((*self.turns, *self.probe_turns))
+        if (longest := max((asked, *self.event_turns))) > given:
             raise ConfigError(f"turn {longest} is asked for, but {key} is {given}: raise it")
         if self.switch and (last := self.switch.max_turn or self.switch.min_turn) > given:
             raise ConfigError(
                 f"switch at turn {last} is past the last turn, {key} is {given}: lower it, or take "
                 "longer dialogues"
             )
-        asked = max((*self.turns, *self.probe_turns))
         if self.switch and self.switch.min_turn > asked:
             raise ConfigError(
-                f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last that turns and "
-                "probe_turns ask for: lower it, or ask for later turns"
+                f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last of turns and "
+                "probe_turns: lower it, or add later turns"
             )
 
 

@@ -1,4 +1,4 @@
-"""`gatt eval`: arms side by side, to samples, curves and a report; resumable."""
+"""`gatt eval`: arms side by side, from roll-outs to samples, curves and a report; resumable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from eval.cases.asked_turns import has_probe
 from eval.cases.build import Inputs, load_inputs
 from eval.cases.contamination import refuse_overlap
 from eval.cases.false_triggers import Triggers, find_triggers, own_replies
@@ -20,7 +19,7 @@ from eval.records.case import Case
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.results.provenance import add_call
 from eval.results.write import Checked, EvalResult, close
-from eval.rollout.rejudge import WORDS, EarlierReplies, rows_judged_again
+from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
 from eval.scoring.scores import scores_for
@@ -41,11 +40,12 @@ NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
     "adapters", "baseline", "histories", "ray", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
+"""Settings that no reply depends on; `cases` and `event_file` count with what the files hold."""
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
     "event_turns", "event_kinds", "switch", "only_trained",
 )  # fmt: skip
-"""What makes cases of a source; a case file has them."""
+"""Settings that draw cases from a source; a case file needs none of them."""
 
 
 def evaluate(
@@ -53,20 +53,20 @@ def evaluate(
     engine: Callable[[], Engine] | None = None,
     judge_engine: Callable[[], Engine] | None = None,
 ) -> EvalResult:
-    """Run an evaluation, going on where an earlier call stopped.
+    """Run an evaluation, resuming where an earlier call stopped.
 
     Args:
-        config: the whole of it.
-        engine: makes the engine when it is needed; default: the configured model
-            with the configured adapters. Another one is not looked into: that its
-            model stays the same is up to the caller. With `config.ray` it is pickled
-            and called in every worker.
+        config: the complete configuration.
+        engine: makes the engine when it is needed; default: the configured model with the configured
+            adapters. The weights of another engine are not compared: that they stay the same is up
+            to the caller. With `config.ray` the function is pickled and called in every worker.
         judge_engine: the same for the judge.
 
     Raises:
-        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        ConfigError: a source that cannot be loaded, or nothing can be measured.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, one that an adapter was trained on, or a score file without what is asked.
+        DataError: no dialogue, a dialogue that an adapter was trained on, or a score file without a
+            function that a case names.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the folder belongs to another configuration or is in use, or `replies_from` has
             no such replies.
@@ -113,7 +113,7 @@ def evaluate(
         return made[0]
 
     plan = _plan(config, get_engine, "" if engine else config.engine.weights_digest())
-    earlier = EarlierReplies.read(config, plan.inputs.cases, plan.described, plan.weights)
+    earlier = read_earlier(config, plan.inputs.cases, plan.described, plan.weights)
     path = config.output_dir / ROLLOUTS_FILE
     with RecordStore(
         path, fingerprint=fingerprint(plan.settings), kind="rollout", describe=plan.described
@@ -124,26 +124,26 @@ def evaluate(
         pieces = _missing(config, plan.inputs.cases, done, path)
         if pieces:
             add_call(config, list(dict.fromkeys(piece.arm for piece in pieces)))
-        if earlier:
+        if earlier is not None:
             steps = rows_judged_again(pieces, earlier, config, plan.pool, done)
         elif config.ray:
             steps = rows_made_on_cluster(pieces, engine, config, plan.pool, config.ray)
         else:
             steps = rows_made_here(pieces, get_engine, config, plan.pool)
         num_new = _store_rows(store, steps, config, plan, done)
-    # The judge may need the memory.
+    # The judge may need the memory of the engine.
     made.clear()
     return close(config, plan.inputs, plan.checked, num_new, judge_engine)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What an evaluation asks, judges and records, before its first reply."""
+    """What is known of an evaluation before its first reply."""
 
     inputs: Inputs
     checked: Checked
     settings: dict[str, Any]
-    """What the replies depend on: a folder holds those of equal settings alone."""
+    """What the replies depend on: a folder holds only replies of equal settings."""
     weights: dict[str, str]
     """Digest of each arm's adapter."""
 
@@ -154,13 +154,13 @@ class _Plan:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The settings, with the words of the cases, which `replies_from` compares."""
+        """The settings with a digest of the cases' words, which `replies_from` compares."""
         words = [case.words() for case in self.inputs.cases]
         return self.settings | {WORDS: fingerprint({WORDS: words})}
 
 
 def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) -> _Plan:
-    """Return the plan; only a source whose questions the model answers needs the engine."""
+    """Return the plan; the engine is needed only if the model has to answer the source's questions."""
     catalog = config.instructions.load()
     adapters = used_adapters(config)
     inputs = load_inputs(config, catalog, engine, model_weights)
@@ -175,34 +175,24 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
         name: config.engine.adapter_digest(folder) or f"served as {folder}"
         for name, folder in adapters.items()
     }
-    settings = fingerprinted(config) | {"model_weights": model_weights}
+    settings = fingerprinted(config) | {
+        "model_weights": model_weights,
+        "cases": fingerprint({"cases": inputs.cases}),
+    }
+    if triggers:
+        rules = [[entry.id, entry.verifiers] for entry in triggers.entries]
+        settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
+    if any(case.switches for case in inputs.cases):
+        settings["leaks"] = LEAKS_VERSION
     if own_kinds := catalog.own_kinds:
         settings["own_kinds"] = own_kinds
-    return _Plan(inputs, checked, settings | _settings_of_cases(config, inputs, triggers), weights)
-
-
-def _settings_of_cases(
-    config: EvalConfig, inputs: Inputs, triggers: Triggers | None
-) -> dict[str, Any]:
-    """Return the part of the fingerprint that the cases and their rules decide."""
-    cases = inputs.cases
-    settings: dict[str, Any] = {"cases": fingerprint({"cases": [c.as_dict() for c in cases]})}
-    if triggers:
-        rules = [[e.id, [v.as_dict() for v in e.verifiers]] for e in triggers.entries]
-        settings["false_triggers"] = triggers.as_dict() | {"rules": fingerprint({"rules": rules})}
-    if any(case.switches for case in cases):
-        settings["leaks"] = LEAKS_VERSION
-    probed = ((case, turn) for case in cases for turn in config.probe_turns)
-    if any(has_probe(c, turn, config) and c.told(turn) == "released" for c, turn in probed):
-        # Earlier versions asked no probe after an instruction was taken back.
-        settings["ended_probes"] = 1
-    return settings
+    return _Plan(inputs, checked, settings, weights)
 
 
 def _missing(
     config: EvalConfig, cases: Sequence[Case], done: AbstractSet[str], path: Path
 ) -> list[Piece]:
-    """Return the work that is left: one arm, one history and up to `batch_cases` cases each."""
+    """Return the missing work in pieces: one arm, one history and up to `batch_cases` cases each."""
     said = said_so_far(path)
     pieces = []
     for history in config.histories:
@@ -219,7 +209,7 @@ def _missing(
 def _store_rows(
     store: RecordStore, steps: Rows, config: EvalConfig, plan: _Plan, done: AbstractSet[str]
 ) -> int:
-    """Append the rows as they are made, and return the number of new samples."""
+    """Store the rows as they are made, and return the number of new samples."""
     num_turns = {
         key: turns_of_row(history, case, config)
         for history in config.histories
@@ -245,13 +235,13 @@ def _store_rows(
 def check_cases(config: EvalConfig) -> None:
     """Make the cases of an evaluation and check that something is measured, without any model.
 
-    Nothing is checked in a folder that has replies already, nor where the cases need what an earlier
-    stage leaves: `only_trained` an adapter, and the source `questions` a model's answers.
+    Nothing is checked if the folder has replies already, or if the cases need the result of an
+    earlier stage: `only_trained` needs an adapter, the source `questions` a model's answers.
 
     Raises:
-        ConfigError: a source that cannot be had, or nothing that is asked can be measured.
+        ConfigError: a source that cannot be loaded, or nothing can be measured.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, or a score file without what is asked.
+        DataError: no dialogue, or a score file without a function that a case names.
     """
     needs_earlier = config.only_trained or (config.source.name == "questions" and not config.cases)
     if needs_earlier or (config.output_dir / ROLLOUTS_FILE).exists():
@@ -259,7 +249,7 @@ def check_cases(config: EvalConfig) -> None:
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog, lambda: make_engine(config.engine), "")
     if any(case.instruction is not None for case in inputs.cases):
-        # Only instructions count then, and finding the language of every reply takes a while.
+        # Task completion does not count then, and finding the language of every reply is slow.
         config = replace(config, task_completion=False)
     refuse_unmeasured(config, inputs.cases, _triggers(config, catalog, inputs))
     scores_for(config.score_file, inputs.cases)
@@ -274,18 +264,13 @@ def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers 
 
 
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
-    """Return what decides the replies: not where they go, who judges them, nor the size of batches.
+    """Return the settings that replies depend on: not the folder, the judge or the size of batches.
 
-    Arms and histories are not in it, so that one can be added to a folder; a row
-    says which weights made it.
+    Arms and histories are left out, so that one can be added to a folder; each row stores the
+    weights of its adapter.
     """
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
-    if config.switch is None:
-        # Runs of before there were changes go on.
-        settings.pop("switch", None)
-    if not config.only_trained:
-        settings.pop("only_trained", None)
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

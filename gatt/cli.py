@@ -32,10 +32,8 @@ GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-
-
 IN_ORDER: Final = ("init", "run", "synth", "train", "eval", "report", "chat", "export", "push")
-"""The commands that most work takes, in its order; the help lists the others behind them."""
+"""The main commands in the order of the work; the help lists all others after them."""
 _OVERVIEW: Final = """usage: gatt [--version] [--debug] <command> ...
 
 Ghost Attention: make the data, fine-tune with LoRA, and measure whether the
@@ -58,7 +56,7 @@ class CommandParser(argparse.ArgumentParser):
         # An abbreviated option would shadow a dotted override that begins like it.
         super().__init__(*args, **{**kwargs, "allow_abbrev": False})
         self.make_epilog: Callable[[bool], str] | None = None
-        """Returns the end of the help, where that takes time to make: of all keys, or of the first."""
+        """Returns the end of the help, with all keys or with the first ones; set where making it is slow."""
 
     def format_help(self, *, is_all: bool = False) -> str:
         """Return the help.
@@ -86,14 +84,16 @@ def path_argument(text: str) -> Path:
     """Return a path with `~` expanded, which a shell leaves as it is in `--key=~/x`.
 
     Raises:
-        ArgumentTypeError: it is empty, holds a NUL, or names the home of nobody.
+        ArgumentTypeError: it is empty, holds a NUL, or names the home of an unknown user.
     """
     if not text.strip() or "\0" in text:
         raise argparse.ArgumentTypeError(f"{text!r} is no path: expected a file or a folder")
     try:
         return Path(text).expanduser()
     except RuntimeError:
-        raise argparse.ArgumentTypeError(f"{text}: nobody of that name has a home here") from None
+        raise argparse.ArgumentTypeError(
+            f"{text}: no user of that name has a home folder"
+        ) from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -146,7 +146,7 @@ def write_run(folder: Path, samples: Iterator[dict[str, Any]], keep: int) -> lis
             {"arm": arm, "metric": "adherence", "history": "own", "split": split, "family": family,
              "turn": turn, "rate": good / num, "low": low, "high": high, "num_dialogues": num,
              "num_passed": good, "num_decided": num, "num_undecided": 0, "pessimistic": good / num,
-             "optimistic": good / num}
+             "optimistic": good / num, "num_instructions": 1}
         )  # fmt: skip
     results = {"schema": SCHEMA, "run": {"name": folder.name, "model": "made up"}, "curves": curves}
     (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")

@@ -23,6 +23,7 @@ from rich.console import Console
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from gatt.commands.run.operations import DECODE_SHARE, DENSE_SHARE, DRAWS, PEAK_TFLOPS
 from gatt.config.load import config_dict
 from gatt.train.config import LoraSettings
 
@@ -327,10 +328,13 @@ def arguments() -> Any:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into this page")
-    parser.add_argument("--draws", type=float, default=2.0, help="a turn (default: 2)")
-    parser.add_argument("--peak-tflops", type=float, default=989.0, help="of a GPU (default: 989)")
-    parser.add_argument("--dense-share", type=float, default=0.35, help="reached (default: 0.35)")
-    parser.add_argument("--decode-share", type=float, default=0.05, help="reached (default: 0.05)")
+    for name, default, text in (
+        ("draws", DRAWS, "a turn"), ("peak-tflops", PEAK_TFLOPS, "of a GPU"),
+        ("dense-share", DENSE_SHARE, "reached"), ("decode-share", DECODE_SHARE, "reached"),
+    ):  # fmt: skip
+        parser.add_argument(
+            f"--{name}", type=float, default=default, help=f"{text} (default: {default:g})"
+        )
     return parser.parse_args()
 
 

@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument(
         "--llama_cpp", type=Path, required=True, help="folder of llama.cpp's source"
     )
-    parser.add_argument("--outtype", default="q8_0", help="f32, f16, bf16 or q8_0 (%(default)s)")
+    parser.add_argument("--outtype", default="f16", help="f32, f16, bf16 or q8_0 (%(default)s)")
     parser.add_argument("--instruction", help="system message of the Modelfile")
     args = parser.parse_args()
     converter = [sys.executable, args.llama_cpp / "convert_hf_to_gguf.py", args.model]

@@ -7,12 +7,15 @@ import sys
 from dataclasses import replace
 
 from data_synth.config import SynthConfig
+from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
 
 HELP = "make training samples: put instructions on dialogues and sample replies that follow them"
 TAKES_OVERRIDES = True
 CONFIG = SynthConfig
+PLAN = "data_synth.commands.synth_plan"
+"""Module whose `planned` says what `--plan` prints."""
 FIRST = (
     "output_dir", "num_samples", "source.name", "source.path", "instructions.catalog",
     "instructions.families", "teacher.engine.model", "teacher.engine.server.urls", "teacher.brief",
@@ -34,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser, SynthConfig, FIRST)
     parser.description = _ABOUT
     add_workers_argument(parser)
+    add_plan_argument(parser)
 
 
 def execute(config: SynthConfig) -> str:
@@ -52,5 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Make the samples; a run that was interrupted goes on."""
     config = config_from_args(SynthConfig, args)
     config = replace(config, ray=with_workers(config.ray, args.workers))
+    if args.plan:
+        return show_plan([("synth", config, PLAN)])
     sys.stdout.write(execute(config) + "\n")
     return 0

@@ -1,4 +1,4 @@
-"""Which turns of a case are asked: those that are judged, and those with a probe."""
+"""The turns of a case that are judged, and those with a probe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from eval.records.case import Case
 
 
 def last_turn(case: Case, config: EvalConfig) -> int:
-    """Return the last turn of a case that is asked for, 0 if it has none of them."""
+    """Return the last turn of a case that is judged or probed, 0 if there is none."""
     asked = (*config.turns, *(t for t in config.probe_turns if has_probe(case, t, config)))
     return max((turn for turn in asked if turn <= case.num_turns), default=0)
 

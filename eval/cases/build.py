@@ -1,4 +1,4 @@
-"""What an evaluation works on: cases of a case file, or of a source and a catalogue."""
+"""The cases of an evaluation: from a case file, or from a source and a catalogue."""
 
 from __future__ import annotations
 
@@ -25,40 +25,39 @@ from gatt.sources.answered import answered_questions
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The cases, and where they come from."""
+    """The cases and their origin."""
 
     cases: tuple[Case, ...]
     dialogues: tuple[Dialogue, ...]
-    """All of the source, used or not; of a case file those of its plain cases that have replies."""
+    """All dialogues of the source, used or not; of a case file those of plain cases with replies."""
     parts: tuple[Dialogue, ...]
-    """The dialogues that those of the cases consist of: what no adapter must have been trained on."""
+    """The dialogues that the cases are made of: no adapter may have been trained on them."""
     source: dict[str, object]
-    """The account that `results.json` holds."""
+    """Description of the source in `results.json`."""
     constraints: tuple[Mapping[str, str], ...] = ()
-    """What became of the constraints of a benchmark that was imported."""
+    """Who decides the constraints of an imported benchmark."""
 
 
 def load_inputs(
     config: EvalConfig, catalog: Catalog, engine: Callable[[], Engine], model_weights: str
 ) -> Inputs:
-    """Return what the configuration asks for.
+    """Return the cases that a configuration describes.
 
     Args:
         config: of the evaluation.
         catalog: the instructions.
-        engine: makes the engine if dialogues have to be answered first.
+        engine: makes the engine, if the model has to answer the dialogues first.
         model_weights: digest of its weights.
 
     Raises:
         CatalogError: no instruction can be drawn.
-        ConfigError: a source that cannot be had, an unknown kind of event, or an adapter that does not
-            say what it was trained on where only that is asked for.
-        DataError: no dialogue or too few, a broken case file, or one that cannot be
-            read with the configured histories.
+        ConfigError: a source that cannot be loaded, an unknown kind of event, or with `only_trained` an
+            adapter that does not say what it was trained on.
+        DataError: no dialogue or too few, a broken case file, or one that needs another history.
     """
     if config.cases:
         return _of_file(config)
-    # Before the model may have to answer questions.
+    # First, because answering questions takes long.
     trained = trained_entries(used_adapters(config)) if config.only_trained else None
     dialogues, report = _dialogues(config, engine, model_weights)
     joined = join_dialogues(dialogues, config.num_turns) if config.num_turns else {}
@@ -77,11 +76,11 @@ def load_inputs(
 def _num_trained(
     config: EvalConfig, catalog: Catalog, trained: Collection[str]
 ) -> dict[str, dict[str, int]]:
-    """Return for each family how many entries of the training split may be drawn, of how many."""
+    """Return for each family how many entries of the training split may be drawn, and all of them."""
     try:
         pool = config.instructions.select(catalog, ("train",))
     except CatalogError:
-        # Other splits may have some, as with formats, which are held out whole.
+        # All chosen entries may be held out, as those of the family `format`.
         return {}
     num = Counter(entry.family for entry in pool)
     drawn = Counter(entry.family for entry in pool if entry.id in trained)
@@ -103,7 +102,7 @@ def _of_file(config: EvalConfig) -> Inputs:
             f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
         )
     dialogues = tuple(case.dialogue for case in found.cases)
-    # Replies under an instruction may follow it: they are nobody's ordinary ones.
+    # Replies under an instruction may follow it, so they are no ordinary replies.
     own = tuple(c.dialogue for c in found.cases if c.has_replies and c.instruction is None)
     source: dict[str, object] = {"source": path.name, "num_read": len(dialogues)}
     return Inputs(found.cases, own, dialogues, source, found.constraints)
@@ -112,7 +111,7 @@ def _of_file(config: EvalConfig) -> Inputs:
 def _dialogues(
     config: EvalConfig, engine: Callable[[], Engine], model_weights: str
 ) -> tuple[list[Dialogue], SourceReport]:
-    """Return the dialogues of the source; `questions` are answered by the base model and kept."""
+    """Return the dialogues of the source; the base model answers `questions`, and the answers are stored."""
     if config.source.name != "questions":
         return config.source.load(config.part)
     source = replace(

@@ -1,4 +1,4 @@
-"""What adapters were trained on: no dialogue of an evaluation, and which of its instructions."""
+"""Checks what adapters were trained on: no dialogue of an evaluation, and which instructions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) 
 
     Args:
         adapters: arm to folder.
-        dialogues: of the cases; of joined ones each that they consist of.
+        dialogues: of the cases; joined dialogues in their parts.
 
     Returns:
         The arms whose folder does not say what they were trained on.
 
     Raises:
-        DataError: a dialogue in both; says how many.
+        DataError: an adapter was trained on one of the dialogues; with their number.
     """
     named = {dialogue.id: dialogue for dialogue in dialogues}
     unknown = []
@@ -44,7 +44,7 @@ def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
     """Return the ids of the catalogue entries that every adapter was trained on.
 
     Raises:
-        ConfigError: no adapter, or one whose folder does not say.
+        ConfigError: no adapter, or one whose folder does not say what it was trained on.
     """
     found = {arm: read_marks(folder) for arm, folder in adapters.items()}
     silent = [arm for arm, marks in found.items() if marks is None or marks.entries is None]

@@ -26,11 +26,10 @@ def make_cases(
 ) -> list[Case]:
     """Return the cases of a configuration: per split, then the plain ones.
 
-    Families take turns, so that each has its share of every split; within a
-    family entries are drawn without repetition until all were used. A split in
-    which the chosen families and values have no entry is an error unless no
-    value was chosen by name. Dialogues are taken in turn, and none gets the
-    same instruction twice: the metrics could not tell such cases apart.
+    Families take turns, so that each has the same share of every split. Within a family
+    entries are drawn without repetition until all were used. A split without any chosen entry
+    is left out. Dialogues are used in turn, and none gets the same instruction twice, because
+    the metrics could not tell such cases apart.
 
     Args:
         config: of the evaluation.
@@ -112,7 +111,7 @@ def add_events(
     """Return the cases with their events: a topic jump at each seam, then those of the configuration.
 
     Raises:
-        ConfigError: a kind that the file of events does not hold.
+        ConfigError: a kind that is not in the file of events.
     """
     found = [
         replace(case, events=dict.fromkeys(joined[case.dialogue.id].seams, Event(TOPIC_JUMP)))
@@ -132,7 +131,7 @@ def _event_kinds(config: EvalConfig) -> dict[str, EventKind]:
     for name in config.event_kinds:
         if name not in known:
             raise ConfigError(
-                f"event_kinds: {name!r} does not stand in {path}{did_you_mean(name, known)} "
+                f"event_kinds: {name!r} is not in {path}{did_you_mean(name, known)} "
                 f"(known: {', '.join(known)})"
             )
     return {name: known[name] for name in config.event_kinds or known}
@@ -153,7 +152,7 @@ def _draws(
                 rng.shuffle(decks[family])
         first = index % len(families)
         turns = [families[(first + n) % len(families)] for n in range(len(families))]
-        # One whose entry excludes all others gives way to the next family.
+        # A family whose entry conflicts with all others is moved behind the next one.
         found = (
             _together(catalog, [*turns[n:], *turns[:n]], decks, size) for n in range(len(turns))
         )
@@ -167,7 +166,7 @@ def _draws(
 def _together(
     catalog: Catalog, families: Sequence[str], decks: Mapping[str, Sequence[Entry]], size: int
 ) -> list[Entry]:
-    """Return up to `size` entries that go together, the first of the decks of families in turn."""
+    """Return up to `size` entries without a conflict, the first of each family's deck in turn."""
     chosen: list[Entry] = []
     for family in families:
         if len(chosen) == size:

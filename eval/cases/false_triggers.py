@@ -1,11 +1,10 @@
-"""Which instructions of the catalogue a reply can follow unasked and mean something by it.
+"""Catalogue entries that count for false triggers: those that ordinary replies do not satisfy.
 
-"Use no digits" is followed by nearly every reply, so a reply that follows it
-shows nothing. An entry counts for false triggers only if ordinary replies do
-not satisfy its verifiers: none of `ORDINARY`, and at most `MOST_SHARE` of the
-dialogues' own replies, which nobody wrote under an instruction. Those own
-replies are not the ones that stand at the judged turns of plain dialogues: the
-rate that is reported for these, beside that of the arms, is an honest test.
+Nearly every reply follows "use no digits", so such a reply shows nothing. An entry counts only
+if no reply of `ORDINARY` satisfies its verifiers, and at most `MOST_SHARE` of the dialogues'
+own replies, which were written without an instruction. The own replies at the judged turns of
+plain dialogues are not used for this choice: their rate is reported beside that of the arms, as
+an independent check.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from gatt.verifiers import check_all, overall
 from gatt.verifiers.graded.score import DECIDED_LATER
 
 MOST_SHARE = 0.01
-"""Own replies that may satisfy an entry that counts: people do speak of hiking now and then."""
+"""Largest share of own replies that may satisfy an entry: people do mention hiking sometimes."""
 MOST_REPLIES = 200
-"""Own replies that are asked: each is checked against the whole catalogue."""
+"""Most own replies that are checked, each against the whole catalogue."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,10 @@ class Triggers:
     left_out: tuple[str, ...]
     """Ids of the entries that ordinary replies satisfy."""
     num_ordinary: int
-    """Ordinary replies that were asked, those of `ORDINARY` included."""
+    """Ordinary replies that were checked, those of `ORDINARY` included."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what `results.json` says of them."""
+        """Return the description in `results.json`."""
         return {
             "num_entries": len(self.entries),
             "num_left_out": len(self.left_out),
@@ -62,7 +61,7 @@ def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
 
 def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
     if any(v.kind in DECIDED_LATER for v in entry.verifiers):
-        # No rule can tell; a judge asked whether each reply follows each entry would cost too much.
+        # No rule decides it, and asking a judge for each reply and entry would cost too much.
         return True
     if is_ordinary(entry.verifiers):
         return True

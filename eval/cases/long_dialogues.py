@@ -1,4 +1,4 @@
-"""Dialogues longer than people write them: several end to end, each used once."""
+"""Long dialogues, made of several that are joined end to end; each is used once."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gatt.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class LongDialogue:
-    """Dialogues end to end."""
+    """Several dialogues joined end to end."""
 
     dialogue: Dialogue
     seams: tuple[int, ...]
     """Turns, counted from 1, at which the next dialogue begins."""
     parts: tuple[Dialogue, ...]
-    """What it was put together from, whole: the last one may go on behind the end."""
+    """The dialogues that were joined, complete: the last one may be longer than its part here."""
 
 
 def join_dialogues(dialogues: Sequence[Dialogue], num_turns: int) -> dict[str, LongDialogue]:
     """Return dialogues of exactly `num_turns` turns, by their ids.
 
-    Each is put together from the next ones in order until it is long enough, and
-    the last of these is cut; none goes into two, so that they stay independent.
+    Dialogues are joined in order until the result is long enough, and the last one is cut. No
+    dialogue is used twice, so that the results stay independent.
 
     Args:
         dialogues: whole exchanges, without a system message.

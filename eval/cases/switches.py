@@ -1,4 +1,4 @@
-"""Changes of the instruction in cases: drawn as the data's are, and told where a template shows them."""
+"""Changes of the instruction in cases: drawn as in training data, announced where the template shows them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def add_switches(
 ) -> list[Case]:
     """Return the cases with the changes of the configuration; plain ones stay as they are.
 
-    What comes is drawn from the split of what was, and is announced in words that
-    no training data of `gatt synth` has. Where ordinary replies follow
-    an instruction unasked ("use no digits"), it is neither replaced nor taken
-    back: leaving it alone could not be told from following it.
+    A new instruction is drawn from the split of the old one, and announced in words that no
+    training data of `gatt synth` has. An instruction that ordinary replies satisfy ("use no
+    digits") is neither replaced nor taken back, because a reply that ignores it satisfies it
+    too.
 
     Args:
         config: of the evaluation.
@@ -41,7 +41,7 @@ def add_switches(
         trained: ids of the only entries of the split `train` that may be drawn; None for all.
 
     Raises:
-        CatalogError: no new instruction can be put together.
+        CatalogError: no new instruction can be drawn.
         DataError: a change at a turn that no case has.
     """
     switch = config.switch
@@ -67,7 +67,7 @@ def add_switches(
             kinds: tuple[SwitchKind, ...] = SWITCH_KINDS if is_told_apart else ("add",)
             drawn = draws[case.instruction.split].draw(case.instruction, case.num_turns, rng, kinds)
             if drawn is not None and drawn.instruction is not None:
-                # Of an instruction that was added to, what is new is asked for first.
+                # After `add`, the probe asks for the new part.
                 known = len(case.instruction.probes) if drawn.kind == "add" else 0
                 probes = drawn.instruction.probes[known:]
                 asked = rng.choice(probes) if probes else None
@@ -80,9 +80,9 @@ def add_switches(
 
 
 def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) -> list[Case]:
-    """Return the cases with every change where the chat template shows it, in all arms alike.
+    """Return the cases with every change where the chat template shows it, the same in all arms.
 
-    Says so in the log where a later system message has to become the user's words.
+    If a later system message has to become part of the user's message, the log says so.
 
     Args:
         cases: of a run.
@@ -103,8 +103,8 @@ def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) 
     if not num_moved:
         return list(cases)
     log.warning(
-        "%d cases: a change of the instruction stands in front of the user's message instead of in a "
-        "later system message, which the chat template does not take",
+        "%d cases: a change of the instruction stands in front of the user's message, because the chat "
+        "template does not take a later system message",
         num_moved,
     )
     return [

@@ -7,12 +7,15 @@ import sys
 from dataclasses import replace
 
 from eval.config import EvalConfig
+from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
 CONFIG = EvalConfig
+PLAN = "eval.commands.eval_plan"
+"""Module whose `planned` says what `--plan` prints."""
 FIRST = (
     "output_dir", "suite", "adapters", "arms", "engine.model", "engine.server.urls", "histories",
     "num_dialogues", "turns", "instructions.catalog",
@@ -33,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser, EvalConfig, FIRST)
     parser.description = _ABOUT
     add_workers_argument(parser)
+    add_plan_argument(parser)
 
 
 def check(config: EvalConfig) -> None:
@@ -62,8 +66,10 @@ def execute(config: EvalConfig) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Evaluate; a run that was interrupted goes on."""
+    """Evaluate; a run that was interrupted is continued."""
     config = config_from_args(EvalConfig, args)
     config = replace(config, ray=with_workers(config.ray, args.workers))
+    if args.plan:
+        return show_plan([("eval", config, PLAN)])
     sys.stdout.write(execute(config) + "\n")
     return 0

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--arm", action="append", default=[], metavar="ARM=OTHERS",
-        help="hold this arm against that of the other one, any number of times (those of one name)",
+        help="compare this arm with that of the other one, any number of times (default: those of one name)",
     )  # fmt: skip
     parser.add_argument(
         "--at-least",
@@ -140,7 +140,7 @@ def _what(pair: Pair) -> str:
         # The same words under other rules, or other versions of them.
         said = "the same words"
     elif pair.num_shared == min(len(one.reply), len(other.reply)):
-        said = f"one goes on where the other ends ({one.finish}, {other.finish})"
+        said = f"one continues where the other ends ({one.finish}, {other.finish})"
     else:
         said = f"they part after {pair.num_shared} characters"
     verdicts = f"{one.status} against {other.status}" if one.status != other.status else one.status

@@ -100,6 +100,6 @@ def _list() -> int:
 
 
 def _show(suite: str) -> int:
-    # UTF-8, as files of configuration are: it is sent into one, whatever the terminal can show.
+    # UTF-8, whatever the terminal can show: the output is redirected into configuration files.
     sys.stdout.buffer.write(dump_yaml(read_suite(suite_path(suite)).values).encode())
     return 0

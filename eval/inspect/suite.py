@@ -145,8 +145,8 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
     samples = []
     for kind, turn in sorted(asked, key=lambda a: (a[1], a[0] == "probe")):
         probe = case.probe_at(turn) if kind == "probe" else None
-        nothing = {"user": probe.question if probe else case.user_turn(turn), "text": ""}
-        nothing |= {"finish": "context_limit", "num_tokens": 0}
+        user = probe.question if probe else case.user_turn(turn)
+        nothing = {"user": user, "text": "", "finish": "context_limit", "num_tokens": 0}
         reply = found.get((kind, turn), nothing)
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, reply["user"], generation)  # type: ignore[arg-type]

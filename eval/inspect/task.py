@@ -42,16 +42,7 @@ try:
         ModelOutput,
         get_model,
     )
-    from inspect_ai.scorer import (
-        Metric,
-        SampleScore,
-        Score,
-        Scorer,
-        Target,
-        Value,
-        metric,
-        scorer,
-    )
+    from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
     from inspect_ai.solver import Generate, Solver, TaskState, solver
     from inspect_ai.util import span
 except ModuleNotFoundError as error:

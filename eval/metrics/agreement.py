@@ -52,10 +52,7 @@ class _Pair:
 
 
 def agreement(
-    samples: Iterable[Sample],
-    verdicts: Mapping[JudgeKey, Verdict],
-    *,
-    seed: int = 0,
+    samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict], *, seed: int = 0
 ) -> list[Agreement]:
     """Return the agreement of each arm, history and metric, and of all arms together.
 

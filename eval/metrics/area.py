@@ -1,10 +1,9 @@
 """Area under the curve: the mean rate over the turns, as one number from 0 to 1.
 
-Its interval is put together from those of the turns by the method of variance
-estimates recovery (MOVER; Zou and Donner 2008, Statistics in Medicine 27:1693-1702),
-with the correlation of the turns as dialogues and instructions show it: late turns
-whose rate is near 0 weigh most, and a variance pooled over all turns would be too
-small there.
+Its interval is computed from those of the turns by the method of variance estimates recovery (MOVER;
+Zou and Donner 2008, Statistics in Medicine 27:1693-1702), with the correlation of the turns over
+dialogues and instructions. A variance pooled over all turns would be too small where late turns, which
+weigh most, have rates near 0.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ def area(rows: Rows) -> tuple[float, float, float] | None:
     """Return area, low and high bound (95 %), None where nothing was decided.
 
     Trapezoids between the turns at which something was decided, over the distance
-    from the first to the last; with one turn, its rate and its interval. Turns that move
-    together add their distances from rate to bound, turns that do not the squares
-    of these.
+    from the first to the last; with one turn, its rate and its interval. Of correlated turns the
+    distances from rate to bound add up, of independent ones their squares.
     """
     decided = rows.where(~np.isnan(rows.value))
     if not len(decided.value):
@@ -47,9 +45,9 @@ def area(rows: Rows) -> tuple[float, float, float] | None:
 
 
 def _correlations(rows: Rows, stratum: Codes, rates: Floats) -> Floats:
-    """Return how the rates of the turns move together, from 0 to 1: `[T, T]`.
+    """Return the correlation of the rates of the turns, from 0 to 1: `[T, T]`.
 
-    A turn at which all replies did the same tells nothing of it: 1, the cautious value.
+    Where all replies of a turn are alike it is unknown: 1, the cautious value.
     """
     sizes = np.bincount(stratum)
     residuals = (rows.value - rates[stratum]) / sizes[stratum]

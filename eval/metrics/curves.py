@@ -1,4 +1,4 @@
-"""Curves: the flat list of records that `results.json` and every chart rest on."""
+"""Curves: the flat list of records in `results.json`, from which every chart is drawn."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ VACUOUS: Mapping[str, str] = {
     "false_trigger": "vacuous_false_trigger",
     "leakage": "vacuous_leakage",
 }
-"""Metric -> the same of the dialogue's own replies, which nobody wrote under the instruction."""
+"""Metric -> the same of the dialogue's own replies, which were written without the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
 

@@ -50,9 +50,9 @@ class EventPoint:
 def events(samples: Iterable[Sample]) -> list[EventPoint]:
     """Return the rates of every event, over all turns at which it came.
 
-    A reply counts for the last event of its case up to its turn; turns before the
-    first event count for none. A topic jump behind a change of the instruction is
-    no event of its own: what is cancelled has to stay so whatever the topic.
+    A reply counts for the last event of its case up to its turn; turns before the first event count for
+    none. A topic jump after a change of the instruction is not counted as an event: what is cancelled
+    must stay cancelled under any topic.
     """
     found = []
     for (arm, history), members in by_arm(samples).items():

@@ -71,7 +71,7 @@ class Rows:
         dialogue, _ = _codes([s.dialogue for s in samples])
         is_plain = np.array([s.instruction is None for s in samples], dtype=bool)
         instruction, named = _codes([s.instruction.id if s.instruction else "" for s in samples])
-        # A plain dialogue shares its missing instruction with nobody.
+        # Each plain dialogue is an instruction group of its own.
         instruction = np.where(is_plain, len(named) + dialogue, instruction)
         pairs = dialogue * (2 * len(samples) + 1) + instruction
         case = np.unique(pairs, return_inverse=True)[1].astype(np.int64)

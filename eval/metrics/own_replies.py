@@ -1,8 +1,7 @@
-"""What the dialogue's own replies score: how much of a rate is there without any instruction.
+"""Rates of the dialogue's own replies: what a rate is without any instruction.
 
-Adherence to "use no digits" is near 100 % for a model that never read it. The
-dialogue's own replies were written without the instruction too; their rate is
-what adherence, or false triggers, must be read against.
+Adherence to "use no digits" is near 100 % for a model that never read it. The dialogue's own replies
+were written without the instruction too: compare adherence and false triggers with their rate.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ def vacuous_curves(
 ) -> list[CurvePoint]:
     """Return the rates of the own replies in place of the arms', as `curves` does.
 
-    They are the same whatever the arm and the history; there is one record for
-    each history, so that it can stand beside those of the arms. A turn without
-    an own reply is not counted.
+    They are the same for all arms and histories. There is one record for each history, so that it can
+    be compared with those of the arms. A turn without an own reply is not counted.
 
     Args:
         samples: of all arms; those of one case and turn count once.

@@ -1,4 +1,4 @@
-"""Paired difference of two arms at a turn, or at all: the same replies of the same cases under both."""
+"""Paired difference of two arms at one turn or over all: the same cases and turns under both."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Difference:
     history: str
     split: str
     turn: int | None
-    """None: all turns of the curve together, each pair of replies weighing the same. One test for two
-    arms, where a look at every turn would have to be paid for."""
+    """None: all turns of the curve together, each pair of replies with the same weight. That is one test,
+    and needs no adjustment for many turns."""
     difference: float
     """From -1 to 1."""
     low: float
@@ -39,8 +39,8 @@ class Difference:
     """The same after Holm, over the turns of this curve: they may all be read at one level. That of all
     turns together is one test, and stays as it is."""
     detectable: float | None
-    """Smallest true difference that this sample would have shown in 4 of 5 tries at the 5 % level;
-    None where not even a difference of 1 would have been seen."""
+    """Smallest true difference that samples like this show in 4 of 5 cases at the 5 % level; None where
+    they would not even show a difference of 1."""
     num_dialogues: int
     num_pairs: int
 

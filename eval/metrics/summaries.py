@@ -1,4 +1,4 @@
-"""Summaries: what a whole curve comes down to, as the flat records of `results.json`."""
+"""Summaries: a whole curve in one number, as flat records of `results.json`."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def summaries(samples: Iterable[Sample], points: Sequence[CurvePoint]) -> list[S
                 for split, family, rows in Rows.of(recovery(outcomes)).slices():
                     rate = rate_of(rows)
                     place = where | {"split": split, "family": family}
-                    bounds = (rate.rate, rate.low, rate.high)
-                    found.append(_summary("recovery", place, bounds, rate.num_dialogues))
+                    numbers = (rate.rate, rate.low, rate.high)
+                    found.append(_summary("recovery", place, numbers, rate.num_dialogues))
     return found
 
 

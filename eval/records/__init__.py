@@ -1,1 +1,1 @@
-"""What an evaluation reads and writes: cases, suites, replies."""
+"""Files of an evaluation: cases, suites, replies."""

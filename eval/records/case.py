@@ -1,4 +1,4 @@
-"""A case: a dialogue, an instruction, a probe, and what the user does besides talking."""
+"""A case: a dialogue, an instruction, a probe, and events at its turns."""
 
 from __future__ import annotations
 
@@ -15,38 +15,29 @@ from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
 
 BLANK: Final = "…"
-"""Stands where there is no reply: messages must not be empty."""
+"""Stands in place of a missing reply: messages must not be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What the user does at a turn besides talking, and what should happen."""
+    """What the user does at a turn besides talking, and what should happen then."""
 
     kind: str
     """Such as `topic_jump`; see `eval/records/events.yaml`."""
     text: str | None = None
-    """What the user says in place of the dialogue's message; None leaves the message."""
+    """What the user says instead of the dialogue's message; None: the message stays."""
     expect: Expected | None = None
-    """From this turn on; None leaves what was expected before."""
+    """Holds from this turn on; None: what was expected before stays."""
     verifiers: tuple[VerifierSpec, ...] = ()
-    """What holds at this turn alone, on top of the instruction."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the event as JSON takes it."""
-        return {
-            "kind": self.kind,
-            "text": self.text,
-            "expect": self.expect,
-            "verifiers": [v.as_dict() for v in self.verifiers],
-        }
+    """Rules of this turn alone, in addition to the instruction."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One dialogue under one instruction (None: plain, for false triggers), which may change.
+    """One dialogue under one instruction, which may change; without one it counts false triggers.
 
     Raises:
-        DataError: a change that cannot be, see `check_switches`.
+        DataError: an impossible change, see `check_switches`.
     """
 
     id: str
@@ -56,11 +47,11 @@ class Case:
     events: Mapping[int, Event] = field(default_factory=dict)
     """By turn, counted from 1."""
     has_replies: bool = True
-    """Whether the dialogue's replies are somebody's; else they fill the places between its turns."""
+    """Whether the dialogue has replies; without them `BLANK` stands between its turns."""
     twin: str = ""
-    """The id where an earlier case has the same dialogue and instruction, but other events or probes."""
+    """The id, if an earlier case has the same dialogue and instruction but other events or probes; else ""."""
     switches: tuple[Switch, ...] = ()
-    """Changes of the instruction, by turn. The first probe of what comes is the one that is asked."""
+    """Changes of the instruction, by turn. The first probe of a new instruction is asked."""
 
     def __post_init__(self) -> None:
         check_switches(f"case {self.id!r}", self.instruction, self.switches, self.num_turns)
@@ -82,7 +73,7 @@ class Case:
 
     @property
     def needs_own_history(self) -> bool:
-        """Whether the dialogue's replies do not answer what the user says here."""
+        """Whether the dialogue's replies do not answer what the user says in this case."""
         return not self.has_replies or any(e.text is not None for e in self.events.values())
 
     def user_turn(self, turn: int) -> str:
@@ -92,7 +83,7 @@ class Case:
         return self.dialogue.user_turns[turn - 1] if said is None else said
 
     def reference(self, turn: int) -> str | None:
-        """Return the dialogue's own reply to a turn, None where nobody replied to this."""
+        """Return the dialogue's own reply to what the user says at a turn, None without one."""
         event = self.events.get(turn)
         if not self.has_replies or (event is not None and event.text is not None):
             return None
@@ -100,17 +91,17 @@ class Case:
         return own[turn - 1] if turn <= len(own) else None
 
     def expected(self, turn: int) -> Expected:
-        """Return whether what `instruction_at` says holds, or the user has released the model."""
+        """Return `kept` if `instruction_at` holds, `released` after the user has taken it back."""
         event = self.events.get(turn)
         if event is not None and event.verifiers:
             return "kept"
         return self.told(turn)
 
     def told(self, turn: int) -> Expected:
-        """Return whether the instruction itself still holds at a turn."""
+        """Return `kept` if the instruction itself still holds at a turn, else `released`."""
         switch = last_switch(self.switches, turn)
         since = switch.turn if switch else 1
-        # What the user said of an instruction before it changed does not count for the next one.
+        # Events before the last change do not concern the new instruction.
         told = [
             e.expect for at, e in sorted(self.events.items()) if since <= at <= turn and e.expect
         ]
@@ -119,12 +110,12 @@ class Case:
         return "released" if switch and switch.instruction is None else "kept"
 
     def held_at(self, turn: int) -> Instruction | None:
-        """Return the instruction in force at a turn, None where nothing holds."""
+        """Return the instruction in force at a turn, None if none is."""
         held = in_force(self.instruction, self.switches, turn)
         return held if self.told(turn) == "kept" else None
 
     def ended_at(self, turn: int) -> Instruction | None:
-        """Return what the last change up to a turn has replaced or taken back."""
+        """Return the instruction that the last change up to a turn replaced or took back."""
         return ended(self.instruction, self.switches, turn)
 
     def ended_rules(self, turn: int) -> Rules:
@@ -141,16 +132,16 @@ class Case:
         return last_switch(self.switches, turn)
 
     def probe_at(self, turn: int) -> Probe | None:
-        """Return the probe of the instruction at a turn; where it was taken back, of what was."""
+        """Return the probe of the instruction at a turn, or of the one that was taken back."""
         for switch in reversed(self.switches):
             if switch.turn <= turn and switch.instruction is not None:
                 return next(iter(switch.instruction.probes), None)
         return self.probe
 
     def probed_at(self, turn: int) -> Instruction | None:
-        """Return what a probe at a turn asks for: what is in force, or what a change has taken back.
+        """Return the instruction that a probe at a turn asks about: in force, or taken back by a change.
 
-        None where an event has released the model: what a probe should find there is open.
+        None if an event has released the model: then no answer to a probe is right or wrong.
         """
         switch = last_switch(self.switches, turn)
         if switch is not None and switch.instruction is None and self.told(turn) == "released":
@@ -159,17 +150,16 @@ class Case:
 
     @property
     def release_turn(self) -> int | None:
-        """The first turn from which on the instruction does not hold, None if there is none."""
+        """The first turn from which on the instruction does not hold, None if it always holds."""
         turns = sorted({*self.events, *(s.turn for s in self.switches)})
         return next((t for t in turns if self.told(t) == "released"), None)
 
     def instruction_at(self, turn: int) -> Instruction | None:
-        """Return the instruction with all that holds at a turn as its verifiers.
+        """Return the instruction with everything that must hold at a turn as its verifiers.
 
-        It is the one in force, or where that was taken back the one that was.
-        Where the event of the turn releases from the instruction and brings
-        verifiers of its own, as in a rule that replaces another, the old ones must
-        not pass any more and the new ones must.
+        It is the instruction in force, or the last one if that was taken back. If the event
+        of the turn releases the model and brings verifiers of its own, as a rule that
+        replaces another, the old verifiers must not pass any more and the new ones must.
         """
         event = self.events.get(turn)
         instruction = in_force(self.instruction, self.switches, turn) or self.ended_at(turn)
@@ -177,7 +167,7 @@ class Case:
             return instruction
         held = instruction.verifiers
         if not held and all(v.kind != JUDGE for v in event.verifiers):
-            # What only the judge can tell stays with the judge: a rule of this turn is not all of it.
+            # The rule of this turn does not replace the judge, which decides the instruction.
             held = (VerifierSpec(JUDGE, {"rubric": instruction.text}),)
         if self.told(turn) == "released" and held:
             rules = [{"kind": v.kind, **v.params} for v in held]
@@ -185,7 +175,7 @@ class Case:
         return replace(instruction, verifiers=(*held, *event.verifiers))
 
     def words(self) -> dict[str, Any]:
-        """Return, as JSON takes it, what a model can be told of the case: all but the rules."""
+        """Return, as JSON takes it, all words of the case that a model can read: not the rules."""
 
         def told(instruction: Instruction | None) -> list[str]:
             probes = instruction.probes[:1] if instruction else ()
@@ -200,17 +190,4 @@ class Case:
             "switches": [
                 [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
             ],
-        }
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the case as JSON takes it: what a fingerprint is made of."""
-        # Runs of before there were changes go on.
-        changes = {"switches": [s.as_dict() for s in self.switches]} if self.switches else {}
-        return {
-            "id": self.id,
-            "dialogue": self.dialogue.as_dict(),
-            "instruction": self.instruction.as_dict() if self.instruction else None,
-            "probe": self.probe.as_dict() if self.probe else None,
-            "events": {str(turn): e.as_dict() for turn, e in sorted(self.events.items())},
-            **changes,
         }

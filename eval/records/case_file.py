@@ -8,12 +8,11 @@
      "events": {"3": {"kind": "topic_jump", "text": "...", "expect": "kept"}},
      "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
-`switches` change the instruction: `replace` and `add` with what is new, `cancel` without;
-`"place": "system"` makes the text a system message before that turn.
-A verifier of the kind `score` has a function of the user's own grade the reply, see `eval.scoring.scores`.
-`messages` in place of `user_turns` brings the replies of a dialogue along. Without
-`instruction` the case is a plain one. An instruction without verifiers is left to
-the judge.
+`switches` change the instruction: `replace` and `add` have a new `instruction`, `cancel` has none.
+`"place": "system"` makes the text a system message before that turn. A verifier of the kind
+`score` lets the user's own function grade the reply, see `eval.scoring.scores`. `messages`,
+instead of `user_turns`, contains the replies of a dialogue too. A case without `instruction` is
+a plain one. The judge decides an instruction without verifiers.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from gatt.verifiers.graded.score import DECIDED_LATER
 
 DEFAULT_SPLIT: Final[Split] = "heldout_value"
 RESERVED: Final = ("all", "plain", "combined")
-"""Families that tables use for totals, for cases without instruction and for several at once."""
+"""Names of tables for totals, for cases without instruction and for several families at once."""
 CoveredBy = Literal["rules", "judge", "not covered"]
 
 
@@ -131,7 +130,7 @@ class _WrittenCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """The cases of a file, and what became of the constraints that they were made from."""
+    """The cases of a file, and who decides the constraints that they were made from."""
 
     cases: tuple[Case, ...]
     constraints: tuple[Mapping[str, str], ...]
@@ -150,7 +149,7 @@ def read_cases(path: Path) -> CaseFile:
     for number, (case, named) in parsed_records(path, lambda n, raw: _parse(n, raw), is_whole=True):
         if case.id in cases:
             raise DataError(
-                f"{path} line {number}: id {case.id!r} stands there twice: expected unique ids"
+                f"{path} line {number}: id {case.id!r} is repeated: expected unique ids"
             )
         cases[case.id] = case
         constraints += named
@@ -160,12 +159,12 @@ def read_cases(path: Path) -> CaseFile:
 
 
 def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Return the cases, those that say the same to the model under the same ids.
+    """Return the cases with shared ids for equal dialogues and equal instructions.
 
-    Intervals count what is independent: the same user messages are one dialogue,
-    and the same words and rules one instruction, named after the first case that
-    has them; a name that two instructions would share gets the case behind it.
-    Cases that share both, since they differ in events or probes, are twins.
+    Intervals need independent units: the same user messages are one dialogue, and the same
+    words and rules one instruction. Each is named after its first case; if two instructions
+    would get one name, `@` and the case are added. Cases that share both, and differ in
+    events or probes only, are twins.
     """
     dialogues: dict[tuple[str, ...], str] = {}
     instructions: dict[str, str] = {}
@@ -234,23 +233,23 @@ def _switches(
 
 
 def _check_releases(instruction: Instruction, events: Mapping[int, Event]) -> None:
-    """Refuse what could not be judged behind a release.
+    """Refuse rules that could not be judged after a release.
 
     Raises:
-        DataError: a rule at a turn at which nobody can say what else holds.
+        DataError: a rule at a turn where it is open if the instruction holds.
     """
     is_released = False
     for turn, event in sorted(events.items()):
         if event.verifiers and event.expect is None and is_released:
             raise DataError(
-                f"event at turn {turn}: 'verifiers' behind a release: expected 'expect' beside them"
+                f"event at turn {turn}: 'verifiers' after a release: expected 'expect' too"
             )
         is_released = event.expect == "released" or (is_released and event.expect is None)
         kinds = {v.kind for v in instruction.verifiers}
         if event.verifiers and is_released and (not kinds or kinds & DECIDED_LATER):
             raise DataError(
-                f"event at turn {turn}: releases from an instruction that the judge or a score decides, and "
-                "has 'verifiers': expected rules in the instruction, or no 'verifiers' here"
+                f"event at turn {turn}: 'verifiers' and a release from an instruction that the judge or a "
+                "score decides: expected rules in the instruction, or no 'verifiers' here"
             )
 
 
@@ -292,7 +291,7 @@ def _events(written: Mapping[str, _WrittenEvent], num_turns: int) -> dict[int, E
             raise DataError(f"event at turn {turn!r}: expected a turn from 1 to {num_turns}")
         where = f"event at turn {turn}"
         if int(turn) in events:
-            raise DataError(f"{where}: stands there twice: expected each turn once")
+            raise DataError(f"{where}: is repeated: expected each turn once")
         verifiers = parse_verifiers(where, event.verifiers)
         events[int(turn)] = Event(event.kind, event.text, event.expect, verifiers)
     return events

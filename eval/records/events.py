@@ -59,10 +59,10 @@ class EventKind:
 
 
 def read_event_kinds(path: Path = EVENT_FILE) -> dict[str, EventKind]:
-    """Return the kinds of a YAML file by their names; its form stands at the head of `events.yaml`.
+    """Return the kinds of a YAML file by their names; the head of `events.yaml` describes the form.
 
     Raises:
-        ConfigError: the file cannot be read, or with its place what is wrong in it.
+        ConfigError: the file cannot be read, or a mistake in it, with its place.
     """
     kinds, places = read_mapping(path)
     return {name: _parse_kind(f"{places[name]}: {name}", kind) for name, kind in kinds.items()}

@@ -1,4 +1,4 @@
-"""What an arm answered at one turn, before it is judged."""
+"""The reply of an arm to one turn, before it is judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatt.generation.base import Generation
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply of an arm: to user message `turn`, or to the probe in its place."""
+    """One reply of an arm: to user message `turn`, or to the probe that replaces it."""
 
     case: Case
     turn: int

@@ -28,8 +28,8 @@ class Sample:
 
     Raises:
         DataError: a value outside its range, a probe without an instruction, or a split that does
-            not fit the instruction (`none` is for plain dialogues and for them only). Types are
-            checked where a file is read.
+            not fit the instruction (`none` is for plain dialogues only). Types are checked when a
+            file is read.
     """
 
     arm: str
@@ -37,10 +37,10 @@ class Sample:
     history: History
     dialogue: str
     turn: int
-    """Counted from 1. A probe of turn t is asked in place of user message t."""
+    """Counted from 1. A probe of turn t replaces user message t."""
     kind: Kind
     instruction: Instruction | None
-    """None for a plain dialogue; what passes there is a false trigger."""
+    """None for a plain dialogue; a reply that passes there is a false trigger."""
     family: str
     split: SampleSplit
     user: str
@@ -52,37 +52,37 @@ class Sample:
     status: Status
     verdicts: tuple[Verdict, ...]
     loose: Status | None = None
-    """The status with IFEval's leniency (a first or last line, or asterisks, do not count); None where
-    only the strict one was asked for."""
+    """The status with IFEval's leniency (a first or last line, or asterisks, do not count); None if only
+    the strict status was asked for."""
     event: str | None = None
     """What the user does at this turn besides talking, such as `quoted_instruction`; None: nothing."""
     expected: Expected = "kept"
     """`released`: the instruction no longer holds here, and a reply that follows it has failed."""
     completion: Verdict | None = None
-    """Whether the reply still answers what was asked; None where that was not measured."""
+    """Whether the reply still answers what was asked; None if that was not measured."""
     twin: str = ""
-    """The case's own name where another one has the same dialogue and instruction."""
+    """The case's own id, if another case has the same dialogue and instruction; else ""."""
     judge: Verdict | None = None
-    """What the judge model says; `undecided` where it gave no verdict, None where it was not asked."""
+    """The judge model's verdict; `undecided` if it gave none, None if it was not asked."""
     given: str = ""
-    """Id of the case's first instruction, where the one that counts here is another."""
+    """Id of the case's first instruction, if another one counts here; else ""."""
     since_switch: int | None = None
-    """Turns since the instruction last changed, 0 at that turn; None before, or where it never does."""
+    """Turns since the last change of the instruction, 0 at that turn; None before any change."""
     leak: Status | None = None
-    """Whether the reply follows what was replaced or taken back; None where nothing was, or where it
-    holds again."""
+    """Whether the reply follows an instruction that was replaced or taken back; None if there is none, or
+    if it holds again."""
     since_end: int | None = None
     """Turns since that change, 0 at its turn; None without `leak`."""
     ended: Instruction | None = None
-    """What was replaced or taken back; None without `leak`."""
+    """The instruction that was replaced or taken back; None without `leak`."""
     announcement: str | None = None
     """The words that change the instruction at this turn."""
     is_repeated: bool | None = None
-    """Whether the arm has said just this at an earlier turn of its own history, judged or not, but for
-    case and white space; None where that was not looked for (a human history, no `gatt eval`), and for
-    probes and blank ones."""
+    """Whether the arm gave the same reply at an earlier turn of its own history, judged or not; case and
+    white space do not count. None if that was not compared (a reference history, no `gatt eval`), for
+    probes and for blank replies."""
     score: float | None = None
-    """What functions of the user's own give the reply, from 0 to 1; None where none was asked, or failed."""
+    """Score of the user's own functions, from 0 to 1; None if none was asked, or one failed."""
 
     def __post_init__(self) -> None:
         for key in ("arm", "dialogue", "family", "user"):
@@ -107,13 +107,13 @@ class Sample:
 
     @property
     def case(self) -> tuple[str, str, str]:
-        """Dialogue, first instruction and twin: what one arm runs through turn by turn."""
+        """Dialogue, first instruction and twin: the same for all turns of a case."""
         first = self.given or (self.instruction.id if self.instruction else "")
         return self.dialogue, first, self.twin
 
     @property
     def asked(self) -> tuple[VerifierSpec, ...]:
-        """The verifiers that the reply is put before."""
+        """The verifiers that check the reply."""
         if self.instruction is None:
             return ()
         if self.kind == "turn":
@@ -123,7 +123,7 @@ class Sample:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What no two samples of a run share."""
+        """Unique among the samples of a run."""
         asked = self.user if self.kind == "probe" else ""
         dialogue, instruction, twin = self.case
         where = (self.arm, self.history, dialogue, instruction, self.kind, str(self.turn), asked)
@@ -149,7 +149,7 @@ class Sample:
             raise DataError(f"found {type(raw).__name__}: expected an object")
         known = [f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw]
         try:
-            held = vars(typed(_written_form(), raw))
+            held = dict(vars(typed(_written_form(), raw)))
             for key in ("completion", "judge"):
                 held[key] = held[key] and held[key].verdict()
             for key in ("instruction", "ended"):
@@ -205,17 +205,17 @@ def _written_form() -> type:
 
 
 def read_samples(path: Path) -> Iterator[Sample]:
-    """Yield the samples of a JSONL file; blank lines and a torn last line are passed over.
+    """Yield the samples of a JSONL file; blank lines and a torn last line are skipped.
 
     Raises:
-        DataError: with file and line, for a missing file, broken JSON, a sample
-            that breaks its contract, or one that stands there twice.
+        DataError: with file and line, for a missing file, broken JSON, a sample that breaks its
+            contract, or a repeated sample.
     """
     seen: dict[tuple[str, ...], int] = {}
     for number, sample in parsed_records(
         path, lambda _, record: Sample.from_dict(record), is_whole=False
     ):
-        # A resumed run that wrote a reply twice would count it twice.
+        # A repeated reply would count twice.
         if sample.key in seen:
             raise DataError(
                 f"{path} line {number}: the same {sample.kind} already stands in line "

@@ -1,7 +1,7 @@
-"""Suites: YAML files that say what is measured, and leave who is measured to the user.
+"""Suites: YAML files that say what is measured; the user chooses the model.
 
-A suite holds `about` and any key of `gatt eval` but those of `FOR_THE_USER`. The
-paths of `PATHS` are meant from its own folder.
+A suite has `about` and any key of `gatt eval` except those of `FOR_THE_USER`. The paths of
+`PATHS` are relative to the suite's folder.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from gatt.runs.suggest import did_you_mean
 from gatt.runs.yaml_file import Source, read_mapping
 
 SUITES: Final = Path(__file__).parents[1] / "suites"
-"""Folder of the suites that are shipped as package data."""
+"""Folder of the shipped suites."""
 FOR_THE_USER: Final = (
     "output_dir", "suite", "arms", "adapters", "engine", "judge", "batch_cases", "ray",
     "baseline", "only_trained", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
-"""Keys that no suite may set: whose model it is, and where and how it runs."""
+"""Keys that no suite may set: which model is measured, and where and how it runs."""
 PATHS: Final = (("cases", ""), ("event_file", ""), ("source", "path"), ("instructions", "catalog"))
 """Keys whose values are paths, and the key inside; lists of paths among them."""
 
 
 def shipped_suites() -> dict[str, Path]:
-    """Return the files of the suites that are shipped, by name."""
+    """Return the files of the shipped suites, by name."""
     return {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
 
 
@@ -35,7 +35,7 @@ def suite_path(suite: str) -> Path:
     """Return the file of a suite by its name or path.
 
     Raises:
-        ConfigError: neither is there.
+        ConfigError: no such suite and no such file, or a file of cases.
     """
     shipped = shipped_suites()
     if suite in shipped:
@@ -52,15 +52,15 @@ def suite_path(suite: str) -> Path:
 
 
 def read_suite(path: Path) -> Source:
-    """Return what a suite's file holds, `about` included.
+    """Return the values of a suite's file, `about` included.
 
     Raises:
-        ConfigError: it cannot be read, or holds a key that is not a suite's.
+        ConfigError: the file cannot be read, or has a key that a suite may not set.
     """
     source = read_mapping(path)
     problems = [
-        f"{source.places[key]}: key {key!r} in a suite: give it in your own configuration, a suite says "
-        "what is measured and not for whom"
+        f"{source.places[key]}: key {key!r} in a suite: expected it in your own configuration, a suite "
+        "says only what is measured"
         for key in FOR_THE_USER
         if key in source.values
     ]
@@ -91,10 +91,10 @@ def suite_values(suite: object) -> Source:
 
 
 def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
-    """Refuse a catalogue that names Python files: a suite may come from anywhere, and they would be run.
+    """Refuse a suite whose catalogue names Python files: they would be run, and a suite may be foreign.
 
     Raises:
-        ConfigError: it does.
+        ConfigError: the catalogue names Python files.
     """
     instructions = values.get("instructions")
     places = instructions.get("catalog") if isinstance(instructions, dict) else None
@@ -103,7 +103,7 @@ def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
             files = catalog_files(Path(place))
             named = [path for path in files if read_yaml(path).get("verifiers")]
         except CatalogError:
-            # Said when the catalogue is read.
+            # Reading the catalogue raises this error again.
             continue
         if named:
             raise ConfigError(
@@ -113,7 +113,7 @@ def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
 
 
 def _beside(folder: Path, value: object, *, is_id: bool) -> object:
-    """Return a path, or each of a list, in a folder; an id of the hub as it stands."""
+    """Return a path, or each path of a list, below a folder; an id of the hub stays as it is."""
     if isinstance(value, list):
         return [_beside(folder, item, is_id=is_id) for item in value]
     if not isinstance(value, str) or (is_id and not (folder / value).exists()):

@@ -22,7 +22,7 @@ def markdown_tables(results: Mapping[str, Any]) -> str:
     curves = Curves.of(results)
     answer = headline(curves)
     lines = [answer.sentence, ""]
-    # Table 30 has a table of its own, with the published rows.
+    # Probe recall has its own table, with the published rows of Table 30.
     rates = [t for t in headline_tables(curves) if t.title != metric_name("probe_recall")]
     for table in rates:
         lines += _lines(table)

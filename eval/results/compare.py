@@ -7,10 +7,10 @@ template, placement or sampling.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from eval.records.file_names import samples_of_run
 from eval.records.samples import Sample, read_samples
@@ -29,7 +29,7 @@ class Pair:
     left: Sample
     right: Sample
     is_since_earlier: bool = False
-    """In its own history the model has read a reply that differs already: no news of its own."""
+    """In its own history the model has read an earlier reply that differs: this one follows from it."""
 
     @property
     def has_same_reply(self) -> bool:
@@ -65,9 +65,8 @@ class Pair:
         }
 
 
-@dataclass(frozen=True)
-class Tally:
-    """How many replies of an arm agree."""
+class Tally(NamedTuple):
+    """How many replies agree."""
 
     num: int
     num_same_replies: int
@@ -77,16 +76,6 @@ class Tally:
     def verdict_rate(self) -> float:
         """Share of equal verdicts."""
         return self.num_same_verdicts / self.num
-
-    @classmethod
-    def of(cls, pairs: Iterable[Pair]) -> Tally:
-        """Return the tally of pairs."""
-        found = list(pairs)
-        return cls(
-            len(found),
-            sum(p.has_same_reply for p in found),
-            sum(p.has_same_verdict for p in found),
-        )
 
 
 @dataclass(frozen=True)
@@ -102,13 +91,13 @@ class Comparison:
     @property
     def total(self) -> Tally:
         """The tally of all pairs."""
-        return Tally.of(self.pairs)
+        return _tally(self.pairs)
 
     @property
     def arms(self) -> Mapping[str, Tally]:
         """The tally of each arm."""
         names = dict.fromkeys(p.left.arm for p in self.pairs)
-        return {name: Tally.of(p for p in self.pairs if p.left.arm == name) for name in names}
+        return {name: _tally([p for p in self.pairs if p.left.arm == name]) for name in names}
 
     @property
     def differences(self) -> tuple[Pair, ...]:
@@ -118,15 +107,19 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON takes it."""
-        arms = {name: vars(tally) for name, tally in self.arms.items()}
         return {
-            "total": {**vars(self.total), "verdict_rate": self.total.verdict_rate},
-            "arms": arms,
+            "total": {**self.total._asdict(), "verdict_rate": self.total.verdict_rate},
+            "arms": {name: tally._asdict() for name, tally in self.arms.items()},
             "num_only_left": self.num_only_left,
             "num_only_right": self.num_only_right,
             "num_other_prompts": self.num_other_prompts,
             "differences": [pair.as_dict() for pair in self.differences],
         }
+
+
+def _tally(pairs: Sequence[Pair]) -> Tally:
+    same = sum(p.has_same_reply for p in pairs), sum(p.has_same_verdict for p in pairs)
+    return Tally(len(pairs), *same)
 
 
 def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> Comparison:
@@ -137,8 +130,8 @@ def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> C
     Args:
         left: output_dir of an evaluation.
         right: of the other.
-        arms: arm of the left one to the arm of the right one that it is held against; None compares
-            all arms with those of the same name.
+        arms: arm of the left one -> the arm of the right one to compare it with; None compares all arms
+            with those of the same name.
 
     Raises:
         DataError: a folder without samples, broken ones, no such arm, or not one reply in common.
@@ -154,7 +147,11 @@ def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> C
             f"{left} and {right}: no reply to the same prompt in both (arms {_arms(one)} and "
             f"{_arms(other)}): expected the same suite, seed and names of arms"
         )
-    first = _first_differences(one[key] for key in same if one[key].reply != other[key].reply)
+    # Dialogue in its own history -> the first turn whose reply differs; probes stand in no history.
+    first: dict[Key, int] = {}
+    for sample in (one[key] for key in same if one[key].reply != other[key].reply):
+        if sample.history == "own" and sample.kind == "turn":
+            first[_dialogue(sample)] = min(first.get(_dialogue(sample), sample.turn), sample.turn)
     pairs = []
     for key in same:
         sample = one[key]
@@ -189,19 +186,6 @@ def _prompt(sample: Sample) -> tuple[str, str]:
 
 def _dialogue(sample: Sample) -> Key:
     return (sample.arm, *sample.case)
-
-
-def _first_differences(samples: Iterable[Sample]) -> dict[Key, int]:
-    """Return the first turn of each dialogue in its own history whose reply differs.
-
-    Probes stand in no history.
-    """
-    first: dict[Key, int] = {}
-    for sample in samples:
-        if sample.history == "own" and sample.kind == "turn":
-            key = _dialogue(sample)
-            first[key] = min(first.get(key, sample.turn), sample.turn)
-    return first
 
 
 def _arms(samples: Mapping[Key, Sample]) -> str:

@@ -16,9 +16,9 @@ from eval.report.data.selection import BOUND_NOTE
 from gatt.data.training_marks import read_marks
 
 MUCH_REPEATED: Final = 0.5
-"""The share of repeated replies from which on a note says so."""
+"""If at least this share of an arm's replies are repeated, a note says so."""
 MUCH_CUT: Final = 0.1
-"""The share of replies cut by their limit in some arm, from which on a note tells those of all."""
+"""If the limit cut at least this share of the replies of some arm, a note gives the shares of all arms."""
 
 
 def notes(
@@ -70,7 +70,7 @@ def notes(
     if unasked:
         found.append(
             f"{len(unasked)} of {len(cases)} cases have none of the turns {list(config.turns)}, as the case "
-            f"{unasked[0].id!r} with {unasked[0].num_turns}: they count nowhere."
+            f"{unasked[0].id!r} with {unasked[0].num_turns}: they are in no rate."
         )
     asked = [min(c.num_turns, max(config.turns)) for c in cases if judged_turns(c, config)]
     if len(set(asked)) > 1:
@@ -143,7 +143,7 @@ def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
     last = {p.arm: p for p in sorted(found, key=lambda p: p.turn) if p.rate is not None}
     return [
         f"{arm}: {100 * point.rate:.0f} % of its replies at turn {point.turn} of its own history are earlier "
-        "ones word for word; what these kept then holds by copying, and says little of later turns."
+        "ones word for word. A copy keeps what its original kept, so adherence says little about later turns."
         for arm, point in last.items()
         if point.rate is not None and point.rate >= MUCH_REPEATED
     ]
@@ -156,8 +156,8 @@ def note_of_unanswered(samples: Iterable[Sample]) -> list[str]:
         return []
     missing = ", ".join(f"{arm} {count}" for arm, count in sorted(num.items()))
     return [
-        f"Replies that the server did not give, try after try: {missing}. They are undecided; in a history of "
-        "the model's own, what follows is without them."
+        f"Replies that the server did not give, try after try: {missing}. They are undecided; in own "
+        "history, later turns do without them."
     ]
 
 
@@ -178,6 +178,6 @@ def note_of_cuts(samples: Iterable[Sample], max_new_tokens: int) -> list[str]:
         return []
     shares = ", ".join(f"{arm} {100 * cut[arm] / num[arm]:.0f} %" for arm in num)
     return [
-        f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. What a reply would have "
-        "said behind it counts as not said."
+        f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. Text beyond "
+        "the limit is not judged."
     ]

@@ -1,4 +1,4 @@
-"""Which calls made the replies of a folder: an arm may be added on another machine, by other code."""
+"""Which calls made the replies of a folder: an arm may be added later, on another machine or by other code."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any, Final
 from eval.config import EvalConfig
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_json
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 
 FILE: Final = "calls.json"
 AGAIN: Final = "judged_again"
 """In a call whose replies are an earlier run's: commit, time and command of what judged them."""
 SAME: Final = ("commit", "hardware", "python", "versions")
-"""What two calls share that may be told as one."""
+"""Keys whose equality makes two calls one record."""
 
 
 def head(config: EvalConfig) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def head(config: EvalConfig) -> dict[str, Any]:
 
 
 def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
-    """Write down that this process is about to make replies of some arms, or to judge them again.
+    """Record that this process is about to make replies of some arms, or to judge them again.
 
     Raises:
         StoreError: the file is broken or cannot be written.
@@ -88,7 +87,7 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found: list[dict[str, Any]] = parse_json(read_text(path))
+        found: list[dict[str, Any]] = read_json(path)
         if all(isinstance(call["arms"], list) for call in found):
             return found
     except (ValueError, KeyError, TypeError):

@@ -99,7 +99,7 @@ def close(
         )
     }
     found = read_rows(config.output_dir / ROLLOUTS_FILE)
-    # An arm or a history of an earlier call stays on disk and is not told of.
+    # Arms and histories of earlier calls stay on disk, and are not in these results.
     rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
     samples = with_scores(samples_of_rows(rows), checked.functions)
     no_completion = unmeasured_reason() if config.task_completion else None
@@ -123,7 +123,7 @@ def close(
     }
     pool = triggers.entries if triggers else ()
     points = curves(samples, {**METRICS, **GRADED})
-    # Replies that a case file brings along under an instruction may follow it: nobody's ordinary ones.
+    # Replies of a case file that stand under an instruction may follow it: they are no ordinary replies.
     ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {
         "schema": SCHEMA,

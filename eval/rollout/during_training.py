@@ -1,6 +1,6 @@
-"""Adherence of a model in training: a small suite, rolled out and judged as `gatt eval` would.
+"""Adherence of a model in training: a small suite, rolled out and judged as in `gatt eval`.
 
-`gatt.train_evaluators` finds it by its entry point.
+Training finds it by the entry point `gatt.train_evaluators`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.build import load_inputs
@@ -19,13 +19,13 @@ from eval.config import EvalConfig
 from eval.metrics.per_reply.adherence import adherence
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
+from eval.rollout.workers import with_usable_placement
 from eval.scoring.verdict import judge
 from gatt.config.load import load_config
 from gatt.data.catalog.read import Catalog
 from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
-from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.tracking.evaluators import Counts
 
@@ -34,42 +34,34 @@ log = logging.getLogger(__name__)
 _ARM = "tracked"
 
 
+@dataclass(frozen=True)
 class AdherenceEvaluator:
-    """The cases of a suite, asked of whatever the model is at the moment."""
+    """The cases of a suite, asked of the model in its present state."""
 
-    def __init__(self, config: EvalConfig, cases: Sequence[Case]) -> None:
-        """Take the cases.
-
-        Args:
-            config: of the evaluation; its first history is the one that is read.
-            cases: at least one, each with an instruction.
-        """
-        self._config = config
-        self._cases = cases
+    config: EvalConfig
+    """Of the evaluation; its first history is the one that is read."""
+    cases: Sequence[Case]
+    """At least one, each with an instruction."""
 
     @property
     def num_cases(self) -> int:
         """Dialogues under an instruction."""
-        return len(self._cases)
+        return len(self.cases)
 
     def measure(
         self, engine: Engine, adapter: str, *, part: int, num_parts: int
     ) -> Mapping[int, Counts]:
         """Return the counts by turn of one part of the cases, see `gatt.train_evaluators`."""
-        cases = self._cases[part::num_parts]
+        cases = self.cases[part::num_parts]
         if not cases:
             return {}
-        config = replace(self._config, arms=(adapter,), adapters={adapter: self._config.output_dir})
-        tokenizer = getattr(engine, "tokenizer", None)
-        if tokenizer is not None:
-            placement = usable_placement(config.placement, inspect_template(tokenizer))
-            config = replace(config, placement=placement)
+        config = replace(self.config, arms=(adapter,), adapters={adapter: self.config.output_dir})
+        config = with_usable_placement(config, engine)
+        cases = told_where_shown(cases, getattr(engine, "tokenizer", None), config)
         history = config.histories[0]
         samples = [
             judge(reply, adapter, history, ())
-            for replies in roll_out(
-                engine, told_where_shown(cases, tokenizer, config), adapter, history, config
-            )
+            for replies in roll_out(engine, cases, adapter, history, config)
             for reply in replies
             if reply.turn in config.turns
         ]
@@ -85,25 +77,23 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
 
     Args:
         config: of the run, with `track`.
-        trained_on: its dialogues, none of which may be among the cases.
+        trained_on: the dialogues of the run; none may be among the cases.
 
     Raises:
-        ConfigError: no such suite, one that cannot be had at these turns, without a case, or
-            whose dialogues the model would have to answer first.
-        DataError: a dialogue that is trained on, or too few of them.
+        ConfigError: no such suite; one without a case or a rule at these turns; or one whose
+            dialogues the model would have to answer first.
+        DataError: a dialogue that is trained on, or too few dialogues.
         CatalogError: no instruction can be drawn.
     """
     evaluated = _eval_config(config)
-    if evaluated.source.name == "questions" and not evaluated.cases:
+
+    def no_engine() -> Engine:
         raise ConfigError(
             "track.suite: its dialogues are questions, which the model would have to answer first: "
             "expected another source"
         )
 
-    def no_engine() -> Engine:
-        raise ConfigError("track.suite: its dialogues need a model: expected another source")
-
-    # A file of cases has its instructions with it; a catalogue beside it may have their verifiers.
+    # A file of cases brings its instructions, but a catalogue may have their verifiers.
     needs_catalog = not evaluated.cases or evaluated.instructions.catalog
     catalog = evaluated.instructions.load() if needs_catalog else Catalog(())
     inputs = load_inputs(evaluated, catalog, no_engine, "")

@@ -1,26 +1,27 @@
 """Roll-outs: what each arm replies at the turns that are judged.
 
-Two histories. `reference`: every judged turn is answered within the dialogue
-as it stands, so all turns of a case share one prefix. `own`: the model reads
-its own replies; all cases of a batch move forward turn by turn, and go on from
-any turn. Probes are asked off the record: in place of the user message, outside
-the history.
+There are two histories. `reference`: every judged turn is answered within the dialogue as it
+stands, so all turns of a case share one prefix. `own`: the model reads its own replies; all
+cases of a batch move forward turn by turn. Probes are asked off the record: they replace the
+user message, and no later turn reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from eval.cases.asked_turns import has_probe, judged_turns, last_turn
 from eval.config import REMINDER, EvalConfig
 from eval.records.case import BLANK, Case
 from eval.records.reply import Reply
-from eval.records.samples import History
+from eval.records.samples import History, Kind
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn
 from gatt.generation.base import Engine, Generation, GenerationRequest
+
+_Asked = tuple[GenerationRequest, Callable[[Generation], Reply]]
+"""A request, and what makes the reply of its generation."""
 
 
 def roll_out(
@@ -33,18 +34,18 @@ def roll_out(
 ) -> Iterator[list[Reply]]:
     """Yield the replies of one arm to a batch of cases, step by step, in the order of the cases.
 
-    A step is what an interruption cannot cut: with reference history all replies
-    to the batch; with own history those to one turn, from 1 to the last that is
-    asked for, judged or not, since the next turn reads them.
+    An interruption never cuts a step. With reference history a step is all replies to the
+    batch. With own history it is the replies to one turn, judged or not, because the next
+    turn reads them.
 
     Args:
         engine: answers.
         cases: of the batch.
         arm: who answers.
-        history: what is read.
+        history: what the arm reads.
         config: of the evaluation.
-        said: with own history, what was answered before an interruption: case id to the replies
-            to its first turns. They are not yielded again.
+        said: with own history, the replies before an interruption: case id to the replies to
+            its first turns. They are not yielded again.
 
     Raises:
         GenerationError: the engine gave no reply.
@@ -61,9 +62,9 @@ def roll_out(
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
-    """Return the dialogue as the arm reads it: instruction once, or on every turn at which it holds.
+    """Return the dialogue as the arm reads it: with the instruction once, or repeated on every turn.
 
-    A change is announced at its turn to either.
+    A change is announced at its turn to every arm.
     """
     switches = tuple(s for s in case.switches if s.turn <= dialogue.num_turns)
     if arm == REMINDER:
@@ -73,22 +74,8 @@ def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Di
     return training_view(dialogue, text, config.placement, switches)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    case: Case
-    turn: int
-    kind: Literal["turn", "probe"]
-    user: str
-    request: GenerationRequest
-
-
 def _ask(
-    case: Case,
-    dialogue: Dialogue,
-    turn: int,
-    kind: Literal["turn", "probe"],
-    arm: str,
-    config: EvalConfig,
+    case: Case, dialogue: Dialogue, turn: int, kind: Kind, arm: str, config: EvalConfig
 ) -> _Asked:
     user = dialogue.user_turns[turn - 1]
     if kind == "probe" and (probe := case.probe_at(turn)) is not None:
@@ -98,17 +85,15 @@ def _ask(
     messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
     key = f"{case.id}/{turn}/{kind}"
     request = GenerationRequest(key, messages, f"{arm}/{case.id}", is_aside=kind == "probe")
-    return _Asked(case, turn, kind, user, request)
+    return request, partial(Reply, case, turn, kind, user)
 
 
 def _answer(
     engine: Engine, asked: Sequence[_Asked], adapter: str | None, config: EvalConfig
 ) -> list[Reply]:
     params = config.sampling.params(config.seed)
-    generations = engine.generate([a.request for a in asked], params, adapter)
-    return [
-        Reply(a.case, a.turn, a.kind, a.user, g) for a, g in zip(asked, generations, strict=True)
-    ]
+    generations = engine.generate([request for request, _ in asked], params, adapter)
+    return [reply(g) for (_, reply), g in zip(asked, generations, strict=True)]
 
 
 def _reference(
@@ -171,7 +156,7 @@ def _own(
 
 
 def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
-    """Return what stands for a turn behind a full context: left out, it would look like success."""
+    """Return the replies to a turn behind a full context: without them the case would look successful."""
     nothing = Generation("", "context_limit", 0)
     user = case.user_turn(turn)
     replies = [Reply(case, turn, "turn", user, nothing)]

@@ -1,8 +1,8 @@
-"""The rows of `rollouts.jsonl`: what an interrupted evaluation goes on from.
+"""The rows of `rollouts.jsonl`: an interrupted evaluation resumes from them.
 
-A row is what one arm replied to one case: with reference history to all of it,
-with own history to one turn. There the row holds the reply even of a turn that
-is not judged, because the next turns read it.
+With reference history a row holds the replies of one arm to one case. With own history it
+holds the replies to one turn, and also the reply to a turn that is not judged, because the
+next turns read it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list
 
 
 def turns_of_row(history: History, case: Case, config: EvalConfig) -> int:
-    """Return how many replies to ordinary turns a row of a case stands for."""
+    """Return how many replies to ordinary turns a row of a case holds."""
     return len(judged_turns(case, config)) if history == "reference" else 1
 
 
@@ -53,10 +53,10 @@ def rows_of_step(
     Args:
         replies: of the step, those of a case together.
         arm: who replied.
-        history: what was read.
+        history: what the arm read.
         pool: entries that count for false triggers.
         config: of the evaluation.
-        tokens: what the engine's counters rose by in this step; the first row keeps it.
+        tokens: increase of the engine's counters in this step; the first row stores it.
     """
     by_case: dict[str, list[Reply]] = {}
     for reply in replies:
@@ -75,7 +75,7 @@ def rows_of_step(
 
 
 def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
-    """Return the samples of rows; those of an own history know whether they were said before.
+    """Return the samples of rows, with `is_repeated` set for own histories.
 
     Args:
         rows: of whole cases, each in the order of its turns.
@@ -97,10 +97,10 @@ def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `rollouts.jsonl`; a torn last line is passed over.
+    """Yield the rows of `rollouts.jsonl`; a torn last line is skipped.
 
     Raises:
-        DataError: with the line, for broken JSON or what is no row of an evaluation.
+        DataError: with the line, for broken JSON or a row that is none of an evaluation.
     """
     return (row for _, row in parsed_records(path, _checked, is_whole=False))
 
@@ -123,14 +123,14 @@ def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
-    """Refuse to go on behind rows of another adapter of the same name.
+    """Refuse to resume after rows of another adapter with the same name.
 
     Args:
         path: of the rows.
         weights: digest of each arm's adapter.
 
     Raises:
-        StoreError: a row of other weights; names the arm.
+        StoreError: a row of other weights, with the arm.
         DataError: see `read_rows`.
     """
     for row in read_rows(path):
@@ -152,19 +152,14 @@ def said_so_far(path: Path) -> dict[str, list[Generation]]:
     return {name: [said[turn] for turn in sorted(said)] for name, said in by_turn.items()}
 
 
-def token_counts(engine: Engine) -> dict[str, int]:
-    """Return what an engine has computed so far; nothing of one that does not count."""
+def token_counts(engine: Engine) -> Counter[str]:
+    """Return how many tokens an engine has computed so far, by counter; empty if it does not count."""
     counters = getattr(engine, "counters", None)
-    return asdict(counters) if counters else {}
-
-
-def tokens_since(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """Return what counters rose by, zeros included: nothing encoded again is worth saying."""
-    return {name: count - before.get(name, 0) for name, count in now.items()}
+    return Counter(asdict(counters) if counters else {})
 
 
 def total_tokens(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return what the engines of all calls computed together."""
+    """Return the tokens that the engines of all calls computed together."""
     total: Counter[str] = Counter()
     for row in rows:
         total.update(row.get("tokens", {}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.samples import History
 from eval.rollout.roll_out import roll_out
-from eval.rollout.rows import rows_of_step, token_counts, tokens_since
+from eval.rollout.rows import rows_of_step, token_counts
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.cluster.config import RayConfig
@@ -22,50 +22,44 @@ from gatt.models.template_facts import inspect_template, usable_placement
 
 Row = dict[str, Any]
 Rows = Generator[list[Row], None, None]
-"""The rows of one step of a roll-out at a time: they come together."""
+"""The rows of one step of a roll-out at a time: a step is stored as a whole."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """The replies of one arm to a batch of cases that are still missing."""
+    """The missing replies of one arm to a batch of cases."""
 
     arm: str
     history: History
     cases: tuple[Case, ...]
     said: Mapping[str, Sequence[Generation]]
-    """With own history, the replies so far: case id to those of its first turns."""
+    """With own history, the replies so far: case id to the replies to its first turns."""
 
 
-class CaseWorker:
-    """One engine, and the rows that it makes."""
+def rows_of_piece(
+    piece: Piece, engine: Engine, config: EvalConfig, pool: Sequence[Entry]
+) -> Iterator[list[Row]]:
+    """Yield the rows of a piece, judged, as soon as their step is done.
 
-    def __init__(self, engine: Engine, config: EvalConfig, pool: Sequence[Entry]) -> None:
-        """Look at the engine's template.
+    Args:
+        piece: the work.
+        engine: answers.
+        config: of the evaluation, with a placement that the template takes.
+        pool: entries that count for false triggers.
 
-        Args:
-            engine: answers.
-            config: of the evaluation.
-            pool: entries that count for false triggers.
-        """
-        self._engine = engine
-        self._config = _with_usable_placement(config, engine)
-        self._pool = pool
-
-    def rows(self, piece: Piece) -> Rows:
-        """Yield the rows of a piece, judged, as soon as their step is done.
-
-        Raises:
-            GenerationError: the engine gave no reply.
-        """
-        forget(self._engine)
-        before = token_counts(self._engine)
-        arm, history, config = piece.arm, piece.history, self._config
-        cases = told_where_shown(piece.cases, getattr(self._engine, "tokenizer", None), config)
-        for replies in roll_out(self._engine, cases, arm, history, config, piece.said):
-            tokens = token_counts(self._engine)
-            spent = tokens_since(tokens, before)
-            yield list(rows_of_step(replies, arm, history, self._pool, config, spent))
-            before = tokens
+    Raises:
+        GenerationError: the engine gave no reply.
+    """
+    forget(engine)
+    before = token_counts(engine)
+    arm, history = piece.arm, piece.history
+    cases = told_where_shown(piece.cases, getattr(engine, "tokenizer", None), config)
+    for replies in roll_out(engine, cases, arm, history, config, piece.said):
+        now = token_counts(engine)
+        # Zeros are stored too: that nothing was encoded again is a result.
+        spent = {name: count - before[name] for name, count in now.items()}
+        yield list(rows_of_step(replies, arm, history, pool, config, spent))
+        before = now
 
 
 def rows_made_here(
@@ -74,11 +68,12 @@ def rows_made_here(
     config: EvalConfig,
     pool: Sequence[Entry],
 ) -> Rows:
-    """Yield the rows of all pieces, made by one engine; none is made for no piece."""
+    """Yield the rows of all pieces, made by one engine; without a piece none is loaded."""
     if pieces:
-        worker = CaseWorker(engine(), config, pool)
+        made = engine()
+        config = with_usable_placement(config, made)
         for piece in pieces:
-            yield from worker.rows(piece)
+            yield from rows_of_piece(piece, made, config, pool)
 
 
 def rows_made_on_cluster(
@@ -90,7 +85,7 @@ def rows_made_on_cluster(
 ) -> Rows:
     """Yield the rows of all pieces in their order, whichever worker made them.
 
-    A piece arrives as a whole: an interruption costs the pieces in work.
+    A piece arrives as a whole: an interruption loses the pieces in work.
 
     Args:
         pieces: the work.
@@ -119,19 +114,19 @@ def _worker(
     config: EvalConfig, pool: Sequence[Entry], make: Callable[[], Engine]
 ) -> Callable[[Piece], list[Row]]:
     """Return, in a worker, the function that makes the rows of a piece."""
-    worker = CaseWorker(make(), config, pool)
+    engine = make()
+    config = with_usable_placement(config, engine)
 
     def rows(piece: Piece) -> list[Row]:
-        return [row for step in worker.rows(piece) for row in step]
+        return [row for step in rows_of_piece(piece, engine, config, pool) for row in step]
 
     return rows
 
 
-def _with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
-    """Return the configuration, with `first_user` where the template has no system role."""
+def with_usable_placement(config: EvalConfig, engine: Engine) -> EvalConfig:
+    """Return the configuration with a placement that the engine's template takes; log if it is another."""
     tokenizer = getattr(engine, "tokenizer", None)
-    if config.placement != "system" or tokenizer is None:
+    if tokenizer is None:
         return config
-    return replace(
-        config, placement=usable_placement(config.placement, inspect_template(tokenizer))
-    )
+    placement = usable_placement(config.placement, inspect_template(tokenizer))
+    return replace(config, placement=placement)

@@ -104,10 +104,12 @@ def with_completion_again(samples: Sequence[Sample], earlier: Iterable[Sample]) 
         earlier: of the same run, such as those of a `samples.jsonl`.
     """
     known = {_content(s): s.completion for s in earlier if _is_measured(s.completion)}
-    new = iter(with_completion([s for s in samples if _content(s) not in known]))
+    contents = [_content(s) for s in samples]
+    is_known = [content in known for content in contents]
+    new = iter(with_completion([s for s, old in zip(samples, is_known, strict=True) if not old]))
     return [
-        replace(s, completion=known[_content(s)]) if _content(s) in known else next(new)
-        for s in samples
+        replace(sample, completion=known[content]) if old else next(new)
+        for sample, content, old in zip(samples, contents, is_known, strict=True)
     ]
 
 

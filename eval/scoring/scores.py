@@ -6,8 +6,8 @@
 
     SCORES = {"french": french_share}
 
-A verifier names one, `{"kind": "score", "function": "french", "at_least": 0.5}`. The
-file is code that is run, so only the configuration can name it: no suite and no case file.
+A verifier names one: `{"kind": "score", "function": "french", "at_least": 0.5}`. The file is
+run as code, so only the configuration can name it: a suite or a case file cannot.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from gatt.verifiers.spec import VerifierSpec
 
 TABLE: Final = "SCORES"
 MOST_CHARACTERS: Final = 200
-"""Of what is shown of an error of the user's code."""
+"""Longest error message of the user's code that is shown."""
 
 Functions = Mapping[str, Callable[[str], Any]]
-"""Name -> function from the text of a reply to its score."""
+"""Name -> function from a reply to its score."""
 
 
 def read_scores(path: Path) -> Functions:
@@ -64,10 +64,10 @@ def read_scores(path: Path) -> Functions:
 
 
 def scores_for(path: Path | None, cases: Iterable[Case]) -> Functions:
-    """Return the functions of a file, which must have all that the cases name; none without a file.
+    """Return the functions of a file, none without a file.
 
     Raises:
-        DataError: see `read_scores`, or a case and the function that it misses.
+        DataError: see `read_scores`; or a case names a function that the file has not.
     """
     if path is None:
         return {}
@@ -84,14 +84,15 @@ def scores_for(path: Path | None, cases: Iterable[Case]) -> Functions:
 
 
 def with_scores(samples: Iterable[Sample], functions: Functions) -> list[Sample]:
-    """Return the samples with `score` set and its verdicts decided, in order.
+    """Return the samples with `score` set and their `score` verdicts decided, in order.
 
-    A reply with several `score` verifiers has their mean; its verdict is that of all. What is no number
-    from 0 to 1, and a function that fails, leaves the verdict undecided and the reply without a score.
+    The score of a reply with several `score` verifiers is their mean, and all must pass. If a
+    function fails or returns no number from 0 to 1, the verdict stays undecided and the reply
+    has no score.
 
     Args:
         samples: of a run; a reply that was never given has no score.
-        functions: of `scores_for`; without any the samples stay as they are.
+        functions: of `scores_for`; without functions the samples stay as they are.
     """
     return [_scored(sample, functions) if functions else sample for sample in samples]
 
@@ -106,7 +107,7 @@ def _scored(sample: Sample, functions: Functions) -> Sample:
     verdicts = []
     for verdict in sample.verdicts:
         new = next(later)[1] if verdict.verifier == SCORE else verdict
-        # What is degenerate has failed before, whatever its score.
+        # A degenerate reply has failed already, whatever its score.
         verdicts.append(new if verdict.status == "undecided" else verdict)
     return replace(
         sample,
@@ -118,7 +119,7 @@ def _scored(sample: Sample, functions: Functions) -> Sample:
 
 
 def _loose(loose: Status | None, verdicts: Sequence[Verdict]) -> Status | None:
-    """Return the lenient status: to a function nothing is strict or lenient."""
+    """Return the lenient status: a function has one reading only."""
     if loose != "undecided":
         return loose
     if any(v.verifier == SCORE and v.status == "fail" for v in verdicts):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from eval.records.reply import Reply
 from eval.records.samples import Expected, History, Sample
@@ -11,52 +12,51 @@ from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
 from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
 from gatt.verifiers.table import check_loose
-from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import degenerate
 
-RUNNER = "run"
-"""Stands as the verifier's name where no verifier was asked."""
-_NO_REPLY = {
+RUNNER: Final = "run"
+"""The verifier's name if no verifier was asked."""
+_NO_REPLY: Final[Mapping[str, str]] = {
     "length": "the limit of tokens came before any text",
     "context_limit": "the context is full: no reply",
     "content_filter": "the server's filter withheld the reply",
-    "unanswered": "the server had no reply, try after try",
+    "unanswered": "the server gave no reply to any attempt",
 }
+
+_Judged = tuple[Status, tuple[Verdict, ...]]
 
 
 def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sample:
     """Return the sample of a reply, judged by rules alone.
 
-    - A turn or probe under an instruction: all its verifiers must pass, those of the
-      turn's event included. Where the user has released the model from it, a reply
-      that passes them all has failed.
-    - A turn of a plain dialogue: it passes, as a false trigger, if it follows
-      any entry of the pool, though nothing asked for that. The pool must hold
-      no entry that ordinary replies follow, see `eval.cases.false_triggers`.
-    - No reply for want of context, because a server withheld it, or because its tokens ended before
-      any text (a model that thinks first), is `undecided`.
+    - A turn or probe under an instruction: all its verifiers must pass, and those of the
+      turn's event. After the user has released the model, a reply that passes them all fails.
+    - A turn of a plain dialogue passes, as a false trigger, if the reply follows any entry of
+      the pool. Ordinary replies must follow no entry of it, see `eval.cases.false_triggers`.
+    - An empty reply is `undecided` if the context was full, a server withheld the reply, or
+      the tokens ended before any text (a model that reasons first).
     """
-    case, text, is_turn = reply.case, reply.generation.text, reply.kind == "turn"
-    expected = case.expected(reply.turn) if is_turn else case.told(reply.turn)
+    case, turn, text, is_turn = reply.case, reply.turn, reply.generation.text, reply.kind == "turn"
+    expected = case.expected(turn) if is_turn else case.told(turn)
     status, verdicts = _verdicts(reply, expected, pool)
-    event = case.events.get(reply.turn) if is_turn else None
-    switch = case.switch_at(reply.turn)
-    is_switch = is_turn and switch is not None and switch.turn == reply.turn
-    instruction = case.instruction_at(reply.turn) if is_turn else case.probed_at(reply.turn)
+    event = case.events.get(turn) if is_turn else None
+    switch = case.switch_at(turn)
+    is_switch = is_turn and switch is not None and switch.turn == turn
+    instruction = case.instruction_at(turn) if is_turn else case.probed_at(turn)
     first = case.instruction.id if case.instruction else ""
-    leak, since_end = _leak(reply, expected), case.since_end(reply.turn)
+    leak = _leak(reply, expected)
     return Sample(
         arm=arm,
         history=history,
         dialogue=case.dialogue.id,
-        turn=reply.turn,
+        turn=turn,
         kind=reply.kind,
         instruction=instruction,
         family=instruction.family if instruction else "plain",
         split=instruction.split if instruction else "none",
         user=reply.user,
         reply=text,
-        reference=case.reference(reply.turn),
+        reference=case.reference(turn),
         finish=reply.generation.finish,
         status=status,
         verdicts=verdicts,
@@ -65,10 +65,10 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         expected=expected,
         twin=case.twin,
         given=first if instruction and instruction.id != first else "",
-        since_switch=reply.turn - switch.turn if switch else None,
+        since_switch=turn - switch.turn if switch else None,
         leak=leak,
-        since_end=since_end if leak else None,
-        ended=case.ended_at(reply.turn) if leak else None,
+        since_end=case.since_end(turn) if leak else None,
+        ended=case.ended_at(turn) if leak else None,
         announcement=switch.text if switch and is_switch else None,
     )
 
@@ -76,17 +76,20 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
 def _leak(reply: Reply, expected: Expected) -> Status | None:
     """Return whether a reply follows what was replaced or taken back, see `gatt.data.catalog.switch_leakage`.
 
-    The answer to a probe does where it still gives what was taken back; after a
-    replacement the probe is that of the new instruction, and says nothing of it.
+    The answer to a probe does if it still gives what was taken back. After a replacement
+    the probe belongs to the new instruction, and its answer says nothing about leakage.
     """
     rules = reply.case.ended_rules(reply.turn)
     if reply.kind == "probe":
         probe = reply.case.probe_at(reply.turn)
         rules = (probe.verifiers,) if probe is not None and expected == "released" else ()
     status = leak_status(rules, reply.generation.text)
-    if status and not reply.generation.text and reply.generation.finish in _NO_REPLY:
-        return "undecided"
-    return status
+    return "undecided" if status and _no_reply(reply) else status
+
+
+def _no_reply(reply: Reply) -> str | None:
+    """Return why there is no reply, None if there is one or the model said nothing."""
+    return None if reply.generation.text else _NO_REPLY.get(reply.generation.finish)
 
 
 def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Status | None:
@@ -96,43 +99,35 @@ def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Statu
     return check_loose(instruction.verifiers, reply)
 
 
-def _verdicts(
-    reply: Reply, expected: Expected, pool: Sequence[Entry]
-) -> tuple[Status, tuple[Verdict, ...]]:
+def _verdicts(reply: Reply, expected: Expected, pool: Sequence[Entry]) -> _Judged:
     text, case = reply.generation.text, reply.case
-    why = _NO_REPLY.get(reply.generation.finish)
-    if why and not text:
-        return "undecided", (Verdict("undecided", why, RUNNER, 1),)
+    if why := _no_reply(reply):
+        return _by_runner("undecided", why)
     if reply.kind == "probe" and (probe := case.probe_at(reply.turn)) is not None:
-        status, verdicts = _checked(probe.verifiers, text)
+        verdicts = check_all(probe.verifiers, text)
+        status = overall(verdicts)
     else:
         status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
-    # Junk follows no instruction, and is no way of leaving one alone either.
-    junk = degenerate(text) if expected == "released" else None
-    if junk:
-        return "fail", (Verdict("fail", junk, RUNNER, 1),)
+    # A degenerate reply follows no instruction, but does not show that the model dropped it either.
+    if expected == "released" and (junk := degenerate(text)):
+        return _by_runner("fail", junk)
     return expected_status(status, expected), verdicts
 
 
 def verdicts_of_turn(
     text: str, instruction: Instruction | None, pool: Sequence[Entry]
 ) -> tuple[Status, tuple[Verdict, ...]]:
-    """Return what the rules say of the reply to an ordinary turn; see `judge`."""
+    """Return the rules' verdicts on the reply to an ordinary turn; see `judge`."""
     if instruction is None:
         return _false_trigger(text, pool)
-    return _checked(instruction.verifiers, text)
-
-
-def _checked(specs: Sequence[VerifierSpec], text: str) -> tuple[Status, tuple[Verdict, ...]]:
-    verdicts = check_all(specs, text)
+    verdicts = check_all(instruction.verifiers, text)
     return overall(verdicts), verdicts
 
 
-def _false_trigger(text: str, pool: Sequence[Entry]) -> tuple[Status, tuple[Verdict, ...]]:
+def _false_trigger(text: str, pool: Sequence[Entry]) -> _Judged:
     if not pool:
-        why = "no instruction is told apart from ordinary replies"
-        return "undecided", (Verdict("undecided", why, RUNNER, 1),)
-    open_entries = []
+        return _by_runner("undecided", "ordinary replies satisfy every instruction")
+    undecided = []
     for entry in pool:
         verdicts = check_all(entry.verifiers, text)
         status = overall_unasked(verdicts)
@@ -141,9 +136,12 @@ def _false_trigger(text: str, pool: Sequence[Entry]) -> tuple[Status, tuple[Verd
             evidence = f"follows {entry.id} unasked: {first.evidence}"
             return "pass", (Verdict("pass", evidence, first.verifier, first.version, first.span),)
         if status == "undecided":
-            open_entries.append(entry.id)
-    if open_entries:
-        more = f" or {len(open_entries) - 1} more" if len(open_entries) > 1 else ""
-        why = f"cannot tell if it follows {open_entries[0]}{more}"
-        return "undecided", (Verdict("undecided", why, RUNNER, 1),)
-    return "fail", (Verdict("fail", "follows no instruction of the pool", RUNNER, 1),)
+            undecided.append(entry.id)
+    if undecided:
+        more = f" or {len(undecided) - 1} more" if len(undecided) > 1 else ""
+        return _by_runner("undecided", f"cannot tell if it follows {undecided[0]}{more}")
+    return _by_runner("fail", "follows no instruction of the pool")
+
+
+def _by_runner(status: Status, evidence: str) -> _Judged:
+    return status, (Verdict(status, evidence, RUNNER, 1),)

@@ -1,8 +1,8 @@
 """Perplexity of people's own replies in plain dialogues: what an adapter costs where nobody asks for it.
 
-The model reads a dialogue without any instruction and is charged for each token
-of its replies but the last, end-of-turn tokens included. Arms read the same tokens,
-so that the ratio of two is paired; its interval is a bootstrap over dialogues.
+The model reads a dialogue without any instruction. Each token of all replies but the last counts,
+end-of-turn tokens included. Arms read the same tokens, so that the ratio of two is paired; its
+interval is a bootstrap over dialogues.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eval.cases.contamination import refuse_overlap
 from eval.config import BASE
 from gatt.config.load import config_dict
-from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import Part
 from gatt.errors import ConfigError, DataError
 from gatt.generation.config import EngineConfig, local_engine
@@ -26,17 +25,12 @@ from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import provenance
 from gatt.sources.config import SourceConfig
 
+if TYPE_CHECKING:
+    from gatt.generation.local.engine import TransformersEngine
+
 NUM_RESAMPLES: Final = 2000
 MIN_DIALOGUES: Final = 10
 """A bootstrap over fewer says nothing: no interval then."""
-
-
-class Charging(Protocol):
-    """A local engine, as far as it is used here."""
-
-    def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
-        """Return the summed loss of a dialogue's replies and the number of their tokens."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +71,11 @@ class PerplexityConfig:
             )
         if self.engine.server is not None:
             raise ConfigError(
-                "engine.server is given: expected a local model, servers tell no loss"
+                "engine.server is given: expected a local model, servers return no loss"
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Charged:
+class Charged(NamedTuple):
     """What one dialogue costs one arm."""
 
     nll: float
@@ -105,12 +98,12 @@ class ArmPerplexity:
 
 
 def measure_perplexity(
-    config: PerplexityConfig, engine: Charging | None = None
+    config: PerplexityConfig, engine: TransformersEngine | None = None
 ) -> list[ArmPerplexity]:
     """Return the perplexity of the base model and of each adapter, and write the file.
 
     Args:
-        config: the whole of it.
+        config: of the study.
         engine: with the adapters loaded; default: the configured one.
 
     Raises:
@@ -129,42 +122,38 @@ def measure_perplexity(
     dialogues = dialogues[config.skip_dialogues :][: config.num_dialogues]
     unknown = refuse_overlap(config.adapters, dialogues)
     charging = engine or local_engine(config.engine, config.adapters)
-    arms = (BASE, *config.adapters)
-    found: dict[str, list[Charged]] = {arm: [] for arm in arms}
+    found: dict[str, list[Charged]] = {arm: [] for arm in (BASE, *config.adapters)}
     dropped: Counter[str] = Counter()
     with progress_bar("perplexity", len(dialogues), unit="dialogues") as bar:
         for dialogue in dialogues:
-            try:
-                charged = {
-                    arm: Charged(*charging.reply_loss(dialogue, None if arm == BASE else arm))
-                    for arm in arms
-                }
-            except DataError as error:
-                # A text that breaks the template's turns, as in training: counted, the rest goes on.
-                dropped[str(error).partition(": ")[2]] += 1
-            else:
-                if charged[BASE].num_tokens:
-                    for arm, one in charged.items():
-                        found[arm].append(one)
-                else:
-                    dropped["no reply to an earlier turn within the model's context"] += 1
             bar.advance(1)
+            try:
+                losses = [charging.reply_loss(dialogue, a if a != BASE else None) for a in found]
+            except DataError as error:
+                # A text that breaks the template's turns is counted, as in training; the rest goes on.
+                dropped[str(error).partition(": ")[2]] += 1
+                continue
+            if not losses[0][1]:
+                dropped["no reply to an earlier turn within the model's context"] += 1
+                continue
+            for charged, loss in zip(found.values(), losses, strict=True):
+                charged.append(Charged(*loss))
     if not found[BASE]:
         reasons = "; ".join(f"{num}: {why}" for why, num in dropped.items())
         raise DataError(
             f"none of {len(dialogues)} dialogues can be read ({reasons}): expected others"
         )
-    arms_found = [perplexity(arm, found[arm], found[BASE], config.seed) for arm in arms]
+    arms = [perplexity(arm, charged, found[BASE], config.seed) for arm, charged in found.items()]
     atomic_write_json(
         config.output,
         {
             "run": provenance() | {"config": config_dict(config), "source": report.as_dict()},
             "not_checked_for_overlap": list(unknown),
             "dropped": dict(dropped),
-            "perplexity": [asdict(arm) for arm in arms_found],
+            "perplexity": [asdict(arm) for arm in arms],
         },
     )
-    return arms_found
+    return arms
 
 
 def perplexity(
@@ -204,18 +193,12 @@ def perplexity(
 
 def as_rows(found: Sequence[ArmPerplexity]) -> list[tuple[str, ...]]:
     """Return a row of text for each arm: arm, perplexity, ratio with interval, tokens."""
-    return [
-        (
-            one.arm,
-            f"{one.perplexity:.2f}",
-            "1" if one.arm == BASE else f"{one.ratio:.3f} {_interval(one)}",
-            f"{one.num_tokens:,} of {one.num_dialogues} dialogues",
-        )
-        for one in found
-    ]
-
-
-def _interval(one: ArmPerplexity) -> str:
-    if one.low is None or one.high is None:
-        return f"(no interval from {one.num_dialogues} dialogues)"
-    return f"[{one.low:.3f}, {one.high:.3f}]"
+    rows: list[tuple[str, ...]] = []
+    for one in found:
+        interval = f"(no interval from {one.num_dialogues} dialogues)"
+        if one.low is not None and one.high is not None:
+            interval = f"[{one.low:.3f}, {one.high:.3f}]"
+        ratio = "1" if one.arm == BASE else f"{one.ratio:.3f} {interval}"
+        tokens = f"{one.num_tokens:,} of {one.num_dialogues} dialogues"
+        rows.append((one.arm, f"{one.perplexity:.2f}", ratio, tokens))
+    return rows

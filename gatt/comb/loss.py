@@ -20,8 +20,8 @@ from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE
 from gatt.errors import TrainingError
 
-PIECE: Final = 2**23
-"""Logits of one piece: 32 MiB in float32, of which a soft cap and the KL divergence hold some ten copies."""
+PIECE: Final = 2**22
+"""Logits of one piece: 16 MiB in float32, of which a soft cap and the KL divergence hold some ten copies."""
 
 Cost = Callable[[torch.Tensor, slice], tuple[torch.Tensor, torch.Tensor]]
 """Takes the hidden states `[P, H]` of a piece and its place among all; returns the summed cost, which has

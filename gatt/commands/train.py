@@ -9,14 +9,17 @@ import sys
 import warnings
 from collections.abc import Iterator
 
+from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.train.config import TrainConfig
 
 HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
+PLAN = "gatt.commands.run.train_plan"
+"""Module whose `planned` says what `--plan` prints."""
 FIRST = (
-    "samples", "output_dir", "model", "history", "placement", "lora.r", "learning_rate",
+    "samples", "output_dir", "model", "load_in_4bit", "history", "lora.r", "learning_rate",
     "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps",
 )  # fmt: skip
 """The keys that matter first."""
@@ -25,6 +28,7 @@ FIRST = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `TrainConfig` can be set after it."""
     add_config_arguments(parser, TrainConfig, FIRST)
+    add_plan_argument(parser)
 
 
 def execute(config: TrainConfig) -> str:
@@ -49,7 +53,10 @@ def execute(config: TrainConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train and say where the adapter is."""
-    summary = execute(config_from_args(TrainConfig, args))
+    config = config_from_args(TrainConfig, args)
+    if args.plan:
+        return show_plan([("train", config, PLAN)])
+    summary = execute(config)
     from gatt.train.runtime import is_launched_main
 
     if is_launched_main():
@@ -67,7 +74,7 @@ def _shown_log(is_main: bool) -> Iterator[None]:
     logger.setLevel(logging.INFO if is_main else logging.ERROR)
     logger.addHandler(handler)
     try:
-        # Renamed attributes that one library still reads of another are no news to a user.
+        # transformers warns that other libraries use old names; a user can do nothing about that.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
             yield

@@ -1,4 +1,4 @@
-"""What a command with a configuration shares: `--config`, overrides, the table of keys.
+"""The arguments of commands with a configuration: `--config`, overrides, and the table of keys.
 
 A command module that uses it sets `TAKES_OVERRIDES = True`.
 """
@@ -60,7 +60,7 @@ def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
     """Return the configuration of `args.config` (may be None) and `args.overrides`.
 
     Raises:
-        ConfigError: see `load_config`, and `gatt.config.shipped_files.config_file`.
+        ConfigError: see `load_config` and `config_file`.
     """
     path = None if args.config is None else config_file(args.config)
     return load_config(cls, path, args.overrides)
@@ -82,9 +82,14 @@ def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
             f"the configuration keys that matter first ({where}):",
             *_key_lines(keys, first),
             "",
-            *textwrap.wrap(f"`{prog} --help-all` shows all {len(keys) - len(groups)} keys: {others}.", 98),
+            *_wrapped(f"`{prog} --help-all` shows all {len(keys) - len(groups)} keys: {others}."),
         ])  # fmt: skip
-    lines = [f"configuration keys ({where}):", *_key_lines(keys, [n for n in keys if "." not in n])]
+    own = _key_lines(keys, [name for name in keys if "." not in name])
+    return "\n".join([f"configuration keys ({where}):", *own, *_group_lines(keys, groups)])
+
+
+def _group_lines(keys: Mapping[str, Key], groups: Iterable[str]) -> Iterator[str]:
+    """Yield the keys of nested configurations; where the same keys were shown before, their place alone."""
     shown: dict[str, str] = {}
     done: tuple[str, ...] = ()
     for group in groups:
@@ -92,15 +97,20 @@ def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
             continue
         inner = [name for name in keys if name.startswith(f"{group}.")]
         default = " [default: null]" if keys[group].default is None else ""
-        lines += ["", *textwrap.wrap(f"{group}:{default} {keys[group].doc}".rstrip(), 98)]
-        kind = str([(keys[n].field, keys[n].owner, keys[n].default) for n in inner])
-        if kind in shown:
-            lines.append(f"  {group}.*: as {shown[kind]}.*")
+        yield from ("", *_wrapped(f"{group}:{default} {keys[group].doc}".rstrip()))
+        same = shown.setdefault(
+            str([(keys[n].field, keys[n].owner, keys[n].default) for n in inner]), group
+        )
+        if same == group:
+            yield from _key_lines(keys, [n for n in inner if "." not in n[len(group) + 1 :]])
+        else:
+            yield f"  {group}.*: as {same}.*"
             done += (f"{group}.",)
-            continue
-        shown[kind] = group
-        lines += _key_lines(keys, [n for n in inner if "." not in n.removeprefix(f"{group}.")])
-    return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int = 98) -> list[str]:
+    # What a reader copies must not break at a hyphen.
+    return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 def _key_lines(keys: Mapping[str, Key], names: Iterable[str]) -> Iterator[str]:
@@ -113,4 +123,4 @@ def _key_lines(keys: Mapping[str, Key], names: Iterable[str]) -> Iterator[str]:
             if default == "required" and above and keys[above].default is None:
                 default = f"required in {above}"
             yield f"  {name}: {key.expected}  [{default}]"
-            yield from (f"      {line}" for line in textwrap.wrap(key.doc, 94))
+            yield from (f"      {line}" for line in _wrapped(key.doc, 94))

@@ -23,13 +23,13 @@ class Key:
 
     @property
     def holds(self) -> type | None:
-        """The configuration class of its value; None where that is no mapping of further keys."""
+        """The configuration class of its value; None where the value has no keys."""
         kinds = (self.annotation, *get_args(self.annotation))
         return next((k for k in kinds if isinstance(k, type) and dataclasses.is_dataclass(k)), None)
 
     @property
     def expected(self) -> str:
-        """Its type as a user reads it: "float | null", "list[str]", "comb | expanded"."""
+        """Its type in the words of YAML: "float | null", "list[str]", "comb | expanded"."""
         return _shown(self.annotation)
 
     @property
@@ -45,7 +45,7 @@ def keys_of(cls: type) -> dict[str, Key]:
 
 
 def annotation_at(cls: type, name: str) -> Any:
-    """Return the type of a key, or of a value in a mapping (`adapters.gatt`); None for another place."""
+    """Return the type of a key, or of a value in a mapping (`adapters.gatt`); None for an unknown key."""
     keys, parent = keys_of(cls), name.rpartition(".")[0]
     if name in keys or parent not in keys:
         return keys[name].annotation if name in keys else None
@@ -53,7 +53,7 @@ def annotation_at(cls: type, name: str) -> Any:
 
 
 def mentions(annotation: Any, kind: type) -> bool:
-    """Whether a type stands in another, as `Path` in `tuple[Path, ...] | None`."""
+    """Whether a type is part of another, as `Path` is of `tuple[Path, ...] | None`."""
     return annotation is kind or any(mentions(inner, kind) for inner in get_args(annotation))
 
 
@@ -69,7 +69,7 @@ def _shown(annotation: Any) -> str:
 
 
 def _keys(cls: type, prefix: str, defaults: object) -> Iterator[tuple[str, Key]]:
-    """Yield the keys under a prefix; `defaults` is the instance that the class above has as default."""
+    """Yield the keys under a prefix; `defaults` is the default instance in the class above, or None."""
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         default = field.default
@@ -92,7 +92,7 @@ def _docs(cls: type) -> dict[str, str]:
     docs: dict[str, str] = {}
     documented = ConfigDict(use_attribute_docstrings=True)
     for base in filter(dataclasses.is_dataclass, reversed(cls.__mro__)):
-        # Of the fields that a class inherits pydantic does not find the strings.
+        # pydantic does not find the strings of inherited fields.
         schema = TypeAdapter(tuple[base], config=documented).json_schema()  # type: ignore[valid-type]
         properties = schema["$defs"][base.__name__]["properties"]
         docs |= {name: p["description"] for name, p in properties.items() if "description" in p}

@@ -9,8 +9,8 @@ field is documented by the string under it, which `--help` shows::
         learning_rate: float = 1e-4
         \"\"\"Peak learning rate, above 0.\"\"\"
 
-A class may have a class method `preset(values) -> Source`: what it returns lies below the values
-that the configuration itself gives. `gatt eval` takes its suites so.
+A class may have a class method `preset(values) -> Source`, whose values are used where the
+configuration gives none. `gatt eval` loads its suites with it.
 """
 
 from __future__ import annotations
@@ -38,19 +38,18 @@ _OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?", re.DO
 
 
 def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
-    """Return the validated configuration of a YAML file and overrides upon it.
+    """Return the validated configuration of a YAML file and overrides; a later override wins.
 
-    Types are strict: `"3"` is no int and `true` is no number; an int is a
-    float, a text is a path, a list is a tuple. A later override wins.
+    Types are strict, see `gatt.runs.typed.typed`.
 
     Args:
         cls: the dataclass to build.
-        path: a YAML mapping; None starts from the defaults.
-        overrides: `a.b=value` or `--a.b=value`, read as YAML or, where only that fits, as text.
+        path: a YAML mapping; None uses the defaults.
+        overrides: `a.b=value` or `--a.b=value`; the value is YAML, or a text where only a text is valid.
 
     Raises:
-        ConfigError: one message with every problem, each with its file and line (or
-            "command line") and dotted key, joined by "; ".
+        ConfigError: one message with all problems, joined by "; ", each with its dotted key and its file
+            and line (or "command line").
     """
     values, places = Source({}, {}) if path is None else read_mapping(path)
     given = [path, COMMAND_LINE if overrides else None]
@@ -72,8 +71,8 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     try:
         config = typed(cls, values)
     except ShapeError as error:
-        told = [new for problem in error.problems for new in _split(cls, problem)]
-        problems += [f"{_place(places, name)}: {text}" for name, text in told]
+        found = [new for problem in error.problems for new in _split(cls, problem)]
+        problems += [f"{_place(places, name)}: {text}" for name, text in found]
     if problems:
         raise ConfigError("; ".join(problems))
     return config
@@ -121,14 +120,14 @@ def _override_value(annotation: Any, text: str) -> Any:
 
 
 def _yaml_or_text(annotation: Any, text: str) -> Any:
-    """Return a text read as YAML, or the text itself where that fits and what YAML makes of it does not."""
+    """Return the YAML value of a text, or the text itself where only the text is valid."""
     try:
         value = parse_yaml(text)
     except yaml.YAMLError:
         if not _fits(annotation, text):
             raise
         return text
-    # YAML would drop what looks like a comment.
+    # YAML would drop the end of a text that looks like a comment.
     is_bare = isinstance(value, str) and not text.startswith(("'", '"'))
     return text if is_bare or (_fits(annotation, text) and not _fits(annotation, value)) else value
 
@@ -144,10 +143,10 @@ def _fits(annotation: Any, value: Any) -> bool:
 def _completed(
     cls: type, values: dict[str, Any], prefix: str, places: dict[str, str], problems: list[str]
 ) -> dict[str, Any]:
-    """Return the values over the preset and the defaults of their class, with `~` expanded in paths.
+    """Return the values with those of the preset and nested defaults added, and `~` expanded in paths.
 
-    A nested part may have other defaults here than its own class has: one key of it that
-    is set leaves the others as they are.
+    A nested part may have other defaults here than in its class: they stay for the keys that are
+    not set.
     """
     if hasattr(cls, "preset"):
         try:
@@ -183,7 +182,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 def _with_home(value: Any) -> Any:
-    """Return paths with `~` expanded, which a shell leaves in `--key=~/x`; an empty one becomes null."""
+    """Return paths with `~` expanded, since shells do not expand `--key=~/x`; an empty path becomes null."""
     if isinstance(value, str):
         return os.path.expanduser(value) or None
     if isinstance(value, list):
@@ -192,14 +191,14 @@ def _with_home(value: Any) -> Any:
 
 
 def _place(places: Mapping[str, str], name: str) -> str:
-    """Return where a value comes from; for one that nobody gave, where the mapping around it does."""
+    """Return the place of a value; for a missing one, the place of the mapping around it."""
     while name not in places:
         name = name.rpartition(".")[0]
     return places[name]
 
 
 def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
-    """Yield key and text; a `__post_init__` may join several by "; ", of which each begins with its key."""
+    """Yield key and text of each problem; `__post_init__` may join several by "; ", each with its key first."""
     name, kind, text, _ = problem
     if kind != "check":
         yield name, f"{text}{_nearest(cls, problem)}" if kind == "unknown" else text
@@ -212,7 +211,7 @@ def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
 
 
 def _nearest(cls: type, unknown: Problem) -> str:
-    """Return the hint for an unknown key: a key beside it first, then any key of the tree."""
+    """Return the hint for an unknown key: a similar key of the same mapping, else of the whole tree."""
     parent, dot, last = unknown.name.rpartition(".")
     if ours := our_name(last, keys_of(cls), parent):
         return f", did you mean {ours!r}?"
@@ -225,7 +224,7 @@ def _nearest(cls: type, unknown: Problem) -> str:
 
 
 def config_dict(config: object) -> dict[str, Any]:
-    """Return the dataclass as JSON takes it, fields in order; a `Path` becomes a string."""
+    """Return the dataclass as values that JSON can hold, fields in order; a `Path` becomes a string."""
     found: dict[str, Any] = jsonable(config)
     return found
 
@@ -236,7 +235,7 @@ def to_yaml(config: object) -> str:
 
 
 def save_config(config: object, path: Path) -> None:
-    """Write the resolved configuration, making its folder if need be.
+    """Write the resolved configuration; its folder is created if it is missing.
 
     Raises:
         StoreError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""The configurations that come with the package: those of `configs/`, by name. No torch here.
+"""The configurations of `configs/`, which are part of the package, by name. No torch here.
 
 `gatt/config/shipped` is a link to the folder of the checkout; a wheel holds the files themselves.
 """
@@ -21,12 +21,10 @@ def shipped_configs() -> dict[str, Path]:
 
 
 def config_file(given: Path) -> Path:
-    """Return a file that is there, or the shipped one of that name, see `shipped_configs`.
-
-    A path that ends in `.yaml` or the like is a file's alone.
+    """Return an existing file, or the shipped configuration of that name; a path with a suffix is a file.
 
     Raises:
-        ConfigError: a name without suffix that is neither; names the nearest one.
+        ConfigError: neither a file nor a shipped name; names the nearest one.
     """
     if given.is_file() or given.suffix:
         return given

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -102,35 +102,26 @@ class Instruction:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the instruction as a sample or a suite holds it."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "wording": self.wording,
-            "entries": list(self.entries),
-            "families": list(self.families),
-            "split": self.split,
+        plain = {n: list(v) if isinstance(v, tuple) else v for n, v in vars(self).items()}
+        return plain | {
             "verifiers": [v.as_dict() for v in self.verifiers],
             "probes": [p.as_dict() for p in self.probes],
             "hint": self.hint or "",
-            "utterances": list(self.utterances),
-            "prefills": list(self.prefills),
         }
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
+        found = {field.name: raw[field.name] for field in fields(cls)}
+        for name in ("entries", "families", "utterances", "prefills"):
+            found[name] = tuple(found[name])
         return cls(
-            id=raw["id"],
-            text=raw["text"],
-            wording=raw["wording"],
-            entries=tuple(raw["entries"]),
-            families=tuple(raw["families"]),
-            split=raw["split"],
-            verifiers=tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]),
-            probes=tuple(Probe.from_dict(p) for p in raw["probes"]),
-            hint=raw["hint"] or None,
-            utterances=tuple(raw["utterances"]),
-            prefills=tuple(raw["prefills"]),
+            **found
+            | {
+                "verifiers": tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]),
+                "probes": tuple(Probe.from_dict(p) for p in raw["probes"]),
+                "hint": raw["hint"] or None,
+            }
         )
 
 

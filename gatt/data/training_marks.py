@@ -15,8 +15,7 @@ from pathlib import Path
 from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_write_json
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 FILE = "trained_on.json"
 NUM_TURNS = 4
@@ -120,7 +119,7 @@ def read_marks(folder: Path) -> TrainedOn | None:
     if not path.is_file():
         return None
     try:
-        found = parse_json(read_text(path))
+        found = read_json(path)
         if found["num_turns"] != NUM_TURNS:
             return None
         entries = found.get("entries")

@@ -1,11 +1,11 @@
-"""The one protocol of teachers, roll-outs and judges."""
+"""The protocol of all engines: teachers, roll-outs and judges use it."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final, Literal, Protocol
 
 from gatt.data.dialogue import Message
@@ -15,12 +15,12 @@ FinishReason = Literal["stop", "length", "context_limit", "content_filter", "una
 
 
 _MOST_NEW_TOKENS: Final = 1_000_000
-"""The random numbers of a reply are drawn before its first token."""
+"""All random numbers of a reply are drawn before its first token."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingConfig:
-    """How replies are drawn, as a configuration says it: the seed is the stage's own.
+    """How replies are sampled, without the seed, which each stage sets.
 
     Raises:
         ConfigError: a value out of its range.
@@ -31,7 +31,7 @@ class SamplingConfig:
     temperature: float = 0.8
     """0 is greedy."""
     top_p: float = 0.95
-    """Share of probability mass that is drawn from, in (0, 1]."""
+    """Share of the probability mass to sample from, in (0, 1]."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_new_tokens <= _MOST_NEW_TOKENS:
@@ -44,54 +44,48 @@ class SamplingConfig:
             raise ConfigError(f"top_p is {self.top_p}: expected a share in (0, 1]")
 
     def params(self, seed: int) -> SamplingParams:
-        """Return what an engine is told."""
-        return SamplingParams(
-            max_new_tokens=self.max_new_tokens,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            seed=seed,
-        )
+        """Return the parameters for an engine."""
+        return SamplingParams(**asdict(self), seed=seed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingParams(SamplingConfig):
-    """How replies are drawn, with the seed.
+    """How replies are sampled, with the seed.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     seed: int = 0
-    """Seed of every random stream; with a request's key it fixes the draw."""
+    """Seed of every random stream; seed and key of a request decide its random numbers."""
 
 
 @dataclass(frozen=True)
 class GenerationRequest:
     """One prompt to answer.
 
-    Requests with the same `group` come from one dialogue: an engine may encode
-    what their prompts share once.
+    Requests with the same `group` come from one dialogue: an engine may encode their common
+    prefix once.
     """
 
     key: str
-    """Names the random stream, e.g. `dialogue/turn/attempt`; unique in a call."""
+    """Name of the random stream, such as `dialogue/turn/attempt`; unique in a call."""
     messages: tuple[Message, ...]
     """The conversation so far; ends with a user message."""
     group: str = ""
     prefill: str = ""
-    """Beginning of the reply, given to the model; the reply's text starts with it, but for reasoning."""
+    """Given beginning of the reply; the reply's text starts with it, after reasoning is removed."""
     is_aside: bool = False
-    """Off the record: no later prompt goes on from it, as from a probe."""
+    """Off the record, such as a probe: no later prompt contains it."""
 
 
 @dataclass(frozen=True)
 class Generation:
-    """One reply. Only one whose `finish` is `stop` is whole, and can be a target.
+    """One reply. It is whole, and can be a target, only if `finish` is `stop`.
 
-    `length`: cut by `max_new_tokens`; `context_limit`: by the end of the
-    context, where the text may be empty; `content_filter`: withheld by a server;
-    `unanswered`: given up after many tries, where the server's settings allow it.
-    The text is without the reasoning of a model that thinks first; `num_tokens` counts it.
+    `length`: cut by `max_new_tokens`. `context_limit`: cut by the end of the context; the text may be
+    empty. `content_filter`: withheld by a server. `unanswered`: given up after many tries, if the
+    server's settings allow that. The text has no reasoning, and `num_tokens` counts the reasoning too.
     """
 
     text: str
@@ -100,7 +94,7 @@ class Generation:
 
 
 class Engine(Protocol):
-    """Whatever answers prompts."""
+    """Answers prompts."""
 
     def generate(
         self,
@@ -112,7 +106,7 @@ class Engine(Protocol):
 
         Args:
             requests: prompts; keys are unique.
-            params: how to draw.
+            params: how to sample.
             adapter: name of a loaded adapter; None is the base model.
 
         Raises:
@@ -123,21 +117,21 @@ class Engine(Protocol):
 
 
 def can_prefill(engine: Engine) -> bool:
-    """Whether an engine goes on with the beginning of a reply; one that does not say so does."""
+    """Whether an engine accepts a prefill; true unless its `can_prefill` is false."""
     return bool(getattr(engine, "can_prefill", True))
 
 
 def context_tokens(engine: Engine) -> int | None:
-    """Return the most tokens of prompt and reply together, where the engine knows."""
+    """Return the most tokens of prompt and reply together; None where the engine does not know."""
     found = getattr(engine, "context_tokens", None)
     return found if isinstance(found, int) and found < 2**31 else None
 
 
 def forget(engine: Engine) -> None:
-    """Let an engine drop what it keeps of earlier calls, if it keeps anything.
+    """Let an engine drop the prefixes of earlier calls, if it keeps any.
 
-    What is computed after it does not hang on what came before: a batch that is
-    redone after an interruption repeats to the last bit.
+    Later results then do not depend on earlier calls: a batch that is repeated after an interruption
+    gives the same bits.
     """
     drop = getattr(engine, "forget", None)
     if drop is not None:
@@ -145,6 +139,6 @@ def forget(engine: Engine) -> None:
 
 
 def stream_seed(seed: int, key: str) -> int:
-    """Return the 128-bit seed of a request's random stream: a hash, equal everywhere."""
+    """Return the 128-bit seed of a request's random stream: a hash, the same on every machine."""
     digest = hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()
     return int.from_bytes(digest[:16], "big")

@@ -1,4 +1,4 @@
-"""Which model answers, and how its engine is made."""
+"""The configuration of an engine, and the engine made from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig:
-    """A model, local or on servers, and the limits of its use.
+    """A model, local or on servers, and its limits.
 
     Raises:
         ConfigError: a value out of its range.
@@ -34,23 +34,24 @@ class EngineConfig:
     model: str = "smollm2-135m-instruct"
     """The embedded model by name, a folder, or a hub id; with `server`, the name it is served by."""
     dtype: str = "auto"
-    """float32 on CPU and bfloat16 on GPU; a torch dtype's name; or int8, on a CPU and without adapters: half
-    the time of float32 for replies that are a little off, as for drawing data with a large model."""
+    """`auto`: float32 on CPU and bfloat16 on GPU; or the name of a torch dtype; or int8, on a CPU and without
+    adapters: half the time of float32, and replies that differ a little. It is meant for sampling data with
+    a large model."""
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Variables of a local model's chat template, such as `{enable_thinking: false}` for one that
-    reasons before it replies; with `server` they go into `server.extra_body`."""
+    """Variables of a local model's chat template, such as `{enable_thinking: false}` for a model that
+    reasons before it replies. With `server` they belong into `server.extra_body`."""
     device: str = "auto"
-    """cuda where there is one, else cpu; or a torch device's name."""
+    """`auto`: cuda if there is one, else cpu; or the name of a torch device."""
     max_rows: int = 64
     """Most replies decoded together."""
     max_cache_tokens: int | None = None
-    """Most tokens whose keys and values one batch holds, copies included; bounds the memory. null: 24,000
-    on a CPU (the embedded model needs 46 kB for each), a quarter of a GPU's free memory."""
+    """Most tokens in the key/value cache of one batch, copies included; bounds the memory. null: 24,000
+    on a CPU (46 kB a token for the embedded model), a quarter of a GPU's free memory."""
     max_kept_tokens: int | None = None
-    """Most tokens whose keys and values are kept from one turn of a roll-out to the next; what does not
-    fit is encoded again. null: 48,000 on a CPU, a third of a GPU's free memory."""
+    """Most tokens whose keys and values are kept from one turn of a roll-out to the next; others are
+    encoded again. null: 48,000 on a CPU, a third of a GPU's free memory."""
     server: ServerConfig | None = None
-    """null: a local model; else requests go to OpenAI-compatible endpoints."""
+    """null: a local model. Otherwise requests go to OpenAI-compatible endpoints."""
 
     def __post_init__(self) -> None:
         if self.max_rows < 1:
@@ -62,12 +63,12 @@ class EngineConfig:
         check_template_variables(self.chat_template_kwargs)
         if self.chat_template_kwargs and self.server is not None:
             raise ConfigError(
-                "chat_template_kwargs are of a local model, and server is set: expected them in "
+                "chat_template_kwargs are for a local model, and server is set: expected them in "
                 "server.extra_body, as {chat_template_kwargs: {enable_thinking: false}}"
             )
 
     def decisive(self) -> dict[str, Any]:
-        """Return what decides the replies, for a run's fingerprint: not where or how fast."""
+        """Return the settings that change replies, for the fingerprint of a run."""
         if self.server is None:
             found: dict[str, Any] = {"model": self.model, "dtype": self.dtype}
             if self.chat_template_kwargs:
@@ -77,21 +78,13 @@ class EngineConfig:
         return {"model": self.model, "server": server}
 
     def weights_digest(self) -> str:
-        """Return the digest of the base model; empty for a server, where only the name is known.
-
-        Raises:
-            ModelError: no such model, or one without weights.
-        """
+        """Return the digest of the base model; empty for a server. Raises as `model_digest` does."""
         from gatt.models.digest import model_digest
 
         return "" if self.server else model_digest(self.model)
 
     def adapter_digest(self, adapter: str | Path) -> str:
-        """Return the digest of an adapter's folder; empty for a server, where it is a served name.
-
-        Raises:
-            ModelError: no adapter there, or one that cannot be read.
-        """
+        """Return the digest of an adapter; empty for a server. Raises as `gatt.models.digest` does."""
         from gatt.models.digest import adapter_digest
 
         return "" if self.server else adapter_digest(Path(adapter))
@@ -102,10 +95,10 @@ def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None 
 
     Args:
         config: a local model, or servers.
-        adapters: our name to an adapter's folder, or to the name it is served by.
+        adapters: name of each adapter to its folder, or to the name under which it is served.
 
     Raises:
-        ConfigError: a server's key that cannot be sent.
+        ConfigError: the key of a server is missing or invalid.
         ModelError: model or adapter cannot be loaded.
     """
     if config.server is None:
@@ -119,13 +112,13 @@ def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None 
 def local_engine(
     config: EngineConfig, adapters: Mapping[str, str | Path] | None = None
 ) -> TransformersEngine:
-    """Return the local engine, with the given adapters loaded beside the base model.
+    """Return the local engine with the given adapters.
 
     Raises:
-        ConfigError: int8 where it does not go.
+        ConfigError: int8 with adapters or on another device than a CPU.
         ModelError: model or adapter cannot be loaded.
-        TemplateError: its chat template has no such variable.
-        DataError: an adapter whose recorded variables cannot be read.
+        TemplateError: the chat template has no such variable.
+        DataError: the variables recorded beside an adapter cannot be read.
     """
     import torch
 
@@ -168,7 +161,7 @@ def local_engine(
         max_kept_tokens=config.max_kept_tokens or kept_tokens,
     )
     if is_int8:
-        # Behind the engine's trial of shared prefixes, which rounding would disturb.
+        # After the engine's trial of shared prefixes, which would fail because of the rounding.
         kept = quantize(loaded.model, loaded.tokenizer)
-        log.info("%s: int8, but for %d layers with outlying inputs", config.model, len(kept))
+        log.info("%s: int8, except %d layers with outlying inputs", config.model, len(kept))
     return engine

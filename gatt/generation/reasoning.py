@@ -1,8 +1,7 @@
-"""The reply behind the reasoning of a model that thinks first.
+"""Removes the reasoning of a model from its reply.
 
-Servers with a reasoning parser take it out themselves; local models and other
-servers leave it in the text. What a user reads, a verifier judges, the history
-holds and a target teaches is the reply alone.
+Servers with a reasoning parser do that themselves; other servers and local models leave it in the text.
+Users, verifiers, histories and targets get the reply alone.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ _CLOSE: Final = "</think>"
 
 
 def without_reasoning(text: str, *, is_cut: bool, is_opened: bool = False) -> str:
-    """Return what a model says to the user; nothing where it was cut while it reasoned.
+    """Return the reply without its reasoning; empty where the reply was cut within the reasoning.
 
     Args:
-        text: as decoded.
-        is_cut: it did not end by itself.
-        is_opened: the prompt opens the reasoning, so the text holds no mark of its beginning.
+        text: the decoded reply.
+        is_cut: whether a limit ended it.
+        is_opened: whether the prompt opens the reasoning, so that the text has no opening mark.
     """
     before, mark, reply = text.partition(_CLOSE)
     begins_with_it = before.lstrip().startswith(_OPEN)
-    # Without its beginning it was opened by the prompt: on a line of its own, as these models end it.
+    # Without an opening mark the prompt has opened it; these models close it on a line of its own.
     ends_it = is_opened or before.endswith("\n")
     if mark and (begins_with_it or (ends_it and _OPEN not in before)):
         return reply.strip()
@@ -36,7 +35,7 @@ def without_reasoning(text: str, *, is_cut: bool, is_opened: bool = False) -> st
 
 
 def opens_reasoning(tokenizer: Tokenizer) -> bool:
-    """Whether the chat template's prompts end within reasoning, as DeepSeek-R1's do.
+    """Whether prompts of the chat template end within reasoning, as those of DeepSeek-R1 do.
 
     Raises:
         TemplateError: no chat template.

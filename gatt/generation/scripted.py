@@ -8,7 +8,7 @@ from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 
 
 class ScriptedEngine:
-    """Answers every request with `reply(request)`; keeps count of what it was asked."""
+    """Answers every request with `reply(request)`, and counts the requests."""
 
     def __init__(self, reply: Callable[[GenerationRequest], str]) -> None:
         self.reply = reply

@@ -1,8 +1,9 @@
-"""A saved LoRA adapter put on a model, and refused where it does not fit all of it."""
+"""Loads a saved LoRA adapter onto a model, and refuses one that does not fit completely."""
 
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,15 +13,12 @@ from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
 from gatt.models.module_pattern import pattern_problem
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
-_DEFAULT_RANK: Final = 8
-"""What PEFT takes where the settings name no rank."""
-_MOST_WORDS: Final = 300
-"""Characters of a library's message that are passed on."""
+_MOST_CHARACTERS: Final = 300
+"""Characters of a library's message that are shown."""
 
 
 def attach_adapter(
@@ -31,25 +29,24 @@ def attach_adapter(
     adapter_name: str = "default",
     is_trainable: bool = False,
 ) -> Any:
-    """Return the model under an adapter, beside those it already has.
+    """Return the model with an adapter, which is added to the adapters that it has.
 
-    PEFT takes an adapter of a model with more or fewer layers and leaves out what
-    does not fit: here every tensor of the file must find its place, and every
-    place its tensor.
+    PEFT loads an adapter of a model with more or fewer layers and skips what does not fit. Here
+    every tensor of the file must have a place in the model, and every place a tensor.
 
     Args:
         model: a causal LM, or a `PeftModel` to add to.
         folder: saved by `gatt train`.
-        base_name: what the user calls the model, for messages.
+        base_name: the user's name for the model, for messages.
         adapter_name: its name among the model's adapters.
-        is_trainable: whether it goes on being trained.
+        is_trainable: whether training continues.
 
     Raises:
-        ModelError: no adapter there, a broken one, or one for another model.
+        ModelError: no adapter in the folder, a broken one, or one of another model.
     """
     from peft import PeftModel
 
-    # PEFT asks for it by its old name; a user can do nothing about that.
+    # PEFT uses the old name of a setting; users cannot change that.
     warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
     for name in (SETTINGS, WEIGHTS):
         if not (folder / name).is_file():
@@ -58,7 +55,7 @@ def attach_adapter(
     _check_settings(folder, saved)
     try:
         with warnings.catch_warnings():
-            # `_check_fit` says it, and as an error.
+            # `_check_fit` raises an error for these.
             warnings.filterwarnings("ignore", "Found missing adapter keys", UserWarning)
             if isinstance(model, PeftModel):
                 model.load_adapter(
@@ -74,7 +71,7 @@ def attach_adapter(
             "a folder saved by `gatt train`"
         ) from None
     except Exception as error:
-        # PEFT and what it asks for raise errors of any class over a broken file.
+        # PEFT and the libraries below it raise errors of any class for a broken file.
         raise ModelError(
             f"{folder}: the adapter does not fit {base_name}: {one_line(error)}"
         ) from error
@@ -87,18 +84,18 @@ def attach_adapter(
     if broken:
         raise ModelError(
             f"{folder}: {len(broken)} weights of the adapter are not finite, the first is {broken[0]}: its "
-            "training diverged, train it anew with a smaller learning_rate"
+            "training diverged: train again with a smaller learning_rate"
         )
     return model
 
 
 def outside_text(model: Any) -> list[str]:
-    """Return the names of the linear layers that no text reaches, such as those of a vision tower.
+    """Return the names of the linear layers outside the text decoder, such as those of a vision tower.
 
-    Adapted they would get no gradient, for which several processes would wait in vain.
+    With adapters they would get no gradient, and several processes would wait for it for ever.
 
     Args:
-        model: a causal LM; those that read text alone have none.
+        model: a causal LM; a model of text alone has no such layers.
     """
     from torch.nn import Linear
 
@@ -114,10 +111,10 @@ def outside_text(model: Any) -> list[str]:
 
 
 def base_model_of(folder: Path) -> str | None:
-    """Return the name of the model that an adapter was trained on; None where it names none.
+    """Return the name of the model that an adapter was trained on; None where its settings have none.
 
     Raises:
-        ModelError: no settings there, or broken ones.
+        ModelError: no settings, or broken ones.
     """
     if not (folder / SETTINGS).is_file():
         raise ModelError(f"{folder}: no {SETTINGS}: expected a folder saved by `gatt train`")
@@ -131,20 +128,23 @@ def adapter_rank(folder: Path) -> int:
     Raises:
         ModelError: broken settings, or a rank that is no number.
     """
-    settings = _settings(folder)
-    more = settings.get("rank_pattern") or {}
-    values = more.values() if isinstance(more, dict) else [more]
-    ranks: list[int] = [settings.get("r", _DEFAULT_RANK), *values]
-    wrong = [rank for rank in ranks if not isinstance(rank, int)]
-    if wrong:
-        raise ModelError(f"{folder / SETTINGS}: a rank is {wrong[0]!r}: expected a whole number")
-    return max(ranks)
+    ranks: list[Any] = _values(_settings(folder), "r", "rank_pattern")
+    for rank in ranks:
+        if not isinstance(rank, int):
+            raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
+    return int(max(ranks))
+
+
+def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:
+    """Return a setting and its values for single modules; PEFT's default is 8 for rank and alpha."""
+    more = settings.get(pattern) or {}
+    return [settings.get(name, 8), *(more.values() if isinstance(more, dict) else [more])]
 
 
 def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
-        settings = parse_json(read_text(path))
+        settings = read_json(path)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
@@ -160,9 +160,9 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what a library said on one line, cut where it goes on for long."""
+    """Return the message of an error on one line, cut after `_MOST_CHARACTERS` characters."""
     said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= _MOST_WORDS else f"{said[:_MOST_WORDS].rstrip()} …"
+    return said if len(said) <= _MOST_CHARACTERS else f"{said[:_MOST_CHARACTERS].rstrip()} …"
 
 
 def _tensor_shapes(path: Path) -> dict[str, list[int]]:
@@ -177,7 +177,7 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
 
 
 def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Refuse settings that ask for more than the weights have, or match names for ever."""
+    """Refuse settings that need more memory than the weights, or patterns that match for ever."""
     settings = _settings(folder)
     patterns = [
         settings.get(key) for key in ("target_modules", "exclude_modules", "layers_pattern")
@@ -187,6 +187,9 @@ def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
             raise ModelError(
                 f"{folder / SETTINGS}: {pattern!r} is {why}: expected names of modules"
             )
+    for alpha in _values(settings, "lora_alpha", "alpha_pattern"):
+        if not isinstance(alpha, int | float) or not math.isfinite(alpha):
+            raise ModelError(f"{folder / SETTINGS}: lora_alpha is {alpha!r}: expected a number")
     rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
     if rank > most:
         raise ModelError(
@@ -209,10 +212,10 @@ def _check_fit(
         get_peft_model_state_dict(model, adapter_name=adapter_name, save_embedding_layers=False)
     )
     saved = set(shapes)
-    # Embeddings that were saved along have no place of the adapter's own.
+    # Saved embeddings are no part of the adapter.
     left_over = sorted(name for name in saved - places if "lora_" in name)
     unfilled = sorted(places - saved)
-    for problem, names in (("no place in it for", left_over), ("nothing saved for", unfilled)):
+    for problem, names in (("it has no place for", left_over), ("the file has no", unfilled)):
         if names:
             raise ModelError(
                 f"{folder}: the adapter does not fit {base_name}: {problem} {names[0]} "

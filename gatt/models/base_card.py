@@ -1,4 +1,4 @@
-"""What others need to know of a base model: its name on the hub and its licence."""
+"""A base model's name on the hub and its licence, for the cards of adapters."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def hub_id(model: str) -> str | None:
-    """Return a base model's id on the hub, None for a folder.
-
-    Args:
-        model: as the adapter or the user names it.
-    """
+    """Return a base model's id on the hub, given the adapter's or the user's name of it; None for a folder."""
     if model in PACKAGED:
         return PACKAGED[model].hub_id
     is_id = _HUB_ID.fullmatch(model) and not model.startswith(".") and not Path(model).exists()
@@ -29,21 +25,17 @@ def hub_id(model: str) -> str | None:
 
 
 def public_name(model: str) -> str:
-    """Return what a card calls a base model: of a folder, its name alone."""
+    """Return the name of a base model for a card: of a folder, its last part alone."""
     return model if hub_id(model) else Path(model).name
 
 
 def note_of(model: str) -> str | None:
-    """Return what a card says of a packaged base model, None for others."""
+    """Return the sentence of a card on a packaged base model; None for other models."""
     return PACKAGED[model].note if model in PACKAGED else None
 
 
 def license_of(model: str) -> str | None:
-    """Return the licence of a base model where it is known without a network.
-
-    Args:
-        model: as the adapter or the user names it; the card in a folder is read.
-    """
+    """Return the licence of a packaged model, or that of the card in a model's folder; else None."""
     if model in PACKAGED:
         return PACKAGED[model].license
     card = Path(model).expanduser() / "README.md"
@@ -54,7 +46,7 @@ def license_of(model: str) -> str | None:
 
 
 def read_card(text: str) -> ModelCard:
-    """Return a card in its parts; metadata that cannot be read counts as none."""
+    """Return a model card; metadata that cannot be read are left out."""
     from huggingface_hub import ModelCard
 
     body = text.partition("\n---\n")[2] if text.startswith("---\n") else text

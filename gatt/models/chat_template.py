@@ -1,4 +1,4 @@
-"""From messages to text and token ids, through the model's own chat template."""
+"""Messages to text and token ids, through the model's own chat template."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ _ASKS_DATE: Final = re.compile(
 )
 _DAY: ContextVar[date | None] = ContextVar("day", default=None)
 _MOST_SECONDS: float = 20.0
-"""Processor time of one rendering: loops within loops of a template may go on for years."""
+"""Processor time of one rendering: nested loops of a template may run for years."""
 
 
 @contextmanager
 def rendered_on(day: date) -> Iterator[None]:
-    """Have chat templates that print the date print this one while the block runs.
+    """Let chat templates print this date while the block runs.
 
-    Llama 3's and SmolLM3's do: rows that are built again on the next day would differ.
+    The templates of Llama 3 and SmolLM3 print the date: rows that are built again on the next day
+    would differ.
     """
     before = _DAY.set(day)
     try:
@@ -45,31 +46,28 @@ def rendered_on(day: date) -> Iterator[None]:
 
 
 def printed_day() -> date:
-    """Return the day that chat templates print now."""
+    """Return the date that chat templates print now."""
     return _DAY.get() or datetime.now().astimezone().date()
 
 
 @lru_cache(maxsize=16)
 def _dated(template: str, day: date) -> str:
-    """Return a chat template with the date that it prints in place of the calls that ask for it."""
+    """Return a chat template whose calls of `strftime_now` are replaced by their results."""
     dated = _ASKS_DATE.sub(
-        # Line breaks stay, so that errors name the template's own lines.
+        # Line breaks are kept, so that errors name the right lines.
         lambda call: repr(day.strftime(call[2])) + "\n" * call[0].count("\n"),
         template,
     )
     if "strftime_now(" in dated:
         log.warning(
-            "the chat template prints the date in a way that cannot be held to %s: a run that goes on on "
-            "another day has other rows", day,
+            "the chat template prints the date, and it cannot be fixed to %s: a run that is resumed on another "
+            "day has other rows", day,
         )  # fmt: skip
     return dated
 
 
 def template_of(tokenizer: Tokenizer) -> str:
-    """Return the chat template that `render` uses; empty without one.
-
-    Of several templates with names, that is the one called `default`.
-    """
+    """Return the chat template that `render` uses: of several, the one named `default`; empty without one."""
     template = getattr(tokenizer, "chat_template", None)
     if isinstance(template, Mapping):
         template = template.get("default")
@@ -80,7 +78,7 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
     """Return the text of the messages under the tokenizer's chat template.
 
     Raises:
-        TemplateError: no template, or the template refuses the messages or fails on them, with its line.
+        TemplateError: no template, or it refuses the messages or fails; names its line.
     """
     if not getattr(tokenizer, "chat_template", None):
         raise TemplateError(
@@ -96,7 +94,7 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
                 add_generation_prompt=add_generation_prompt,
                 chat_template=_dated(template, day) if day and template else None,
             )
-    # The template is a program of others: whatever it raises is a fault of the template.
+    # A template is a program: any exception is an error of the template.
     except Exception as error:
         raise TemplateError(f"{name_of(tokenizer)}: {_told(error)}") from None
     return text
@@ -104,7 +102,7 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Interrupt the block after `_MOST_SECONDS` of processor time; only a main thread can be."""
+    """Interrupt the block after `_MOST_SECONDS` of processor time; works in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -124,12 +122,12 @@ def _limited() -> Iterator[None]:
 def encode(
     tokenizer: Tokenizer, messages: Sequence[Message], add_generation_prompt: bool
 ) -> tuple[int, ...]:
-    """Return the token ids of `render`; the template alone decides on BOS."""
+    """Return the token ids of `render`; only the template adds BOS."""
     return encode_text(tokenizer, render(tokenizer, messages, add_generation_prompt))
 
 
 def encode_text(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
-    """Return the token ids of a text that a chat template has rendered."""
+    """Return the token ids of a text that was rendered by a chat template."""
     return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
@@ -142,12 +140,12 @@ def shared_length(first: Sequence[object], second: Sequence[object]) -> int:
 
 
 def name_of(tokenizer: Tokenizer) -> str:
-    """Return what error messages call a tokenizer: its model, where it says which."""
+    """Return the name of a tokenizer's model for messages, or the tokenizer's class."""
     return str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
 
 
 def _told(error: Exception) -> str:
-    """Return what a chat template did, and in which of its lines."""
+    """Return what went wrong in a chat template, and in which line."""
     line = _line(error)
     place = "" if line is None else f" in its line {line}"
     what = " ".join(str(error).split())
@@ -161,12 +159,12 @@ def _told(error: Exception) -> str:
 
 
 def _line(error: Exception) -> int | None:
-    """Return the line of the template, from 1, that raised an error; None where it was no line."""
+    """Return the line of the template, from 1, that raised an error; None where none did."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return error.lineno
     found, frame = None, error.__traceback__
     while frame is not None:
-        # Jinja marks the frames that it puts in the place of those of its compiled code.
+        # Jinja marks the frames that stand for lines of the template.
         if "__jinja_exception__" in frame.tb_frame.f_globals:
             found = frame.tb_lineno
         frame = frame.tb_next

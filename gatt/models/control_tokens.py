@@ -1,4 +1,4 @@
-"""Control tokens: those that make a text a dialogue, and that no message may hold."""
+"""Control tokens: tokens of roles and turns, which no message may contain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, render, template_of
 
 _WORD: Final = re.compile(r"[\w\s]*")
-"""Added tokens that any user writes: Gemma's vocabulary has runs of line breaks among them."""
+"""Added tokens that are ordinary text, such as the runs of line breaks in Gemma's vocabulary."""
 _QUESTION: Final = (Message("user", "a"),)
 _DIALOGUES: Final = (
     (*_QUESTION, Message("assistant", "b"), *_QUESTION),
@@ -25,20 +25,19 @@ _DIALOGUES: Final = (
 def control_tokens(tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return the texts of all control tokens.
 
-    These are the tokens that the tokenizer marks as special, and any other added
-    token that the chat template writes or looks for: DeepSeek-R1-Distill marks its
-    `<｜User｜>` as not special.
+    These are the tokens that the tokenizer marks as special, and all other added tokens that the
+    chat template contains: DeepSeek-R1-Distill marks its `<｜User｜>` as not special.
     """
     return _control_tokens(tokenizer, template_of(tokenizer))
 
 
 def control_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Return the ids of `control_tokens`, but for that of the unknown token."""
+    """Return the ids of `control_tokens`, without that of the unknown token."""
     return _control_ids(tokenizer, template_of(tokenizer))
 
 
 def is_control(tokenizer: Tokenizer, token_id: int) -> bool:
-    """Whether the id is a control token of the model (the unknown token is none)."""
+    """Whether an id is one of `control_ids`."""
     return token_id in control_ids(tokenizer)
 
 
@@ -51,7 +50,7 @@ def refuse_control_tokens(tokenizer: Tokenizer, text: str, where: str) -> None:
     for token in control_tokens(tokenizer):
         if token in text:
             raise DataError(
-                f"{where}: the text holds the control token {token!r}, which would move the turns: "
+                f"{where}: the text holds the control token {token!r}, which would change the turns: "
                 "remove it from the text"
             )
 
@@ -70,13 +69,13 @@ def _control_ids(tokenizer: Tokenizer, template: str) -> frozenset[int]:
     tokens = set(_control_tokens(tokenizer, template))
     added = {i for i, t in tokenizer.added_tokens_decoder.items() if t.content in tokens}
     ids = frozenset(tokenizer.all_special_ids) | added
-    # Any odd word of a reply gives the unknown token, which would end its turn there.
+    # Rare words of a reply become the unknown token, which must not end its turn.
     unknown = tokenizer.unk_token_id
     return ids if unknown == tokenizer.eos_token_id else ids - {unknown}
 
 
 def _written(tokenizer: Tokenizer, template: str) -> str:
-    """Return a chat template's text and strings, without its code, and dialogues that it renders."""
+    """Return the text and strings of a chat template, without its code, and test dialogues under it."""
     try:
         pieces = jinja2.Environment().lex(template)
         parts = [text for _, kind, text in pieces if kind in ("data", "string")]

@@ -1,12 +1,10 @@
-"""What tells two models or adapters apart: a digest of their files.
+"""A digest of the files of a model or adapter, which identifies it.
 
-A name or folder does not: another model may come to stand under it, and a run
-that goes on would mix two of them. Reading every byte of a large model takes
-minutes, so files above `WHOLE_BYTES` are sampled: their size, their head (where
-a safetensors file names every tensor with its shape and place) and `NUM_BLOCKS`
-blocks spread evenly over the rest. Training, merging, quantising or editing a
-matrix touches some block of it; a change of single numbers between two blocks
-of a large file, and of nothing else, goes unseen.
+A name does not: another model may be put into the same folder, and a resumed run would mix
+the two. Reading every byte of a large model takes minutes, so files above `WHOLE_BYTES` are sampled:
+their size, their head (where a safetensors file lists its tensors) and `NUM_BLOCKS` blocks, spread evenly
+over the rest. Training, merging, quantising or editing a matrix changes some block. A change of
+single numbers between two blocks of a large file is not noticed.
 """
 
 from __future__ import annotations
@@ -19,25 +17,25 @@ from typing import Any, BinaryIO, Final
 
 from gatt.errors import ModelError
 from gatt.models.adapter import SETTINGS, WEIGHTS, one_line
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import parse_json
 
 WHOLE_BYTES: Final = 64 * 2**20
-"""Files up to this size are read whole, and so are most adapters."""
+"""Files up to this size, such as most adapters, are read whole."""
 NUM_BLOCKS: Final = 1023
 BLOCK_BYTES: Final = 64 * 2**10
 HEAD_BYTES: Final = 2**20
 
 _WEIGHTS: Final = ("*.safetensors", "*.bin")
 _OTHERS: Final = ("*.json", "*.jinja", "*.model", "*.txt")
-"""Shape, tokenizer and chat template: they decide what is read and said as well."""
+"""Configuration, tokenizer and chat template, which change replies too."""
 
 
 def model_digest(name: str) -> str:
     """Return 16 hex digits of a base model: of its files, or of its commit on the hub.
 
     Args:
-        name: the embedded model, a folder, or a hub id. The embedded model is
-            converted if it never was; of a hub id only the settings are fetched.
+        name: the embedded model (converted at its first use), a folder, or a hub id (only its
+            config.json is downloaded).
 
     Raises:
         ModelError: no such model, or one without weights.
@@ -52,7 +50,7 @@ def adapter_digest(folder: Path) -> str:
     """Return 16 hex digits of an adapter's weights and settings.
 
     Raises:
-        ModelError: no adapter there, or one that cannot be read.
+        ModelError: no adapter in the folder, or one that cannot be read.
     """
     if not (folder / WEIGHTS).is_file():
         raise ModelError(f"{folder}: no {WEIGHTS}: expected a folder saved by `gatt train`")
@@ -60,12 +58,12 @@ def adapter_digest(folder: Path) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """Return 16 hex digits of the files of a model or adapter: names, sizes and content.
+    """Return 16 hex digits of the names, sizes and contents of the files of a model or adapter.
 
-    Files in folders below it, and those of other kinds, do not count.
+    Sub-folders and other kinds of files do not count.
 
     Raises:
-        ModelError: no weights there, or a file that cannot be read.
+        ModelError: no weights, or a file that cannot be read.
     """
     if not any(path.is_file() for pattern in _WEIGHTS for path in folder.glob(pattern)):
         raise ModelError(f"{folder}: no weights ({', '.join(_WEIGHTS)}): expected a saved model")
@@ -100,7 +98,7 @@ def _block(stream: BinaryIO, start: int) -> bytes:
 
 
 def _settings(path: Path) -> Iterator[bytes]:
-    """Yield an adapter's settings in one order: PEFT saves sets as lists in any."""
+    """Yield an adapter's settings in a fixed order: PEFT saves sets as lists in any order."""
     raw = path.read_bytes()
     try:
         yield json.dumps(_sorted(parse_json(raw)), sort_keys=True).encode()
@@ -117,12 +115,12 @@ def _sorted(value: Any) -> Any:
 
 
 def _commit(name: str) -> str:
-    """Return the commit that the hub, or the cache if it cannot be reached, has of a model."""
+    """Return a model's commit on the hub, or in the cache where the hub cannot be reached."""
     from transformers.utils import cached_file
 
     try:
         found = cached_file(name, "config.json")
     except (OSError, ValueError) as error:
         raise ModelError(f"{name}: cannot look up the model: {one_line(error)}") from None
-    # A snapshot's folder in the cache is named by its commit.
+    # The folder of a snapshot in the cache has the name of its commit.
     return Path(str(found)).parent.name[:16]

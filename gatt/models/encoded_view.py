@@ -1,10 +1,9 @@
 """Views as token ids: prompts, the spans of replies in the history, and target replies.
 
-Spans come from the template, never from a search in the text: each prompt is
-rendered as the model will see it at inference, and the ids of prompt t must be
-the beginning of those of prompt t+1. That the ids themselves are compared,
-generation prompt included, is the point: a template that rewrites history
-(Qwen3 strips reasoning from it) or a merge across the boundary shows up here.
+Spans come from the template, never from a search in the text: each prompt is rendered as the model
+sees it at inference, and the ids of prompt t must be the beginning of those of prompt t+1. The ids
+are compared, generation prompt included. So a template that rewrites history (Qwen3 strips reasoning
+from it) is found here, and so is a token that merges text of both sides of the boundary.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _QUESTION: Final = (Message("user", "a"),)
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model reads before it answers one turn."""
+    """The input of the model for one turn."""
 
     text: str
     ids: tuple[int, ...]
@@ -42,12 +41,11 @@ class Prompt:
 
 @dataclass(frozen=True)
 class EncodedView:
-    """Token ids of a view, cut after the prompt of its last user turn.
+    """Token ids of a view up to the prompt of its last user turn.
 
-    `prompt_lengths[t-1]` tokens of `input_ids` are the prompt of turn t, which
-    ends with the generation prompt. `reply_spans[t-1]` is [start, end) of the
-    reply to turn t in the history, its closing tokens included; there is one
-    span fewer than prompts.
+    The first `prompt_lengths[t-1]` tokens of `input_ids` are the prompt of turn t, which ends with the
+    generation prompt. `reply_spans[t-1]` is [start, end) of the reply to turn t in the history, with
+    its closing tokens; the last prompt has no reply.
     """
 
     input_ids: tuple[int, ...]
@@ -60,14 +58,14 @@ class _Frame:
     """What a chat template writes around a reply."""
 
     header: str
-    """Between the generation prompt and the reply, as gpt-oss's `<|channel|>final<|message|>`; empty
-    where a reply does not go on from the prompt."""
+    """Text between the generation prompt and the reply, such as gpt-oss's
+    `<|channel|>final<|message|>`; empty where the reply does not start at the end of the prompt."""
     tail: str
-    """All behind the reply."""
+    """Text after the reply."""
     num_header: int
-    """Control tokens of the header."""
+    """Number of control tokens in the header."""
     closing: tuple[int, ...]
-    """Control tokens of the tail up to the one that ends the turn."""
+    """Control tokens of the tail, up to the one that ends the turn."""
 
 
 def encode_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int) -> Prompt:
@@ -85,7 +83,7 @@ def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
 
     Args:
         tokenizer: with a chat template.
-        view: at least one turn. A reply behind the last user message is not read.
+        view: at least one turn. A reply after the last user message is ignored.
 
     Raises:
         TemplateError: no template, or it refuses the messages.
@@ -103,13 +101,13 @@ def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
 
 
 def first_refused(tokenizer: Tokenizer, view: Dialogue) -> tuple[int, str] | None:
-    """Return the first turn whose prompt holds a control token in a message, and which; None without."""
+    """Return the first turn whose prompt holds a control token in a message, and the error; else None."""
     turn = 1
     for message in prompt_of_turn(view, view.num_turns):
         try:
             refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}, turn {turn}")
         except DataError as error:
-            # A reply stands in the prompts behind its own turn.
+            # A reply is part of the prompts of later turns.
             return turn + (message.role == "assistant"), str(error)
         turn += message.role == "assistant"
     return None
@@ -125,11 +123,11 @@ def reply_span(
         prompt: of the turn that is answered.
         after: of a later turn.
         where: begins the error messages.
-        reply: what must stand there; None for anything.
+        reply: the expected text; None for any.
 
     Raises:
-        DataError: the prompt is not the beginning of the later one, no end-of-turn
-            token, or another reply.
+        DataError: the prompt is not the beginning of the later one, there is no end-of-turn token, or
+            another reply.
     """
     start = len(prompt.ids)
     if after.ids[:start] != prompt.ids:
@@ -157,11 +155,10 @@ def encode_reply(
 ) -> tuple[int, ...]:
     """Return the ids of a target reply to a turn, up to the token that ends the turn.
 
-    The ids are those of the joint text, so what is learned is what the model
-    would have to write after the prompt: the reply, and everything that the
-    template writes behind it up to and including the token that stops
-    generation. Where the prompt ends with a closed block of reasoning that the
-    template writes in front of no reply (Gemma 4), the written reply follows it.
+    The ids are those of the joint text of prompt and reply. The target is the reply and all that the
+    template writes after it, up to and including the token that stops generation. Where the prompt
+    ends with a closed block of reasoning that the template omits before a reply (Gemma 4), the
+    written reply follows that block.
 
     Args:
         tokenizer: with a chat template.
@@ -171,8 +168,8 @@ def encode_reply(
         reply: the text of the target.
 
     Raises:
-        DataError: blank reply, control token in it, prompt or reply not kept as they
-            are, or no end-of-turn token (it would never be learned).
+        DataError: a blank reply, a control token in it, a prompt or reply that the template changes, or
+            no end-of-turn token (it would never be learned).
         TemplateError: the template refuses the messages.
     """
     where = f"dialogue {view.id!r}, turn {turn}"
@@ -187,7 +184,7 @@ def encode_reply(
         asked = encode_prompt(tokenizer, view, turn).text
         rest = asked[shared_length(asked, text) :]
         if not closes_reasoning(rest):
-            why = f": the reply does not go on from the end of the prompt, {rest!r}" if rest else ""
+            why = f": the reply does not follow the end of the prompt, {rest!r}" if rest else ""
             raise DataError(
                 f"{where}: prompt and target tokenise differently together than apart{why}"
             )
@@ -204,7 +201,7 @@ def encode_reply(
 
 
 def num_closing_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """Return how many tokens of `encode_reply` close the turn, and are no part of the reply's text."""
+    """Return how many tokens of `encode_reply` close the turn, after the reply's text."""
     closing = _frame(tokenizer, in_history=False).closing
     control = control_ids(tokenizer)
     places = [place for place, token in enumerate(ids) if token in control]
@@ -215,7 +212,7 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
     """Return the ids that end the assistant's turn: the template's own and EOS.
 
     Raises:
-        TemplateError: the template closes an assistant turn with no special token.
+        TemplateError: the template ends an assistant turn without a special token.
     """
     closing = _frame(tokenizer, in_history=False).closing
     if not closing:
@@ -230,11 +227,11 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
 def _end_of_turn(
     tokenizer: Tokenizer, ids: Sequence[int], start: int, *, in_history: bool
 ) -> int | None:
-    """Return the index after the control token that ends the turn of the reply begun at `start`.
+    """Return the index after the control token that ends the turn of the reply that starts at `start`.
 
-    What a template writes behind it (a newline, an end-of-text token) belongs
-    to no reply and is never learned. The reply's own text has no control token
-    (`refuse_control_tokens`), so those counted are the header's and the closing ones.
+    Tokens after it (a newline, an end-of-text token) are no part of a reply and are never learned.
+    The reply's text has no control tokens (`refuse_control_tokens`), so only those of the header and
+    the closing ones are counted.
     """
     frame = _frame(tokenizer, in_history=in_history)
     control = control_ids(tokenizer)
@@ -253,15 +250,15 @@ def _frame(tokenizer: Tokenizer, *, in_history: bool) -> _Frame:
 @lru_cache(maxsize=32)
 def _frame_of(
     tokenizer: Tokenizer,
-    template: str,  # noqa: ARG001 - a key of the cache: a tokenizer's template can be changed
+    template: str,  # noqa: ARG001 - part of the cache's key: a tokenizer's template may change
     in_history: bool,
 ) -> _Frame:
-    """Return what the chat template writes around a reply, the last one or one of the history.
+    """Return what the chat template writes around a reply, either the last one or one of the history.
 
-    Where it closes both alike with several control tokens, as Cohere2 does with
-    `<|END_RESPONSE|><|END_OF_TURN_TOKEN|>`, the turn ends with EOS if that is
-    among them, else with the last. Of what only a last reply has behind it
-    (Phi 3: a newline and an end-of-text token) the first ends the turn.
+    Control tokens that follow both kinds close the turn, such as Cohere2's
+    `<|END_RESPONSE|><|END_OF_TURN_TOKEN|>`: the turn ends with EOS if it is one of them, else with the
+    last. Without a common one, the first control token after this kind ends the turn. So the newline and
+    the end-of-text token that Phi 3 writes after a last reply only are not part of the turn.
     """
     before, tail = _around_reply(tokenizer, in_history)
     control = control_ids(tokenizer)
@@ -283,7 +280,7 @@ def _frame_of(
 
 
 def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
-    """Return all in front of a reply of one letter, and all behind it."""
+    """Return the text before a reply of one letter, and the text after it."""
     later = (Message("user", "c"),) if in_history else ()
     one, other = (
         render(tokenizer, (*_QUESTION, Message("assistant", reply), *later), in_history)
@@ -294,10 +291,10 @@ def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
 
 
 def _behind(prompt: Sequence[int], written: Sequence[int]) -> Sequence[int]:
-    """Return what is written behind a prompt, whose end may be a block that the written text has not.
+    """Return the tokens after a prompt, whose last block the written text may not have.
 
-    Of the block's end what the text has too is passed over: DeepSeek-V3.2's prompt
-    ends with `<think></think>`, and a written reply begins with `</think>`.
+    Tokens of the block's end that the text repeats are skipped: DeepSeek-V3.2's prompt ends with
+    `<think></think>`, and a written reply begins with `</think>`.
     """
     start = shared_length(prompt, written)
     block, rest = tuple(prompt[start:]), tuple(written[start:])
@@ -308,6 +305,6 @@ def _behind(prompt: Sequence[int], written: Sequence[int]) -> Sequence[int]:
 def _changed(where: str, reply: str) -> str:
     hint = ", such as all before '</think>'" if "</think>" in reply else ""
     return (
-        f"{where}: the chat template writes another text than the reply: expected it as it is: remove "
+        f"{where}: the chat template writes another text than the reply: expected the same text: remove "
         f"what the template changes{hint}"
     )

@@ -1,4 +1,4 @@
-"""A model in training used for something else, without a trace in its training."""
+"""Using a model in the middle of its training, without an effect on the training."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import torch
 
 @contextmanager
 def undisturbed(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode for a while; what is drawn meanwhile moves no generator.
+    """Put a model into evaluation mode while the block runs, and restore everything afterwards.
 
-    Given back as they were: the mode of every module, which weights are trained, and the states of
-    the random generators of Python, NumPy and torch, that of the model's device among them.
+    Restored are the mode of every module, which weights are trained, and the states of the random
+    generators of Python, NumPy and torch, including that of the model's device.
 
     Args:
         model: a `torch.nn.Module` with a `device`.

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -16,6 +16,9 @@ from gatt.models.packaged.gguf import gguf_folder, packaged_folder
 from gatt.models.packaged.table import PACKAGED, cache_folder
 from gatt.models.pretrained import load_pretrained, refuse_adapter_beside
 from gatt.runs.suggest import did_you_mean
+
+_MOST_LAYERS: Final = 10_000
+"""transformers builds every layer that a configuration names before it looks for the weights."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,14 @@ class LoadedModel:
 
 
 def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
-    """Return what transformers can load: a folder, or the hub id itself.
+    """Return the folder or hub id from which transformers can load a model.
 
     Args:
         name: of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id.
-        holding: files of which a folder must have one.
+        holding: files of which a folder must have at least one.
 
     Raises:
-        ModelError: a packaged model that is not here, or a path that does not exist or holds no
-            model.
+        ModelError: a packaged model that was not downloaded, or a path without a model.
     """
     if not name:
         raise ModelError("the model is '': expected a folder or a hub id")
@@ -55,8 +57,8 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
     if looks_local and folder.suffix != "":
         hint = did_you_mean(name, PACKAGED)
         raise ModelError(
-            f"{name}: found a file or nothing{hint}: expected a model folder, a .gguf file, a hub id, or a "
-            "name of `gatt models`"
+            f"{name}: found no model{hint}: expected a model folder, a .gguf file, a hub id, or a name of "
+            "`gatt models`"
         )
     if looks_local and "/" in name:
         raise ModelError(
@@ -106,13 +108,13 @@ def load_model(
         dtype: `auto` (float32 on CPU, bfloat16 on GPU), or the name of one of torch's
             floating-point types.
         device: where the weights go.
-        attn_implementation: as transformers spells it; None is its default.
-        load_in_4bit: hold the weights of its linear layers in 4 bits (nf4, double quantisation; QLoRA,
-            arXiv:2305.14314), which bitsandbytes widens to the dtype layer by layer.
+        attn_implementation: of transformers; None is its default.
+        load_in_4bit: keep the weights of linear layers in 4 bits (nf4, double quantisation; QLoRA,
+            arXiv:2305.14314); bitsandbytes converts them to the dtype layer by layer.
 
     Raises:
-        ModelError: it cannot be loaded, lacks weights or bitsandbytes, or the dtype or device
-            is none that this machine has.
+        ModelError: it cannot be loaded, weights or bitsandbytes are missing, or this machine has no
+            such dtype or device.
     """
     from transformers import AutoModelForCausalLM
     from transformers.utils.logging import (
@@ -122,16 +124,21 @@ def load_model(
         set_verbosity_error,
     )
 
-    # Its bars flash by in a second and hide the lines of the run.
+    # Its progress bars hide the log lines of the run.
     disable_progress_bar()
     place = _device(device)
     chosen = _dtype(dtype, place)
     more = _in_4bit(chosen, place) if load_in_4bit else {}
     tokenizer = load_tokenizer(name)
+    num_layers = getattr(load_config(name).get_text_config(), "num_hidden_layers", None)
+    if isinstance(num_layers, int) and num_layers > _MOST_LAYERS:
+        raise ModelError(
+            f"{name}: config.json says num_hidden_layers {num_layers}: expected at most {_MOST_LAYERS}"
+        )
     source = resolve(name)
     refuse_adapter_beside(source, name=name)
     verbosity = get_verbosity()
-    # Its table of weights that do not fit is said below, in one line.
+    # The errors below say in one line what its table of weights says.
     set_verbosity_error()
     try:
         model, found = load_pretrained(
@@ -149,18 +156,18 @@ def load_model(
     except ModelError as error:
         if not Path(source).is_relative_to(cache_folder()):
             raise
-        raise ModelError(f"{error}: delete {source} to make it again") from error
+        raise ModelError(f"{error}: delete {source} to convert it again") from error
     finally:
         set_verbosity(verbosity)
     if found["mismatched_keys"]:
         weight, stored, expected = min(found["mismatched_keys"])
         raise ModelError(
             f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, "
-            f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json "
-            "these weights were saved with"
+            f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json that "
+            "was saved with these weights"
         )
     if found["missing_keys"]:
-        # transformers would go on with random numbers in their place.
+        # transformers would fill them with random numbers.
         raise ModelError(
             f"{name}: {len(found['missing_keys'])} weights are missing, such as "
             f"{min(found['missing_keys'])}: expected a complete causal language model"
@@ -202,11 +209,7 @@ def _in_4bit(dtype: torch.dtype, device: torch.device) -> dict[str, Any]:
 
 
 def load_adapter(base: LoadedModel, folder: Path, adapter_name: str) -> LoadedModel:
-    """Return the model with a LoRA adapter beside those it already has.
-
-    Raises:
-        ModelError: see `gatt.models.adapter.attach_adapter`.
-    """
+    """Return the model with one more LoRA adapter; raises as `attach_adapter` does."""
     model = attach_adapter(base.model, folder, base_name=base.name, adapter_name=adapter_name)
     return LoadedModel(model.eval(), base.tokenizer, base.name)
 

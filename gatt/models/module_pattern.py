@@ -1,4 +1,4 @@
-"""Patterns for names of modules, as PEFT takes them: what may take for ever is refused. No torch here."""
+"""PEFT's patterns for names of modules: those that may take for ever to match are refused. No torch here."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from typing import Final
 
 _MOST_OPEN: Final = 3
-"""Parts that repeat without bound: each multiplies the ways to split a name by its length."""
+"""Unbounded repetitions: each multiplies the number of tries by the length of a name."""
 _MOST_OPTIONAL: Final = 8
-"""Each doubles the ways."""
+"""Each doubles the number of tries."""
 _LITERALS: Final = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Return why a regular expression is no usable pattern for names of modules; None where it is one."""
+    """Return why a regular expression cannot be used for names of modules; None where it can."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:

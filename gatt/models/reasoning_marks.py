@@ -1,4 +1,4 @@
-"""Where a chat template's generation prompt opens or closes the model's reasoning. No torch here."""
+"""Marks of reasoning in the generation prompt of a chat template. No torch here."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 from typing import Final
 
 REASONING: Final = re.compile(r"think|thought|reason", re.IGNORECASE)
-"""Stands in the marks of all templates, and in the names of their variables."""
+"""Part of the marks of all templates, and of the names of their variables."""
 _CLOSING: Final = re.compile(
     r"(?:</[^<>]*(?:think|thought|reason)[^<>]*>|<\|END_THINKING\|>|\[/THINK\]|<channel\|>)\s*\Z",
     re.IGNORECASE,
 )
-"""Of DeepSeek, Qwen, GLM and most others; of Cohere; of Mistral; of Gemma 4."""
+"""The marks of DeepSeek, Qwen, GLM and most others; of Cohere; of Mistral; of Gemma 4."""
 
 
 def closes_reasoning(text: str) -> bool:
-    """Whether a generation prompt that ends like this leaves no room for reasoning."""
+    """Whether a generation prompt ends with the end of its reasoning."""
     return _CLOSING.search(text) is not None
 
 
 def from_mark(text: str) -> str:
-    """Return a generation prompt from its first mark of reasoning on; empty without one."""
+    """Return the end of a generation prompt from its first mark of reasoning on; empty without one."""
     found = REASONING.search(text)
     if found is None:
         return ""

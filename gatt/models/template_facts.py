@@ -1,4 +1,4 @@
-"""What a chat template can do for GAtt, found by rendering a test dialogue, and why not."""
+"""What a chat template supports of GAtt, found by rendering a test dialogue."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ _ID: Final = "template-check"
 
 @dataclass(frozen=True)
 class TemplateFacts:
-    """What a chat template can do for GAtt."""
+    """What a chat template supports."""
 
     has_system: bool
-    """It takes a system message and shows it once, in front of the first user message."""
+    """It renders a system message once, before the first user message."""
     is_prefix_preserving: bool
-    """The ids of every prompt begin those of the next, so turns can share a trunk."""
+    """The ids of every prompt are the beginning of those of the next, so turns can share a trunk."""
     note: str
-    """Why not, in one line; empty if all is well."""
+    """What it does not support, in one line; empty if it supports everything."""
     has_later_system: bool = False
-    """Behind a first system message it shows a later one, which may change the instruction, once and in
+    """After a first system message it renders a later one, which may change the instruction, once and in
     its place."""
     has_later_system_alone: bool = False
-    """So it does where no system message stands first."""
+    """The same without a first system message."""
     target_problem: str = ""
-    """Why no reply can be learned as it stands, in one line; empty if it can."""
+    """Why no reply can be learned, in one line; empty if replies can."""
 
     def shows_later_system(self, *, is_behind_system: bool) -> bool:
-        """Whether a later system message may stand in a view, with or without a first one."""
+        """Whether a view may have a later system message, with or without a first one."""
         return self.has_later_system if is_behind_system else self.has_later_system_alone
 
 
 def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
-    """Return what the chat template can do, by rendering a three-turn dialogue.
+    """Return what the chat template supports, found by rendering a three-turn dialogue.
 
     Raises:
-        TemplateError: no template, or one that refuses even the plain dialogue.
+        TemplateError: no template, or it refuses the plain dialogue.
     """
     mark = "xyzzy instruction"
     notes = []
@@ -98,9 +98,9 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
 def usable_placement(
     wanted: PlacementT, facts: TemplateFacts
 ) -> PlacementT | Literal["first_user"]:
-    """Return where the instruction can stand: `first_user` where there is no system role.
+    """Return the placement of the instruction: `first_user` where the template has no system role.
 
-    Says so in the log; call it once a run.
+    A change is logged; call it once a run.
     """
     if facts.has_system or wanted in ("first_user", "every_turn"):
         return wanted
@@ -109,18 +109,19 @@ def usable_placement(
 
 
 def remedy(tokenizer: Tokenizer, is_wanted: Callable[[TemplateFacts], bool]) -> str:
-    """Return a setting of the template's own switches for reasoning that helps; empty where none does.
+    """Return a setting of the template's variables for reasoning that makes it usable.
 
     Args:
-        tokenizer: as it was afterwards.
-        is_wanted: whether the template that a setting makes will do.
+        tokenizer: unchanged afterwards.
+        is_wanted: whether a template with these facts is usable.
 
     Returns:
-        The setting as a configuration holds it, such as `chat_template_kwargs: {enable_thinking: false}`.
+        The setting as in a configuration, such as `chat_template_kwargs: {enable_thinking: false}`; empty
+        where no setting helps.
     """
     before = tokenizer.chat_template
     switches = [name for name in sorted(read_by_template(tokenizer)) if REASONING.search(name)]
-    # Settings of false first: more reasoning is no help to who wants replies.
+    # False first: most variables turn reasoning on.
     for value, name in itertools.product((False, True), switches):
         try:
             set_template_variables(tokenizer, {name: value})
@@ -134,10 +135,10 @@ def remedy(tokenizer: Tokenizer, is_wanted: Callable[[TemplateFacts], bool]) -> 
 
 
 def refuse_unlearnable(tokenizer: Tokenizer, facts: TemplateFacts) -> None:
-    """Refuse a template under which no reply can be learned as it stands.
+    """Refuse a template under which no reply can be learned.
 
     Raises:
-        TemplateError: says why, and what to set.
+        TemplateError: names the reason, and what to set.
     """
     if not facts.target_problem:
         return
@@ -146,7 +147,7 @@ def refuse_unlearnable(tokenizer: Tokenizer, facts: TemplateFacts) -> None:
         f"set {setting}, and the same for the engine that uses the adapter"
         if setting
         else "none of its variables helps: use another model, or put a chat_template.jinja into its folder "
-        "that writes a reply behind its generation prompt as it is"
+        "that writes a reply unchanged after its generation prompt"
     )
     raise TemplateError(
         f"{name_of(tokenizer)}: the chat template lets no reply be learned: {facts.target_problem}: "
@@ -165,7 +166,7 @@ def _keeps_prefix(tokenizer: Tokenizer, view: Dialogue) -> bool:
 def _shows_later_system(
     tokenizer: Tokenizer, first: Sequence[Message], is_prefix_preserving: bool
 ) -> bool:
-    """Whether a system message in front of the last user message stands there, once, and moves nothing."""
+    """Whether a system message before the last user message is rendered there, once, and changes nothing."""
     mark = "plugh instruction"
     view = View(_ID, (*first, *_BODY[:-1], Message("system", mark), _BODY[-1]))
     try:
@@ -179,7 +180,7 @@ def _shows_later_system(
 
 
 def _left_out(tokenizer: Tokenizer, view: Dialogue) -> str:
-    """Return what the second prompt lacks of the reasoning that the first one ends with."""
+    """Return the reasoning at the end of the first prompt that the second prompt does not have."""
     prompt, after = (encode_prompt(tokenizer, view, turn).text for turn in (1, 2))
     rest = prompt[shared_length(prompt, after) :]
     if not REASONING.search(rest):
@@ -207,14 +208,14 @@ def _target_problem(tokenizer: Tokenizer, view: Dialogue) -> str:
 
 
 def _header(tokenizer: Tokenizer, view: Dialogue, turn: int, prompt: str) -> str:
-    """Return what is written between a prompt and the reply that goes on from it."""
+    """Return the text between a prompt and the reply that follows it."""
     messages = (*prompt_of_turn(view, turn), Message("assistant", _ANSWER))
     text = render(tokenizer, messages, add_generation_prompt=False)
     return text[len(prompt) : text.rfind(_ANSWER)]
 
 
 def _generation_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int, prompt: str) -> str:
-    """Return what a prompt has more than the messages alone."""
+    """Return the end of a prompt that the messages alone do not have."""
     try:
         bare = render(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=False)
     except TemplateError:

@@ -1,9 +1,8 @@
 """Variables of a chat template, set once for all prompts of a model.
 
-Qwen 3, SmolLM3 and others reason before they reply unless their template is told
-`enable_thinking: false`. A server takes such variables with each request
-(`server.extra_body`); here they are written into the tokenizer's template, so that
-whatever renders a prompt renders the same.
+Qwen 3, SmolLM3 and others reason before they reply, unless `enable_thinking: false` is set. A server takes
+such variables with each request (`server.extra_body`). Here they are written into the tokenizer's
+template, so that all prompts are rendered with them.
 """
 
 from __future__ import annotations
@@ -17,27 +16,28 @@ from typing import Any, Final
 
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.input_file import read_json
 
 TemplateValue = str | bool | int | float
 FILE: Final = "chat_template_kwargs.json"
-"""Beside an adapter that was trained with such variables: it is used with the same."""
+"""File beside an adapter that was trained with such variables."""
 
 _OURS: Final = ("messages", "add_generation_prompt", "tools", "documents")
 _TAGS: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
-"""Of transformers' own, around what the assistant says."""
+"""Tags of transformers around the assistant's text."""
 
 
 def check_template_variables(variables: Mapping[str, Any]) -> None:
-    """Refuse what no template could be told.
+    """Refuse variables that no template can have.
 
     Raises:
-        ConfigError: a name that is none or is ours, or a value that is no text, number or truth value.
+        ConfigError: an invalid name, one of `_OURS`, or a value that is no text, number or truth value.
     """
     for name, value in variables.items():
         if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)):
             raise ConfigError(
-                f"chat_template_kwargs: {name!r} is no name: expected that of one of the chat "
-                "template's variables, such as enable_thinking"
+                f"chat_template_kwargs: {name!r} is no name: expected a variable of the chat template, such as "
+                "enable_thinking"
             )
         if name in _OURS:
             raise ConfigError(f"chat_template_kwargs holds {name!r}: that is set for each prompt")
@@ -47,21 +47,21 @@ def check_template_variables(variables: Mapping[str, Any]) -> None:
                 f"chat_template_kwargs: {name} is {value!r}: expected a text, a number, true or false"
             )
         if isinstance(value, str) and value.lower() in ("true", "false"):
-            # As a text, both are true to a template.
+            # To a template both texts are true.
             raise ConfigError(
                 f"chat_template_kwargs: {name} is the text {value!r}: expected {value.lower()}, without quotes"
             )
 
 
 def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue]) -> None:
-    """Give variables of a tokenizer's chat template their values, from now on.
+    """Set variables of a tokenizer's chat template.
 
     Args:
         tokenizer: changed in place.
         variables: name to value.
 
     Raises:
-        TemplateError: no chat template, or one that never reads such a variable.
+        TemplateError: no chat template, or it does not read such a variable.
     """
     if not variables:
         return
@@ -78,26 +78,26 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
         f"{{%- set {variable} = {json.dumps(value, ensure_ascii=False)} %}}"
         for variable, value in variables.items()
     )
-    # The empty text keeps a line break at a template's beginning, which a block would swallow.
-    told = {name: set_all + "{{ '' }}" + text for name, text in named.items()}
-    tokenizer.chat_template = told if isinstance(written, Mapping) else told[""]
+    # Without the empty text, Jinja would drop a line break at the beginning of the template.
+    changed = {name: set_all + "{{ '' }}" + text for name, text in named.items()}
+    tokenizer.chat_template = changed if isinstance(written, Mapping) else changed[""]
 
 
 def read_by_template(tokenizer: Any) -> set[str]:
-    """Return the names that a tokenizer's chat template takes from outside; empty without a template."""
+    """Return the names of the variables that a tokenizer's chat template reads."""
     written = getattr(tokenizer, "chat_template", None) or ""
     texts = written.values() if isinstance(written, Mapping) else [written]
     return {name for text in texts for name in _variables(text)}
 
 
 def write_variables(folder: Path, variables: Mapping[str, TemplateValue]) -> None:
-    """Write the variables that an adapter was trained with into its folder; nothing where there are none."""
+    """Write the variables that an adapter was trained with into its folder; no file without variables."""
     if variables:
         atomic_write_json(folder / FILE, dict(variables))
 
 
 def read_variables(folder: Path) -> dict[str, TemplateValue]:
-    """Return the variables that an adapter was trained with; empty where its folder holds none.
+    """Return the variables that an adapter was trained with; empty without such a file.
 
     Raises:
         DataError: a file of another form.
@@ -106,9 +106,9 @@ def read_variables(folder: Path) -> dict[str, TemplateValue]:
     if not path.is_file():
         return {}
     try:
-        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        found = dict(read_json(path))
         check_template_variables(found)
-    except (ValueError, TypeError, ConfigError):
+    except (OSError, ValueError, TypeError):
         raise DataError(
             f"{path}: broken: expected an object of names and values, as training writes it; delete it to "
             "use the chat template as it is"
@@ -117,7 +117,7 @@ def read_variables(folder: Path) -> dict[str, TemplateValue]:
 
 
 def _variables(template: str) -> set[str]:
-    # Here, since whatever reads a configuration imports this module: `gatt --help` too.
+    # Imported here: `gatt --help` imports this module and must stay fast.
     from jinja2 import TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -126,5 +126,5 @@ def _variables(template: str) -> set[str]:
     try:
         return find_undeclared_variables(environment.parse(_TAGS.sub("", template)))
     except (TemplateSyntaxError, RecursionError):
-        # Whatever it is, it is told when the first prompt is rendered.
+        # The error is raised when the first prompt is rendered.
         return set(re.findall(r"\w+", template))

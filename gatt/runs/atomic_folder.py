@@ -13,20 +13,19 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from gatt.errors import StoreError
-from gatt.runs.atomic_file import NO_SPACE
-from gatt.runs.drafts import DRAFT, free, locked, making_draft
+from gatt.runs.atomic_file import DRAFT, NO_SPACE, free, locked, making_draft
 
 
 @contextlib.contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Open a new folder to fill that takes its place at the end: no reader ever sees half of it.
+    """Yield an empty folder that becomes `target` when the block ends: no reader sees half of it.
 
     Raises:
-        StoreError: something stands at its place already, or the disk refuses.
+        StoreError: the target exists already, or the disk refuses.
     """
     draft: Path | None = None
     try:
-        # A dangling link is there, too.
+        # `exists` is false for a dangling link.
         if target.exists() or target.is_symlink():
             raise StoreError(f"{target}: exists already: give a new folder, or move it away")
         with draft_of(target) as draft:
@@ -39,15 +38,18 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def draft_of(target: Path) -> Iterator[Path]:
-    """Make an empty folder for one that is to stand at a place: beside it, under a hidden name.
+    """Yield an empty folder with a hidden name beside `target`, to be filled and renamed.
 
-    What is still there when the block ends goes; what a killed process left behind goes with the next one.
+    It is deleted when the block ends, unless it was renamed. Drafts that killed processes left are
+    deleted first.
 
     Raises:
         OSError: the disk refuses.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with making_draft(_drafts(target), target.parent, shutil.rmtree):
+    # As many letters as `mkdtemp` draws: `.NAME.old.tmp` is not ours.
+    left = target.parent.glob(f"{glob.escape(f'.{target.name}.')}{'?' * 8}{DRAFT}")
+    with making_draft(left, target.parent, shutil.rmtree):
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=DRAFT, dir=target.parent))
         lock = locked(draft)
     try:
@@ -57,17 +59,12 @@ def draft_of(target: Path) -> Iterator[Path]:
         free(lock)
 
 
-def _drafts(target: Path) -> Iterator[Path]:
-    # As many letters as `mkdtemp` draws: `.NAME.old.tmp` is somebody else's.
-    yield from target.parent.glob(f"{glob.escape(f'.{target.name}.')}{'?' * 8}{DRAFT}")
-
-
 def _settle(folder: Path) -> None:
-    """Make a draft what its place promises: readable for others, and on the disk."""
+    """Make a draft readable for others, and flush it to the disk."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         if path.is_symlink():
-            # What it leads to is not ours to change.
+            # Its target may stand outside of the folder.
             continue
         path.chmod(0o755 if path.is_dir() else 0o644)
         if path.is_file():
@@ -78,7 +75,7 @@ def _settle(folder: Path) -> None:
 def _refused(error: Exception, target: Path, draft: Path | None) -> StoreError:
     name, what = getattr(error, "filename", None), "write"
     if name is not None and draft is not None and not str(name).startswith(str(draft)):
-        # What was to be read refuses, not the place that is written.
+        # The block failed to read a file elsewhere.
         target, what = Path(name), "read"
     said = " ".join(str(error).split())
     # safetensors reports a full disk as an error of its own.

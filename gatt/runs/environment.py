@@ -1,4 +1,4 @@
-"""Settings of the process that must stand before any library of the field is imported."""
+"""Environment variables that must be set before transformers, TRL or torch are imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 DEFAULTS: Final = {
     # TRL sends the trainer's class name and versions to the hub unless told not to.
     "HF_HUB_DISABLE_TELEMETRY": "1",
-    # Else every fork of a data loader worker prints a warning about possible deadlocks.
+    # Otherwise every fork of a data loader worker prints a warning about possible deadlocks.
     "TOKENIZERS_PARALLELISM": "false",
 }
 

@@ -1,4 +1,4 @@
-"""What a run is recognised by: a hash of its settings."""
+"""The fingerprint of a run: a hash of its settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def fingerprint(value: object) -> str:
-    """Return 16 hex digits that equal values share: SHA-256 of their canonical JSON.
+    """Return 16 hex digits of the SHA-256 of a value's canonical JSON; equal values have equal ones.
 
     Takes what `jsonable` takes; the order of mappings does not count.
     """
@@ -17,7 +17,7 @@ def fingerprint(value: object) -> str:
 
 
 def jsonable(value: object) -> Any:
-    """Return dataclasses, mappings, sequences, paths and JSON scalars as JSON takes them.
+    """Return dataclasses, mappings, sequences, paths and scalars as values that JSON can hold.
 
     Raises:
         ValueError: anything else.

@@ -1,4 +1,4 @@
-"""The lines of a JSONL file that may have been cut off anywhere, or compressed. No torch here."""
+"""The lines of a JSONL file, which may be cut off anywhere, or compressed. No torch here."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from gatt.errors import StoreError
 from gatt.runs.input_file import open_bytes
 
 COMPRESSED: Final = (".gz", ".xz")
-"""Endings of files that are read through gzip or xz."""
+"""Name endings of files that are decompressed while they are read."""
 MOST_LINE_BYTES: Final = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a file and where it stands."""
+    """One row of a file, and its place."""
 
     number: int
     """From 1; blank lines count."""
     end: int
-    """Offset behind its newline, in bytes of the text."""
+    """Offset after its newline, in bytes of the decompressed text."""
     is_terminated: bool
     record: dict[str, Any]
 
@@ -37,21 +37,21 @@ class Line:
 def scan_lines(
     path: Path, *, allow_broken_end: bool = True, allow_torn_end: bool = True
 ) -> Iterator[Line]:
-    """Yield the complete rows; blank lines and a torn last line are passed over.
+    """Yield the complete rows; blank lines are skipped, and so is an incomplete last line.
 
-    With `allow_broken_end` a broken last line counts as torn even with its
-    newline: a power cut can leave a page of the file unwritten. Without
-    `allow_torn_end` no line is passed over.
-
-    A name that ends in one of `COMPRESSED` is read as what it says.
+    Args:
+        path: the file; one whose name ends in one of `COMPRESSED` is decompressed.
+        allow_broken_end: skip a broken last line that has its newline, too: a power cut can leave a
+            page of the file unwritten.
+        allow_torn_end: False makes an incomplete last line an error.
 
     Raises:
-        StoreError: with the line, where it is no JSON object; a compressed file that is damaged.
+        StoreError: a line is no JSON object (the line is named), or a compressed file is damaged.
         OSError: the file cannot be read.
     """
     end = 0
     with open_text(path) as stream:
-        # A few kilobytes of xz may hold a line of gigabytes.
+        # A few kilobytes of xz may expand to a line of gigabytes.
         lines = iter(partial(stream.readline, MOST_LINE_BYTES + 1), b"")
         for number, data in enumerate(lines, start=1):
             if len(data) > MOST_LINE_BYTES:
@@ -84,10 +84,10 @@ def scan_lines(
 
 @contextlib.contextmanager
 def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMAFile]:
-    """Open the bytes of a file's text for reading, through gzip or xz where its name says so.
+    """Open the bytes of a file's text, decompressed where its name ends in one of `COMPRESSED`.
 
     Raises:
-        StoreError: a compressed file turns out to be damaged while it is read.
+        StoreError: a compressed file is damaged; raised while it is read.
         OSError: the file cannot be read.
     """
     try:
@@ -95,26 +95,25 @@ def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMA
             yield _decompressed(raw, path.suffix)
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise StoreError(
-            f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL, get "
-            "it anew"
+            f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL: copy it again"
         ) from None
 
 
 def count_lines(path: Path) -> int:
-    """Return the number of lines of a file; see `open_text` for what it raises."""
+    """Return the number of lines of a file; raises as `open_text` does."""
     with open_text(path) as stream:
         return sum(1 for _ in stream)
 
 
 def refuse_compressed(path: Path) -> None:
-    """Refuse a place to write whose name promises what is not written.
+    """Refuse an output whose name says that it is compressed.
 
     Raises:
-        StoreError: naming the ending.
+        StoreError: names the ending.
     """
     if path.suffix in COMPRESSED:
         raise StoreError(
-            f"{path}: what is written is not compressed: expected a name without {path.suffix}"
+            f"{path}: the output is not compressed: expected a name without {path.suffix}"
         )
 
 

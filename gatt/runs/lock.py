@@ -1,4 +1,4 @@
-"""An exclusive lock beside a path; it frees itself when its process ends. No torch here."""
+"""An exclusive lock of a path, which the end of its process frees. No torch here."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gatt.errors import StoreError
 
 
 def lock_path(path: Path) -> Path:
-    """Return where the lock of a path stands: `<path>.lock`."""
+    """Return the path of the lock file of a path: `<path>.lock`."""
     return path.with_name(f"{path.name}.lock")
 
 
 def take_lock(path: Path) -> BaseFileLock:
     """Lock a path and return the lock; `release` frees it, as does the end of the process.
 
-    The lock file holds host and process id.
+    The lock file holds the host and the process id of the holder.
 
     Raises:
         StoreError: another process holds it; its host and id are named where they are known.
-        OSError: the file cannot be written, or its file system has no locks.
+        OSError: the lock file cannot be written, or the file system has no locks.
     """
     beside = lock_path(path)
     if not beside.parent.is_dir():
@@ -37,7 +37,7 @@ def take_lock(path: Path) -> BaseFileLock:
         raise StoreError(
             f"{path}: is in use by another process ({_holder(beside)}): wait for it or end it"
         ) from None
-    # A full disk keeps the name of the holder out, not the lock.
+    # On a full disk the lock holds, only the name of the holder is missing.
     with contextlib.suppress(OSError):
         beside.write_text(f"host {platform.node()}, pid {os.getpid()}\n", encoding="utf-8")
     return lock

@@ -1,4 +1,4 @@
-"""One progress bar for all long work: on a terminal a bar, in a log a line now and then."""
+"""The progress bar of all long work: a bar on a terminal, a line every 15 seconds in a log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
 from typing import Protocol
 
 from rich.console import Console
@@ -23,11 +25,10 @@ LOG_SECONDS = 15.0
 
 
 class Bar(Protocol):
-    """What the work reports to."""
+    """Takes reports of progress."""
 
     def advance(self, num: int) -> None:
         """Count `num` more units as done."""
-        ...
 
 
 class _LineBar:
@@ -54,18 +55,9 @@ class _LineBar:
             sys.stderr.flush()
 
 
-class _RichBar:
-    def __init__(self, progress: Progress, label: str, total: int, done: int) -> None:
-        self._progress = progress
-        self._task = progress.add_task(label, total=total, completed=done)
-
-    def advance(self, num: int) -> None:
-        self._progress.advance(self._task, num)
-
-
 @contextmanager
 def progress_bar(label: str, total: int, *, unit: str, done: int = 0) -> Iterator[Bar]:
-    """Show the progress of `total` units, `done` of which stood already when it began."""
+    """Show the progress of `total` units, of which `done` are finished at the start."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _LineBar(label, total, unit, done)
@@ -79,4 +71,5 @@ def progress_bar(label: str, total: int, *, unit: str, done: int = 0) -> Iterato
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        yield _RichBar(progress, label, total, done)
+        task = progress.add_task(label, total=total, completed=done)
+        yield SimpleNamespace(advance=partial(progress.advance, task))

@@ -1,4 +1,4 @@
-"""Where a result came from: versions, machine, commit, command, time. No torch here."""
+"""The origin of a result: versions, machine, commit, command, time. No torch here."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PUBLISHED: Final = (
     "results/*.html", "results/*.png", "results/*results.json", "results/*attention*.json",
     "results/*perplexity.json", "results/ablations/*",
 )  # fmt: skip
-"""What evaluations leave in a checkout, and no code reads: not the adapter and the data beside it."""
+"""Results that evaluations write into a checkout and no code reads: they may change between two runs."""
 
 
 def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return what a reader needs to make a result again, as JSON takes it.
+    """Return what a reader needs to reproduce a result, as values that JSON can hold.
 
-    Nothing heavy is imported: the GPU is named only if torch is loaded already.
+    GPUs are named only where torch is loaded already: nothing heavy is imported.
 
     Args:
-        command: the words that were typed; those of the process where None.
+        command: the words of the command; None takes those of the process.
     """
     return {
         "versions": versions(),
@@ -62,9 +62,9 @@ def versions() -> dict[str, str | None]:
 
 
 def _command() -> list[str]:
-    # Without its folder: a report is shown to others, and the place of an installation is private.
+    # Without its folder: reports are published, and the place of an installation is private.
     called = Path(sys.argv[0])
-    # `python -m gatt` is told as `gatt`.
+    # `python -m gatt` is shown as `gatt`.
     name = called.absolute().parent.name if called.name == "__main__.py" else called.name
     return [name, *sys.argv[1:]]
 
@@ -98,9 +98,9 @@ def _gpus() -> list[str]:
 
 
 def _commit() -> dict[str, Any] | None:
-    """Return commit and cleanness of the checkout that this code runs from, if it is one.
+    """Return the commit of the checkout that this code runs from, and whether it is clean; else None.
 
-    Files of `PUBLISHED` may have changed: one evaluation after the other is published there.
+    Changes of `PUBLISHED` do not count.
     """
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():

@@ -1,4 +1,4 @@
-"""Keys and passwords where they do not belong: in settings that are stored, and in what others say."""
+"""Finds keys and passwords in settings that are stored, and removes them from messages of servers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 
 HIDDEN: Final = "[key]"
 _LONGEST: Final = 300
-# Servers echo headers, and keys that are not ours but look like one.
+# Servers echo headers, and other keys than ours.
 _LIKE_A_KEY: Final = re.compile(r"(?i)\bbearer\s+[^\s\"',}\]]+|\bsk-[\w*.\-…]+")
-# What the large hosts put in front of their keys; "sk-SK" is a language.
+# The prefixes of the large hosts' keys; "sk-SK" is a language.
 _BEGINS_A_KEY: Final = re.compile(
     r"(?i:\bbearer\s+)\S{8}|\b(?:sk-|gsk_|hf_|xai-|nvapi-|ghp_|r8_|AIza)(?=[\w\-]*\d)[\w\-]{12}"
 )
-# Fields that hold no secret end in "token" and "key" too (eos_token, prompt_cache_key).
+# Fields without secrets end in "token" and "key" too (eos_token, prompt_cache_key).
 _SECRET_FIELD: Final = re.compile(
     r".*(?:apikey|authorization|password|passwd|secret|credentials?|(?:private|secret|access)key"
     r"|(?:api|auth|access|bearer|session|refresh|hf)token)|token|auth|bearer"
@@ -22,10 +22,9 @@ _SECRET_FIELD: Final = re.compile(
 
 
 def key_in(value: object, place: str = "") -> str | None:
-    """Return the dotted place of what looks like a key or password in a value, or None.
+    """Return the dotted place of the first text in a value that looks like a key or password, or None.
 
-    It is a text whose field has such a name (`api_key`, `authorization`, `token`),
-    or one that begins as keys do. What a JSON schema says of a field is no text.
+    Its field has such a name (`api_key`, `authorization`, `token`), or the text begins as keys do.
     """
     if isinstance(value, Mapping):
         items = [(str(name), item) for name, item in value.items()]
@@ -45,7 +44,7 @@ def key_in(value: object, place: str = "") -> str | None:
 
 
 def public(text: str, key: str) -> str:
-    """Return what a server or library said: on one line, without keys, cut where it is long."""
+    """Return a message of a server or library on one line, without keys, and cut where it is long."""
     said = " ".join(text.split())
     if key:
         said = said.replace(key, HIDDEN)

@@ -1,9 +1,8 @@
 """Append-only, resumable JSONL stores. No torch here.
 
-A store is three files: `<path>` (one JSON object a line), `<path>.meta.json`
-(what the rows belong to) and `<path>.lock` (held while open). Whatever moment a
-run is killed at, every complete line stays readable and the next run goes on
-behind it.
+A store is three files: `<path>` (one JSON object a line), `<path>.meta.json` (which run the
+rows belong to) and `<path>.lock` (locked while the store is open). A run may be killed at any
+moment: every complete line stays readable, and the next run continues after the last one.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ from filelock import BaseFileLock
 
 from gatt.errors import DataError, StoreError
 from gatt.runs.atomic_file import atomic_write_json, refused_write, sync_folder
-from gatt.runs.input_file import read_text
+from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import scan_lines
 from gatt.runs.lock import take_lock
-from gatt.runs.nesting import parse_json
 
 T = TypeVar("T")
 
@@ -35,9 +33,9 @@ _WAY_OUT: Final = "choose another folder or delete it"
 
 
 class RecordStore:
-    """An exclusive, fingerprinted JSONL file that is only ever appended to.
+    """A JSONL file of one run, locked while open, to which rows are only appended.
 
-    Use it in a `with` block, or `open` and `close` it. Threads may share it.
+    Use it in a `with` block, or call `open` and `close`. Threads may share it.
     """
 
     def __init__(
@@ -49,27 +47,26 @@ class RecordStore:
         fsync_seconds: float = 5.0,
         describe: Mapping[str, Any] | None = None,
     ) -> None:
-        """Name the store; nothing is touched before it is opened.
+        """Name the store; no file is created before `open`.
 
         Args:
-            path: the JSONL file; its folder is made on opening.
-            fingerprint: of all that decides what the rows are.
+            path: the JSONL file; its folder is created by `open`.
+            fingerprint: hash of all settings that decide the rows.
             kind: what a row is, such as `sample`.
-            fsync_seconds: the longest time for which appended rows may be lost
-                by a power cut (a killed process loses none).
-            describe: what was fingerprinted, as JSON takes it; lets an error
-                name the keys that differ.
+            fsync_seconds: a power cut loses at most the rows of so many seconds; a killed process
+                loses none.
+            describe: the settings that were hashed, so that an error can name those that differ.
         """
         self.path = path
         self.repaired = False
-        """Whether opening cut off a torn last line."""
+        """Whether `open` has cut off an incomplete last line."""
         self.meta: Mapping[str, Any] = {
             "kind": kind,
             "schema": SCHEMA,
             "fingerprint": fingerprint,
             "describe": dict(describe or {}),
         }
-        """What the meta file holds."""
+        """The content of the meta file."""
         self._fsync_seconds = fsync_seconds
         self._mutex = threading.Lock()
         self._fd: int | None = None
@@ -97,11 +94,11 @@ class RecordStore:
         return read_records(self.path)
 
     def open(self) -> None:
-        """Lock the store, check whose it is, and cut off a torn last line.
+        """Lock the store, check that it belongs to this run, and cut off an incomplete last line.
 
         Raises:
-            StoreError: in use by another process, of another fingerprint, kind
-                or schema, a broken line before the last, or not writable.
+            StoreError: another process has it open; another fingerprint, kind or schema; a broken line
+                before the last; or it cannot be written.
         """
         if self._fd is not None:
             raise StoreError(f"{self.path}: already open in this process: open a store once")
@@ -129,7 +126,7 @@ class RecordStore:
             raise
 
     def close(self) -> None:
-        """Bring every row to the disk and release the store; closing twice is fine."""
+        """Flush every row to the disk and release the store; closing twice is allowed."""
         with self._mutex:
             if self._fd is None:
                 return
@@ -144,10 +141,10 @@ class RecordStore:
         """Write one complete line.
 
         Raises:
-            StoreError: the store is not open, or the disk refuses (no space
-                left): the file is cut back to its last complete line.
-            TypeError: the record has a value that JSON does not take.
-            ValueError: the record has a NaN or an infinity.
+            StoreError: the store is not open, or the disk refuses (no space left): the file is cut back to
+                its last complete line.
+            TypeError: JSON has no form for a value.
+            ValueError: a NaN or an infinity.
         """
         data = _encode(record)
         with self._mutex:
@@ -161,7 +158,7 @@ class RecordStore:
                     os.fsync(self._fd)
                     self._synced_at = time.monotonic()
             except BaseException as error:
-                # An interrupt between two parts of a long line would tear it as well.
+                # Also after an interrupt, which may come between two parts of a long line.
                 os.ftruncate(self._fd, self._end)
                 if isinstance(error, OSError):
                     raise refused_write(self.path, error) from error
@@ -186,7 +183,7 @@ class RecordStore:
         return found
 
     def _claim(self) -> None:
-        """Write the meta file, or check that the one there is ours."""
+        """Write the meta file, or check that it is the one of this run."""
         path = meta_path(self.path)
         if not path.exists():
             if self.path.exists() and self.path.stat().st_size:
@@ -213,23 +210,23 @@ class RecordStore:
 
 
 def meta_path(path: Path) -> Path:
-    """Return where a store says what its rows belong to: `<path>.meta.json`."""
+    """Return the path of a store's meta file: `<path>.meta.json`."""
     return path.with_name(f"{path.name}.meta.json")
 
 
 def read_meta(path: Path) -> dict[str, Any]:
-    """Return what a store says of itself: kind, schema, fingerprint and description.
+    """Return the content of a store's meta file: kind, schema, fingerprint and description.
 
     Raises:
         StoreError: no such file, one that cannot be read, or broken JSON.
     """
     place = meta_path(path)
     try:
-        found = parse_json(read_text(place))
+        found = read_json(place)
     except OSError as error:
         raise StoreError(
             f"{place}: cannot read: {error.strerror}: expected it beside the rows"
-        ) from (None)
+        ) from None
     except ValueError:
         found = None
     if not isinstance(found, dict):
@@ -240,9 +237,8 @@ def read_meta(path: Path) -> dict[str, Any]:
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a JSONL file without locking it.
 
-    A torn last line (without its newline) is what a killed run leaves and a
-    running one is about to complete: it is passed over. A whole object without
-    its newline is a row.
+    An incomplete last line is skipped: a killed run leaves one, and a running one is about to
+    complete it. A whole object without its newline is a row.
 
     Raises:
         StoreError: the file cannot be read, or has a broken line.
@@ -255,15 +251,14 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number, from 1, and object of each row of a JSONL file; blank lines count.
+    """Yield the line number, from 1, and the object of each row of a JSONL file; blank lines count.
 
     Args:
         path: the file.
-        is_whole: whether somebody wrote it as a whole, so that a broken last
-            line is a mistake, and not what a killed run left.
+        is_whole: whether a broken last line is a mistake; else a killed run may have left it.
 
     Raises:
-        DataError: with the line, for a file that cannot be read or a broken line.
+        DataError: the file cannot be read, or a line is broken; names the line.
     """
     try:
         for line in scan_lines(path, allow_broken_end=False, allow_torn_end=not is_whole):
@@ -277,15 +272,15 @@ def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[
 def parsed_records(
     path: Path, parse: Callable[[int, dict[str, Any]], T], *, is_whole: bool
 ) -> Iterator[tuple[int, T]]:
-    """Yield line number and what `parse` makes of number and object of each row.
+    """Yield the line number and the parsed object of each row.
 
     Args:
         path: the file.
-        parse: raises `DataError` for an object that breaks its contract.
+        parse: takes number and object; raises `DataError` for an object that breaks its contract.
         is_whole: see `numbered_records`.
 
     Raises:
-        DataError: as `numbered_records`, or what `parse` raised, with file and line.
+        DataError: see `numbered_records`; or an error of `parse`, with file and line.
     """
     for number, record in numbered_records(path, is_whole=is_whole):
         try:
@@ -301,14 +296,14 @@ def _encode(record: Mapping[str, Any]) -> bytes:
         text = json.dumps(line, ensure_ascii=False, allow_nan=False)
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # Half of a surrogate pair, as byte-level tokenizers produce, has no UTF-8 form.
+        # Half of a surrogate pair, which a byte-level tokenizer may produce, has no UTF-8 form.
         return json.dumps(line, allow_nan=False).encode("ascii") + b"\n"
 
 
 def differences(found: object, expected: object) -> str:
-    """Return what differs between two descriptions, for the middle of an error: a few dotted keys.
+    """Return the dotted keys that differ between two descriptions, as a part of an error message.
 
-    Empty where nothing differs.
+    Only the first few are shown; the text is empty where none differs.
     """
     old, new = _flat(found, ""), _flat(expected, "")
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]

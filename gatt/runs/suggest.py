@@ -1,4 +1,4 @@
-"""The hint behind "unknown …": the known word that was probably meant. No torch here."""
+"""The hint after "unknown …": the known word that was probably meant. No torch here."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ OTHER_NAMES: Final = {
     "warmup_ratio": ("warmup_steps",),
     "dtype": ("bf16", "engine.dtype"),
     "fp16": ("bf16",),
+    "quantization_bit": ("load_in_4bit",),
     "torch_dtype": ("bf16", "dtype", "engine.dtype"),
     "eval_steps": ("track.every_steps",),
     "eval_strategy": ("track",),
     "resume_from_checkpoint": ("resume",),
     "overwrite_output_dir": ("resume",),
     "max_tokens": ("sampling.max_new_tokens", "teacher.sampling.max_new_tokens", "max-new-tokens"),
-    "base_url": ("engine.server.urls", "teacher.engine.server.urls"),
+    "base_url": ("server.urls", "engine.server.urls", "teacher.engine.server.urls"),
     "hub_model_id": ("repo_id",),
     "hub_private_repo": ("private",),
 }
@@ -44,12 +45,12 @@ OTHER_NAMES: Final = {
 
 
 def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known word that is most like this one, in capitals or not; None for none.
+    """Return the most similar known word, whatever its case; None without a similar one.
 
     Args:
-        word: what was found where a known word was expected, such as a key of a file.
-        known: the words.
-        cutoff: how like it must be, from 0 to 1.
+        word: the unknown word, such as a key of a file.
+        known: the known words.
+        cutoff: least similarity, from 0 to 1.
     """
     spelled = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(str(word).casefold(), spelled, n=1, cutoff=cutoff)
@@ -57,7 +58,7 @@ def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | No
 
 
 def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str:
-    """Return `, did you mean '…'?` to go behind the unknown word, or `otherwise`."""
+    """Return `, did you mean '…'?`, to be written after the unknown word; else `otherwise`."""
     near = nearest(word, known)
     return f", did you mean {near!r}?" if near is not None else otherwise
 

@@ -1,4 +1,4 @@
-"""Values of JSON or YAML as a type of ours, checked by pydantic: every mistake at once, each with its place."""
+"""Values of JSON or YAML as dataclasses, checked by pydantic: all mistakes at once, each with its place."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ T = TypeVar("T")
 
 
 class Problem(NamedTuple):
-    """What is wrong at one place."""
+    """One mistake."""
 
     name: str
     """Dotted key; empty for the value as a whole."""
     kind: str
-    """`unknown` (key), `missing` (key), `check` (the type's own `__post_init__` refused it) or `type`."""
+    """`unknown` (key), `missing` (key), `check` (an error of `__post_init__`) or `type`."""
     text: str
-    """What was found and what was expected, without the place of a `check`."""
+    """Found and expected; the text of a `check` does not name the place."""
     known: tuple[str, ...] = ()
-    """The keys that stand beside an unknown one."""
+    """The keys that would be valid in place of an unknown one."""
 
     def __str__(self) -> str:
         """Return one line."""
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class ShapeError(Exception):
-    """A value that is not of the wanted type; a caller makes a `GattError` of it.
+    """A value is not of the wanted type; callers turn it into a `GattError`.
 
     Attributes:
         problems: one for each place.
@@ -61,9 +61,8 @@ class ShapeError(Exception):
 def typed(kind: type[T], value: object) -> T:
     """Return a value of JSON as a type, such as a dataclass.
 
-    Types are strict: `"3"` is no int and `true` is no number; an int is a float, a text is
-    a path, a list is a tuple. Keys that a dataclass has not are problems, and
-    a `ValueError` of its `__post_init__` is one.
+    Types are strict: `"3"` is no int and `true` is no number. An int is accepted as a float, a text
+    as a path, a list as a tuple. Unknown keys are mistakes, and so is a `ValueError` of `__post_init__`.
 
     Raises:
         ShapeError: with every problem.
@@ -72,7 +71,7 @@ def typed(kind: type[T], value: object) -> T:
     from pydantic import ValidationError
 
     try:
-        # JSON mode, because strict Python mode refuses lists for tuples and str for Path.
+        # Strict Python mode would refuse a list for a tuple and a str for a Path; JSON mode takes them.
         found: tuple[T] = _adapter(cast(Hashable, kind)).validate_json(json.dumps([value]))
         return found[0]
     except ValidationError as error:
@@ -83,8 +82,7 @@ def typed(kind: type[T], value: object) -> T:
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import ConfigDict, TypeAdapter
 
-    # pydantic takes no config beside a dataclass, but a stdlib dataclass inherits that of what
-    # holds it.
+    # pydantic accepts no config for a plain dataclass, which inherits that of the tuple around it.
     strict = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     return TypeAdapter(tuple[kind], config=strict)
 
@@ -101,7 +99,7 @@ def _problems(kind: object, value: object, errors: Sequence[Any]) -> list[Proble
         elif wrong == "value_error":
             problem = Problem(name, "check", str(error["ctx"]["error"]))
         elif name in found:
-            # Each member of a union tells what it expects.
+            # Each member of a union has an error of its own.
             problem = found[name]._replace(text=f"{found[name].text} or {expected}")
         else:
             problem = Problem(
@@ -112,11 +110,11 @@ def _problems(kind: object, value: object, errors: Sequence[Any]) -> list[Proble
 
 
 def _known(kind: object, name: str) -> tuple[str, ...]:
-    """Return the keys of the dataclass that a dotted key stands in."""
+    """Return the keys of the dataclass that a dotted key belongs to."""
     owners = _dataclasses(kind)
     for part in name.split(".")[:-1]:
         hints = {key: hint for owner in owners for key, hint in get_type_hints(owner).items()}
-        # The number of an item, or the key of a mapping, leads to the same class.
+        # The number of an item and the key of a mapping do not change the class.
         owners = _dataclasses(hints[part]) if part in hints else owners
     return tuple(field.name for owner in owners for field in fields(owner))
 

@@ -1,8 +1,8 @@
 """YAML files and the lines of their keys. No torch here.
 
 A plain scalar is a number where Python reads it as one (`1e-4`, `010`), and otherwise null, a truth
-value or a text: `no` and `on` are texts, as YAML 1.2 has it. Keys are texts. Tags and keys that stand
-twice are errors.
+value or a text: `no` and `on` are texts, as in YAML 1.2. Keys are texts. Errors are: a tag, a key that
+is given twice, deep nesting, and aliases that expand to too much.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from typing import Any, ClassVar, Final, NamedTuple
 import yaml
 
 from gatt.errors import ConfigError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import refuse_deep, refuse_unwieldy
+from gatt.runs.input_file import MOST_LEVELS, TOO_DEEP, read_text
 
 _MOST_BYTES: Final = 2**20
 """Of a file: PyYAML takes seconds for more."""
+MOST_COPIES: Final = 100_000
+"""Values that the aliases of one document expand to."""
 _WORDS: Final = {"": None, "~": None, "null": None, "true": True, "false": False}
 _TEXT: Final = "tag:yaml.org,2002:str"
 
 
 class Source(NamedTuple):
-    """The mapping of a file, and where each key of it stands."""
+    """The mapping of a file, and the place of each of its keys."""
 
     values: dict[str, Any]
     places: dict[str, str]
@@ -32,19 +33,19 @@ class Source(NamedTuple):
 
 
 class _Loader(yaml.SafeLoader):
-    # Every plain scalar is composed as a text, which `_scalar` reads.
+    # Every plain scalar is loaded as a text, which `_scalar` reads.
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}  # type: ignore[misc]
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes whatever either YAML 1.1 or `_scalar` would not read back as text."""
+    """Quotes texts that YAML 1.1 or `_scalar` would not read back as texts."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    # Between other quotes a line break of Unicode (U+0085, U+2028, U+2029) would be read as a fold.
+    # Within single quotes a line break of Unicode (U+0085, U+2028, U+2029) is read as a space.
     is_broken = any(c in text for c in "\x85\u2028\u2029")
     style = '"' if is_broken else None if isinstance(_scalar(text), str) else "'"
     return dumper.represent_scalar(_TEXT, text, style=style)
@@ -64,11 +65,11 @@ def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
 
     Args:
         text: the document.
-        lines: the line of every dotted key is added to it.
+        lines: gets the line of every dotted key.
 
     Raises:
-        yaml.YAMLError: broken YAML, more than one document, a tag, a key that is no text or
-            stands twice, or what `gatt.runs.nesting` refuses.
+        yaml.YAMLError: broken YAML, more than one document, a tag, a key that is no text or is given
+            twice, deep nesting, or aliases that expand to too much.
     """
     refuse_deep(text, _Loader)
     loader = _Loader(text)
@@ -86,8 +87,7 @@ def read_mapping(path: Path) -> Source:
     """Return the mapping of a YAML file.
 
     Raises:
-        ConfigError: with the file, for one that is missing, empty, broken, or
-            not a mapping.
+        ConfigError: the file is missing, empty, broken, or holds no mapping.
     """
     lines: dict[str, int] = {}
     try:
@@ -104,6 +104,58 @@ def read_mapping(path: Path) -> Source:
         found = "nothing" if values is None else f"a {type(values).__name__}"
         raise ConfigError(f"{path}: {found} in it: expected a mapping of keys to values")
     return Source(values, {key: f"{path} line {line}" for key, line in lines.items()})
+
+
+def refuse_deep(text: str, loader: Any) -> None:
+    """Refuse deep YAML before it is loaded: libyaml loads by recursion in C, and crashes.
+
+    Args:
+        text: one document.
+        loader: the class that is going to read it.
+
+    Raises:
+        yaml.YAMLError: nested more than `MOST_LEVELS` levels deep, or broken.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MOST_LEVELS:
+                raise _refused(TOO_DEEP, event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def refuse_unwieldy(root: yaml.Node) -> None:
+    """Refuse aliases that expand to too much, or to a value that contains itself.
+
+    Args:
+        root: of a text that `refuse_deep` accepts.
+
+    Raises:
+        yaml.MarkedYAMLError: more than `MOST_COPIES` copied values, or a value within itself.
+    """
+    sizes: dict[int, int | None] = {}
+
+    def size(node: yaml.Node) -> int:
+        key = id(node)
+        if key not in sizes:
+            # None while the inner nodes are measured.
+            sizes[key] = None
+            sizes[key] = 1 + sum(map(size, _inner_nodes(node)))
+        found = sizes[key]
+        if found is None:
+            raise _refused("an alias to a value that contains it", node)
+        return found
+
+    if size(root) - len(sizes) > MOST_COPIES:
+        raise _refused(f"aliases for more than {MOST_COPIES} values", root)
+
+
+def _inner_nodes(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [inner for pair in node.value for inner in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
 def broken(error: yaml.YAMLError) -> str:
@@ -126,7 +178,7 @@ def _value(node: yaml.Node, prefix: str, lines: dict[str, int]) -> Any:
         name = f"{prefix}{key.value}"
         if key.value in values:
             raise _refused(
-                f"key {name!r} already stands in line {lines[name]}, expected it once", key
+                f"key {name!r} is already given in line {lines[name]}, expected it once", key
             )
         lines[name] = key.start_mark.line + 1
         values[key.value] = _value(item, f"{name}.", lines)
@@ -144,5 +196,5 @@ def _scalar(text: str) -> Any:
     return text
 
 
-def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+def _refused(problem: str, place: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=place.start_mark)

@@ -63,7 +63,7 @@ def answered_questions(
             answerer = engine()
             forget(answerer)
             reasons: dict[str, str] = {}
-            found = answer_scripts(answerer, batch, params, num_at_once=len(batch), reasons=reasons)
+            found = answer_scripts(answerer, batch, params, reasons)
             answered = {d.id: d for d in found}
             for script in missing:
                 dialogue = answered.get(script.id)

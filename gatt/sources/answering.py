@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError
 from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams
-from gatt.sources.base import SourceReport
 
 
 @dataclass(frozen=True)
@@ -32,40 +31,23 @@ def answer_scripts(
     engine: Engine,
     scripts: Sequence[Script],
     params: SamplingParams,
-    report: SourceReport | None = None,
-    num_at_once: int = 32,
-    reasons: dict[str, str] | None = None,
+    dropped: dict[str, str] | None = None,
 ) -> Iterator[Dialogue]:
     """Yield the dialogues of scripts, answered in lock-step, in the order of the scripts.
 
     A reply that the length limit cut is cut back to its last whole sentence. A
-    script with a reply of which nothing is left is dropped and counted.
+    script with a reply of which nothing is left is dropped.
 
     Args:
         engine: who answers; it sees the dialogue so far and no system message.
         scripts: what is asked; ids are unique.
         params: how replies are drawn.
-        report: gets the counts; None counts nowhere.
-        num_at_once: scripts that move forward together.
-        reasons: gets the reason for each script that is dropped, by its id.
+        dropped: gets the reason for each script that is dropped, by its id.
 
     Raises:
         GenerationError: the engine gave no reply.
     """
-    counts = report if report is not None else SourceReport("scripts")
-    for start in range(0, len(scripts), num_at_once):
-        part = scripts[start : start + num_at_once]
-        dropped: dict[str, str] = {}
-        counts.num_read += len(part)
-        yield from _answer_together(engine, part, params, dropped)
-        counts.dropped.update(dropped.values())
-        if reasons is not None:
-            reasons |= dropped
-
-
-def _answer_together(
-    engine: Engine, scripts: Sequence[Script], params: SamplingParams, dropped: dict[str, str]
-) -> Iterator[Dialogue]:
+    dropped = {} if dropped is None else dropped
     histories: dict[str, list[Message]] = {script.id: [] for script in scripts}
     for turn in range(max(len(script.user_turns) for script in scripts)):
         open_scripts = [s for s in scripts if s.id in histories and turn < len(s.user_turns)]

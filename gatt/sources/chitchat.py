@@ -26,7 +26,6 @@ def read(
     part: Part | None = None,  # noqa: ARG001 - part of the readers' contract
     *,
     path: str | Path | None = None,
-    screen: Screen | None = None,
 ) -> Iterator[Dialogue]:
     """Yield the chats between exactly two people that pass the screen.
 
@@ -38,13 +37,12 @@ def read(
         report: gets one reason for every chat that is not yielded.
         part: not used here.
         path: a file of the same form; None is the installed package's.
-        screen: the rules; None is the default `Screen`.
 
     Raises:
         ConfigError: the package is not installed.
         DataError: the file cannot be read or has another form.
     """
-    rules = screen or Screen()
+    rules = Screen()
     file = Path(path) if path is not None else dataset_path()
     for key, chat in _read_json(file).items():
         report.num_read += 1

@@ -47,14 +47,9 @@ def read(
         max_rows: most rows to read; None is all of them.
 
     Raises:
-        ConfigError: streaming without `max_rows`, `max_rows` below 1, or a
-            configuration of what has none.
+        ConfigError: a configuration of what has none.
         DataError: not found, no network, no such configuration, split or column.
     """
-    if max_rows is not None and max_rows < 1:
-        raise ConfigError(f"source 'hub': max_rows is {max_rows}: expected at least 1")
-    if streaming and max_rows is None:
-        raise ConfigError("source 'hub': streaming needs max_rows, the most rows to read")
     rows = _open(path, config_name, split, streaming)
     found = _column(path, rows.column_names, column)
     # The position is taken before the shuffle: it names the row, whatever the seed.

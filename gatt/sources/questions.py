@@ -1,9 +1,8 @@
-"""Everyday questions from a bank of topics; the model itself answers them."""
+"""Everyday questions from a bank of topics; the model itself answers them, see `gatt.sources.answered`."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -11,12 +10,10 @@ from itertools import count
 
 import yaml
 
-from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import PARTS, Part, partition
 from gatt.errors import ConfigError
-from gatt.generation.base import Engine, SamplingParams
-from gatt.sources.answering import Script, answer_scripts
-from gatt.sources.base import SourceReport, SourceRequest
+from gatt.sources.answering import Script
+from gatt.sources.base import SourceRequest
 
 
 @dataclass(frozen=True)
@@ -46,23 +43,6 @@ def question_bank() -> Bank:
         Topic(t["id"], tuple(t["messages"]), t.get("about_you", False)) for t in raw["topics"]
     )
     return Bank(tuple(raw["openers"]), tuple(topics))
-
-
-def read(
-    request: SourceRequest,
-    report: SourceReport,
-    part: Part | None = None,
-    *,
-    engine: Engine,
-    params: SamplingParams,
-) -> Iterator[Dialogue]:
-    """Yield dialogues whose replies the model gives, each topic asked once in a dialogue.
-
-    Raises:
-        ConfigError: see `make_scripts`.
-        GenerationError: the engine gave no reply.
-    """
-    yield from answer_scripts(engine, make_scripts(request, part), params, report)
 
 
 def make_scripts(

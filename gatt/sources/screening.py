@@ -8,39 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-PERSONAL_DATA: dict[str, re.Pattern[str]] = {
-    "e-mail": re.compile(r"\b[\w.+-]+@[\w-]+\.\w{2,}\b"),
-    "URL": re.compile(r"(?i)\bhttps?://|\bwww\.\w|\b[a-z0-9-]{2,}\.(?:com|org|net|edu|gov)\b"),
-    "phone number": re.compile(
-        r"(?<!\d)(?:\+?\d{1,2}[-. ]?)?\(?\d{3}\)?[-. ]?\d{3}[-. ]?\d{4}(?!\d)"
-    ),
-    "handle": re.compile(
-        r"(?<![\w.])@\w{3,}|\b[A-Za-z]{4,}\d{3,}\b|\b[A-Za-z]+_[A-Za-z_]*\d{2,}\b"
-    ),
-    "account": re.compile(
-        r"(?i)\b(?:my|your|ur|add|follow|find|friend)\s+(?:me\s+)?(?:back\s+)?(?:on\s+)?(?:the\s+)?"
-        r"(?:insta(?:gram)?|snap(?:chat)?|ig|facebook|fb|twitter|tiktok|kik|whatsapp|discord)\b"
-    ),
-    "number asked or given": re.compile(
-        r"(?i)\b(?:what(?:'?s|\s+is)|get|got|have|text\s+me|give\s+me)\s+(?:your|ur)\s+"
-        r"(?:phone\s+|cell\s+)?number\b(?!\s+one)|\bmy\s+(?:phone\s+|cell\s+)?number\s+is\b"
-    ),
-    "street address": re.compile(
-        r"\b\d{1,5}\s+(?:[NSEW]\.?\s+)?(?:[A-Z][a-z]+\s+){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Drive"
-        r"|Dr|Lane|Ln|Boulevard|Blvd|Court|Ct|Place|Pl)\b|\b\d{2,5}\s+[NSEW]\.?\s+\d{2,5}\s+[NSEW]\b"
-        r"|\b(?i:my\s+(?:home\s+)?address\s+is)\b"
-    ),
-    "full name": re.compile(
-        r"\b(?i:my\s+(?:full\s+)?name(?:'s|\s+is)|i\s+am\s+called)\s+[A-Z][a-z]+\s+(?:[A-Z]\.?\s+)?"
-        r"[A-Z][a-z]+\b|\b(?i:(?:my|your|ur)\s+(?:last\s+name|surname|full\s+name))\b"
-    ),
-    "age, sex, location": re.compile(
-        r"(?im)\ba\s*/\s*s\s*/\s*l\b|^[^\w\n]*asl[^\w\n]*$|\b[1-9]\d\s*/\s*[mf]\b"
-        r"|\b[mf]\s*/\s*[1-9]\d\b|\b[1-9]\d[mf]\b|\b\d{2}\s*(?:yo|y/o|(?:years?|yrs?)[ -]old)\s+"
-        r"(?:male|female|guy|girl|man|woman|boy)\b"
-    ),
-}
-"""What gives a person away, by kind. Broad: a false hit costs one dialogue."""
+import yaml
 
 SHARED_WORDS = frozenset({"a", "as", "do", "he", "me", "no", "so", "u"})
 """English function words that other languages have as well: no sign of English alone."""
@@ -70,7 +38,7 @@ class Screen:
         text = "\n".join(messages)
         if blocked_words().find(text) is not None:
             return "blocked word"
-        if any(pattern.search(text) for pattern in PERSONAL_DATA.values()):
+        if any(pattern.search(text) for pattern in personal_data()):
             return "personal data"
         if not self._is_english(messages):
             return "not English"
@@ -139,8 +107,18 @@ def english_words() -> frozenset[str]:
     return frozenset(word for line in _lines("english_words.txt") for word in line.split())
 
 
+@cache
+def personal_data() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of `data/personal_data.yaml`."""
+    found: dict[str, str] = yaml.safe_load(_text("personal_data.yaml"))
+    return tuple(re.compile("".join(pattern.splitlines())) for pattern in found.values())
+
+
+def _text(name: str) -> str:
+    return resources.files("gatt.sources").joinpath("data", name).read_text(encoding="utf-8")
+
+
 def _lines(name: str) -> Iterator[str]:
-    text = resources.files("gatt.sources").joinpath("data", name).read_text(encoding="utf-8")
-    for line in text.splitlines():
+    for line in _text(name).splitlines():
         if line.strip() and not line.startswith("#"):
             yield line.strip()

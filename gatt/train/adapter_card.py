@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
+
+from jinja2 import Template
 
 from gatt.data.dialogue import Dialogue
 from gatt.data.sample import TargetKind
@@ -18,19 +21,6 @@ from gatt.runs.provenance import versions
 from gatt.train.config import TrainConfig
 from gatt.train.data.row_report import RowReport
 
-_LOSS: Final = {
-    "last_turn": "on the sampled replies alone, no token of the history carries any",
-    "all_turns": "on the sampled replies and, as a control, on the history's own replies",
-    "context_only": "as a control, on the history's own replies alone",
-}
-_BY_KL: Final = (
-    " So in dialogues with an instruction; those without are held to the model without the adapter, by the "
-    "KL divergence on their sampled replies and, where those are the history, on their own (`plain_loss: kl`)."
-)
-_MEANT: Final = (
-    " that keeps an instruction given once, in turn 1, over the turns of a dialogue",
-    ", a control: it was trained on the instruction in every turn",
-)
 _KINDS: Final[Mapping[TargetKind, str]] = {
     "sampled": "as drawn",
     "hinted": "teacher told a hint",
@@ -38,7 +28,6 @@ _KINDS: Final[Mapping[TargetKind, str]] = {
     "composed": "sentence of the instruction added",
 }
 """How a target came to be (`gatt.data.sample.TargetKind`)."""
-_STANDS: Final = ("in turn 1 only", "on every user turn as well (a control, not the method)")
 TRACKED: Final = "tracked.json"
 """In the folder of the best adapter of a run: how it adhered, turn by turn."""
 FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
@@ -97,9 +86,6 @@ def model_card(
         result: steps, loss, tokens.
         adapter: PEFT's settings of the adapter.
     """
-    # The hub takes ids only; a path there would make the card invalid, or name a stranger's model.
-    base = [f"base_model: {found}"] if (found := hub_id(config.model)) else []
-    head = ["---", "library_name: peft", *base, "tags: [ghost-attention, gatt, lora]", "---"]
     settings = {
         "placement": config.placement,
         "history": config.history,
@@ -132,79 +118,21 @@ def model_card(
         **{f"samples, {family}": count for family, count in sorted(report.families.items())},
         **{f"dropped, {reason}": count for reason, count in sorted(report.dropped.items())},
     }
-    return "\n".join(
-        [
-            *head,
-            "",
-            "# Ghost Attention adapter",
-            "",
-            f"A LoRA adapter for `{config.model}`{_MEANT[config.placement == 'every_turn']}.",
-            "",
-            "## Method",
-            "",
-            "Ghost Attention (Llama 2, [arXiv:2307.09288](https://arxiv.org/abs/2307.09288), "
-            "section 3.3): replies are sampled with the instruction on every user turn; for "
-            f"training it stands {_STANDS[config.placement == 'every_turn']}. Loss: "
-            f"{_LOSS[config.supervise]}.{_BY_KL if config.plain_loss == 'kl' else ''}",
-            "",
-            "## Data",
-            "",
-            *_table(data),
-            "",
-            "## Training",
-            "",
-            *_table(settings),
-            "",
-            f"{result['num_steps']} optimiser steps on {result['num_supervised_tokens']} "
-            f"supervised tokens{_loss_of(result, config, report)}.",
-            "",
-            *_tracked(result.get("tracked")),
-            "Talk to it with `gatt chat --adapter FOLDER`. `gatt push` and `gatt export` make of it what other "
-            "programs load.",
-            "",
-            "Made with " + ", ".join(f"{k} {v}" for k, v in versions().items() if v) + ".",
-            "",
-            "## Limits",
-            "",
-            "- It learns from replies of the model that sampled them, mistakes and bias included.",
-            "- It learned instructions of the families above. How well it holds them, and any other, is "
-            "not said here: `gatt eval` measures it.",
-            "- It follows whoever writes turn 1: it is no safety measure.",
-            "- The base model's licence and limits hold.",
-            "",
-        ]
-    )
+    tracked = result.get("tracked")
+    rates = tracked["adherence"] if tracked else {}
+    source = files("gatt.train").joinpath("adapter_card.j2").read_text(encoding="utf-8")
+    card: str = Template(source, trim_blocks=True, keep_trailing_newline=True).render(
+        config=config, report=report, result=result, settings=settings, data=data, tracked=tracked,
+        # The hub takes ids only; a path there would make the card invalid, or name a stranger's model.
+        hub_id=hub_id(config.model), by_kl=config.plain_loss == "kl",
+        rates={
+            f"adherence at turn {turn}": "undecided" if rate is None else f"{rate:.0%}"
+            for turn, rate in rates.items()
+        },
+        versions=", ".join(f"{name} {version}" for name, version in versions().items() if version),
+    )  # fmt: skip
+    return card
 
 
 def _shown(config: TrainConfig) -> str:
     return ", ".join(f"{k}: {json.dumps(v)}" for k, v in config.chat_template_kwargs.items())
-
-
-def _loss_of(result: Mapping[str, Any], config: TrainConfig, report: RowReport) -> str:
-    loss = result["train_loss"]
-    if loss is None:
-        return ""
-    holds = f" (with {config.plain_kl_coef:g} times the KL divergence)"
-    return f", mean loss {loss:.4f}{holds if report.num_kl_tokens else ''}"
-
-
-def _tracked(tracked: Mapping[str, Any] | None) -> list[str]:
-    """Return why it is this adapter of the run, nothing where that was not measured."""
-    if tracked is None:
-        return []
-    rates = {
-        f"adherence at turn {turn}": "undecided" if rate is None else f"{rate:.0%}"
-        for turn, rate in tracked["adherence"].items()
-    }
-    return [
-        f"Of all steps that were measured, step {tracked['step']} adhered best at turn {tracked['turn']} "
-        f"(suite {Path(tracked['suite']).name}, {tracked['num_cases']} cases, {tracked['history']} history). "
-        "It was chosen by these cases: they are no test of it.",
-        "",
-        *_table(rates),
-        "",
-    ]
-
-
-def _table(values: Mapping[str, Any]) -> list[str]:
-    return ["| what | value |", "|---|---|", *(f"| {k} | {v} |" for k, v in values.items())]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 import torch
-from transformers import Trainer
+from transformers import Trainer, TrainingArguments, get_scheduler
 from trl import SFTConfig
 
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 from gatt.train.logging.integrations import reporting_callbacks
-from gatt.train.lr_schedule import refuse_bare_schedule
 from gatt.train.runtime import supports_bf16
+
+log = logging.getLogger(__name__)
 
 
 def uses_bf16(config: TrainConfig) -> bool:
@@ -98,5 +101,46 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
         ) from None
-    refuse_bare_schedule(args)
+    _refuse_bare_schedule(args)
     return args
+
+
+def _refuse_bare_schedule(args: TrainingArguments) -> None:
+    """Refuse a schedule that needs more than its name.
+
+    Raises:
+        ConfigError: names it.
+    """
+    nothing = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=args.learning_rate)
+    try:
+        get_scheduler(
+            args.lr_scheduler_type, nothing, num_warmup_steps=1, num_training_steps=10,
+            scheduler_specific_kwargs=args.lr_scheduler_kwargs,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"lr_scheduler_type is {str(args.lr_scheduler_type.value)!r}, which needs settings of its own "
+            f"({' '.join(str(error).split())}): expected one that does not, such as 'cosine', 'linear' or "
+            "'constant_with_warmup'"
+        ) from None
+
+
+def leave_steps_to_train(args: TrainingArguments, num_steps: int) -> None:
+    """Have a share of warm-up leave at least one step; say so where a number of steps does not.
+
+    Transformers rounds the share up, and the first step of a warm-up has a learning
+    rate of zero: a run of one step would change nothing.
+
+    Args:
+        args: `TrainingArguments` of a run; its `warmup_steps` may change.
+        num_steps: optimiser steps of the run.
+    """
+    if args.get_warmup_steps(num_steps) < num_steps:
+        return
+    if args.warmup_steps < 1:
+        args.warmup_steps = num_steps - 1
+    else:
+        log.warning(
+            "warmup_steps is %g, but the run has %d steps: the learning rate never reaches %g",
+            args.warmup_steps, num_steps, args.learning_rate,
+        )  # fmt: skip

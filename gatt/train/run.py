@@ -167,6 +167,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     if report.layout == "expanded" and config.attn_implementation is not None:
         _set_attention(model, config.attn_implementation)
     trainer = _trainer(config, args, model, tokenizer, rows)
+    if report.layout == "comb":
+        trainer.prove_attention(is_asked_for=config.attn_implementation is not None)
     # An adapter of which it is not known what it was trained on makes one of which it is not known either.
     trained_on = None if earlier is None else rows.trained_on | earlier
     prepared = Prepared(trainer, report, store, trained_on)

@@ -10,20 +10,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from safetensors import SafetensorError, safe_open
 
 from gatt.config.load import config_dict
 from gatt.errors import StoreError
 from gatt.models.digest import adapter_digest, model_digest
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.fingerprint import fingerprint
-from gatt.runs.input_file import read_text
+from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import open_text
 from gatt.runs.lock import lock_path, take_lock
-from gatt.runs.nesting import parse_json
 from gatt.runs.store import differences
 from gatt.train.config import TrainConfig
 
@@ -55,12 +57,6 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
         ModelError: the model or the first adapter cannot be read.
     """
     settings = {k: v for k, v in config_dict(config).items() if k not in WITHOUT_EFFECT}
-    if config.plain_loss == "targets":
-        # Without effect then; older folders have neither.
-        del settings["plain_loss"], settings["plain_kl_coef"]
-    # Its effect is in the template; folders of before it was a key have none.
-    if not config.chat_template_kwargs:
-        del settings["chat_template_kwargs"]
     settings["samples"] = [digest(path) for path in config.samples]
     if config.init_adapter is not None:
         settings["init_adapter"] = adapter_digest(config.init_adapter)
@@ -124,7 +120,7 @@ class TrainStore:
                 )
             return None
         try:
-            found = parse_json(read_text(path))
+            found = read_json(path)
         except (OSError, ValueError):
             found = None
         if not isinstance(found, dict) or "fingerprint" not in found:
@@ -208,9 +204,17 @@ class TrainStore:
 
 
 def is_complete(checkpoint: Path) -> bool:
-    """Whether a checkpoint was written to its end: the trainer's state comes last."""
+    """Whether a checkpoint was written to its end: the trainer's state comes last.
+
+    A power cut can leave any of the other files empty or cut, so their ends are looked at as well.
+    """
     try:
-        parse_json(read_text(checkpoint / "trainer_state.json"))
-    except (OSError, ValueError):
+        state = read_json(checkpoint / "trainer_state.json")
+        for weights in checkpoint.glob("*.safetensors"):
+            with safe_open(weights, framework="pt"):
+                pass
+    except (OSError, ValueError, SafetensorError):
         return False
-    return True
+    # torch saves zip files, whose table stands at the end.
+    states = [*checkpoint.glob("*.pt"), *checkpoint.glob("*.pth")]
+    return isinstance(state, dict) and all(map(zipfile.is_zipfile, states))

@@ -7,6 +7,7 @@ own attention computes. What differs by more than rounding is named as a problem
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,6 +22,8 @@ from gatt.comb.collator import GattCollator, Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss
 from gatt.models.isolation import undisturbed
+
+log = logging.getLogger(__name__)
 
 MOST_ERROR: Final = {torch.float32: 1e-3, torch.float64: 1e-3}
 MOST_ERROR_HALF: Final = 0.1
@@ -79,6 +82,25 @@ def check_attention(
             base.set_attn_implementation(before)
             if adapted is not model:
                 adapted.unload()
+
+
+def proven_backend(model: Any, wanted: Backend, *, bf16: bool) -> Backend:
+    """Return the back end that packed rows train with: the wanted one if it is right here, else `split`.
+
+    One line says why it is not the wanted one. `split` is what torch's own attention computes on every
+    device: it is what is left where the check finds fault with it as well, which is said too.
+    """
+    backend = wanted
+    for tried in dict.fromkeys((wanted, "split")):
+        (finding,) = check_attention(model, (tried,), bf16=bf16)
+        if finding.problem is None:
+            return tried
+        backend = "split"
+        log.warning(
+            "the attention back end %r is not right on %s in %s (%s): using 'split'",
+            tried, finding.device, finding.dtype, finding.problem,
+        )  # fmt: skip
+    return backend
 
 
 def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> Any:

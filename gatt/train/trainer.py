@@ -4,11 +4,11 @@ One optimiser step:
 
 1. `GattCollator` packs the combs of each micro-batch into one row of 1-D vectors.
 2. `_get_num_items_in_batch` counts the supervised tokens of all micro-batches on all processes.
-3. For each micro-batch `compute_loss` runs one forward pass. The LM head scores only the
-   positions that predict a supervised token (`gatt.comb.loss.scored_tokens`).
+3. For each micro-batch `compute_loss` runs one forward pass (`gatt.comb.loss.batch_loss`). The LM head
+   scores only the positions that predict a supervised token, a piece at a time.
 4. Tokens of instructed samples cost their cross-entropy. With `plain_loss: kl`, tokens of plain
-   samples cost their KL divergence from the model without its adapter (`kl_to_base`), which a
-   second forward pass without gradient gives before the first one.
+   samples cost their KL divergence from the model without its adapter (`gatt.comb.loss.kl_to_base`),
+   whose hidden states a second forward pass without gradient gives before the first one.
 5. The sum is divided by the count of step 2, so the step minimises the mean over all its tokens,
    however they are spread over micro-batches and processes.
 6. `_get_grad_norm` stops the run if the loss or the gradient is not finite.
@@ -38,10 +38,12 @@ from gatt.comb.comb import IGNORE
 from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
 from gatt.models.isolation import undisturbed
+from gatt.train.arguments import leave_steps_to_train
 from gatt.train.config import TrainConfig
 from gatt.train.logging.integrations import reporting_callbacks
 from gatt.train.logging.progress_bar import CompactProgress
-from gatt.train.lr_schedule import leave_steps_to_train
+from gatt.train.runtime import from_everyone
+from gatt.train.self_check import proven_backend
 
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
@@ -128,11 +130,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
-        self._num_correct: torch.Tensor | int = 0
-        self._num_scored = 0
-        self._num_tokens = 0
-        self._kl: torch.Tensor | float = 0.0
-        self._num_kl = 0
+        self._counts = torch.zeros(5, device=args.device)
+        """Since the last line: tokens found likeliest, of how many; KL, of how many; all tokens."""
         self._kl_coef = config.plain_kl_coef
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
@@ -171,6 +170,27 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    def prove_attention(self, *, is_asked_for: bool) -> None:
+        """Use a back end for packed rows only where it is right on this device; every process calls it.
+
+        Args:
+            is_asked_for: whether the user named it: it is then used where it cannot be checked, since the
+                weights are spread.
+        """
+        if self._backend == "split" and self.args.device.type == "cpu":
+            return
+        if self.spreads_weights:
+            if self._backend != "split" and not is_asked_for:
+                log.info(
+                    "attention: 'split', since %r cannot be checked on spread weights",
+                    self._backend,
+                )
+                self._backend = "split"
+            return
+        wanted, bf16 = self._backend, bool(self.args.bf16)
+        found = from_everyone(lambda: proven_backend(self.model, wanted, bf16=bf16))
+        self._backend = wanted if set(found) == {wanted} else "split"
 
     def _check_kl(self) -> None:
         if self.spreads_weights:
@@ -214,19 +234,18 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         # Before the graph of the main forward pass takes memory.
         base_KH = self._hidden_of_base(model, inputs) if "by_kl" in inputs else None
         sums = batch_loss(model, inputs, self._backend, base_KH=base_KH, kl_coef=self._kl_coef)
-        num_tokens = (
-            sums.num_taught + sums.num_kl if num_items_in_batch is None else num_items_in_batch
-        )
-        loss = sums.loss / torch.as_tensor(num_tokens).clamp(min=1).to(sums.loss.device)
+        own = sums.num_taught + sums.num_kl
+        num_items = torch.as_tensor(own if num_items_in_batch is None else num_items_in_batch)
+        loss = sums.loss / num_items.clamp(min=1).to(sums.loss.device)
         if num_items_in_batch is not None:
             # The gradients of the processes are averaged, but the total counts the tokens of all.
             loss = loss * self.accelerator.num_processes
         self._step_loss = self._step_loss + loss.detach()
-        self._num_correct = self._num_correct + sums.num_correct
-        self._num_scored += sums.num_taught
-        self._kl = self._kl + sums.kl
-        self._num_kl += sums.num_kl
-        self._num_tokens += inputs["input_ids"].numel()
+        num_tokens = inputs["input_ids"].numel()
+        counts = sums.num_correct, sums.num_taught, sums.kl, sums.num_kl, num_tokens
+        self._counts += torch.stack(
+            [torch.as_tensor(n, device=self._counts.device) for n in counts]
+        )
         return (loss, {}) if return_outputs else loss
 
     def _hidden_of_base(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -239,15 +258,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
         now = time.monotonic()
-        counts = torch.tensor(
-            [
-                float(self._num_correct), self._num_scored, self._num_tokens,
-                float(self._kl), self._num_kl,
-            ],
-            dtype=torch.float32, device=self.args.device,
-        )  # fmt: skip
-        correct, scored, tokens, kl, num_kl = self.accelerator.reduce(
-            counts, reduction="sum"
+        correct, scored, kl, num_kl, tokens = self.accelerator.reduce(
+            self._counts, reduction="sum"
         ).tolist()
         if tokens:
             if scored:
@@ -256,8 +268,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
                 logs["plain_kl"] = kl / num_kl
             logs["tokens_per_second"] = tokens / max(now - self._logged_at, 1e-9)
         logs["num_supervised_tokens"] = self.num_supervised_tokens
-        self._num_correct, self._num_scored, self._num_tokens = 0, 0, 0
-        self._kl, self._num_kl = 0.0, 0
+        self._counts = torch.zeros_like(self._counts)
         self._logged_at = now
         super().log(logs, start_time)
 

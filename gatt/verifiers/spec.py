@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatt.errors import CatalogError
-from gatt.runs.nesting import TOO_DEEP, is_too_deep, parse_json
+from gatt.runs.input_file import TOO_DEEP, is_too_deep, parse_json
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Hold the intervals against simulated runs whose true rates are known.
 
-    python scripts/checks/intervals.py --design 60x4x20 --json results/intervals/60x4x20.json
+    PYTHONPATH=scripts python scripts/checks/intervals.py --design 60x4x20 --json results/intervals/60x4x20.json
 
 A design is dialogues x cases of each x instructions; replies share the dialogue and the instruction,
 see `checks.simulated`. Rates are compared with the published two-way standard error, with intervals that

@@ -1,11 +1,12 @@
 """How much memory the rows of a training run take, by the number of samples.
 
-    python scripts/checks/rows_memory.py [NUM…] [--turns TURNS]
+    python scripts/checks/rows_memory.py [NUM…] [--turns TURNS] [--once]
 
 Samples are generated, read, tokenised with the embedded model's tokenizer, written and packed as
 `gatt train` does it, each number in a process of its own. Printed are the samples a second, and the most
 memory of the process that is no file's: what it is without samples, and the rest by sample. Then the same
 rows are asked for again, as a resumed run does, which must not tokenise anew.
+With `--once` the tokens of the first sample stand for those of all: a million then takes minutes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 
@@ -56,11 +60,26 @@ def watched(peaks: list[int], stop: threading.Event) -> None:
         peaks[0] = max(peaks[0], anonymous())
 
 
-def measure(num: int, num_proc: int, turns: int) -> dict[str, float]:
+def encoded_once() -> Callable[[Any, Any], Any]:
+    """Return what makes the rows of the first sample, and gives them to all others."""
+    from gatt.train.data.rows import RowMaker
+
+    make, made = RowMaker.__call__, []
+
+    def rows(maker: Any, sample: Any) -> Any:
+        if not made:
+            made.append(make(maker, sample))
+        return replace(made[0], sample_id=sample.id)
+
+    return rows
+
+
+def measure(num: int, num_proc: int, turns: int, *, once: bool) -> dict[str, float]:
     """Return what one number of samples takes."""
     from gatt.models.load import load_tokenizer
     from gatt.train.config import TrainConfig
     from gatt.train.data.kept_rows import rows_of_run
+    from gatt.train.data.rows import RowMaker
     from gatt.train.run_folder import identity
 
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +98,8 @@ def measure(num: int, num_proc: int, turns: int) -> dict[str, float]:
         thread = threading.Thread(target=watched, args=(peaks, stop))
         thread.start()
         began = time.monotonic()
-        rows = rows_of_run(config, tokenizer, config.output_dir, mark, why_not_packable=None)
+        with patch.object(RowMaker, "__call__", encoded_once()) if once else nullcontext():
+            rows = rows_of_run(config, tokenizer, config.output_dir, mark, why_not_packable=None)
         seconds = time.monotonic() - began
         for row in range(0, len(rows.rows), 100):
             rows.rows[row]
@@ -99,7 +119,7 @@ def measure(num: int, num_proc: int, turns: int) -> dict[str, float]:
     return {"before": before, "peak": peaks[0], "seconds": seconds, "file": size, "again": again}
 
 
-def lines(numbers: list[int], num_proc: int, turns: int) -> Iterator[str]:
+def lines(numbers: list[int], args: argparse.Namespace) -> Iterator[str]:
     """Yield a line a number of samples."""
     for num in numbers:
         run = [
@@ -107,11 +127,12 @@ def lines(numbers: list[int], num_proc: int, turns: int) -> Iterator[str]:
             __file__,
             "--one",
             "--num_proc",
-            str(num_proc),
+            str(args.num_proc),
             "--turns",
-            str(turns),
-            str(num),
+            str(args.turns),
         ]
+        run += ["--once"] if args.once else []
+        run += [str(num)]
         found = json.loads(subprocess.run(run, check=True, stdout=subprocess.PIPE).stdout)
         more = found["peak"] - found["before"]
         mib = {name: f"{found[name] / 2**20:.0f} MiB" for name in ("before", "file")}
@@ -128,12 +149,13 @@ def main() -> None:
     parser.add_argument("num", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--num_proc", type=int, default=1, help="processes that tokenise")
     parser.add_argument("--turns", type=int, default=4, help="turns of each sample")
+    parser.add_argument("--once", action="store_true", help="tokenise the first sample alone")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure(args.num[0], args.num_proc, args.turns)))
+        print(json.dumps(measure(args.num[0], args.num_proc, args.turns, once=args.once)))
         return
-    for line in lines(args.num, args.num_proc, args.turns):
+    for line in lines(args.num, args):
         print(line, flush=True)
 
 

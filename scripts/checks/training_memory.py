@@ -5,8 +5,8 @@
 
 `head`: a random model of one narrow layer, soft-capped logits, a vocabulary of 128 thousand and one packed row
 with 4,000 supervised positions; forward and backward a piece at a time, as training does it, against all logits
-at once (10 GB). `checkpointing`: the embedded model under LoRA and packed rows of several lengths. Each pass has a
-process of its own; printed are the peak beyond what the process holds before it, and seconds.
+at once (10 GB). `checkpointing`: the embedded model under LoRA and packed rows of several lengths. Each has a
+process of its own. Printed are the peak beyond what the process holds before it, and seconds.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def checkpointing(how: str) -> Callable[[], None]:
     from gatt.models.packaged.table import EMBEDDED
 
     length, switch = how.split(",")
-    model = with_lora(load_model(EMBEDDED.name, dtype="float32").model)
+    model = with_lora(load_model(EMBEDDED, dtype="float32").model)
     for weight in model.parameters():
         # Copied from the mapped file, or the pass would seem to take their memory.
         weight.data = weight.data.clone()

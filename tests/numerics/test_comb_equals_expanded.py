@@ -220,23 +220,6 @@ def test_a_branch_changes_neither_trunk_nor_other_branches() -> None:
     assert touched == [12, 13]
 
 
-def test_a_document_changes_no_other() -> None:
-    first = Comb((1, 2, 3), (IGNORE,) * 3, (Branch(2, (4, 5), (4, 5)),))
-    second = Comb((6, 7, 8), (IGNORE,) * 3, (Branch(3, (9, 10), (9, 10)),))
-    before = logits_of_all([first, second])
-    after = logits_of_all([replace(first, trunk=(60, 61, 62)), second])
-    num_first = 2 + 2
-    assert torch.equal(before[num_first:], after[num_first:])
-    assert not torch.allclose(before[:num_first], after[:num_first])
-
-
-def test_a_batch_without_target_stays_in_the_graph_and_adds_nothing() -> None:
-    for layout in ("comb", "expanded"):
-        loss, gradients = outcome(model(), [[Comb((1, 2, 3), (IGNORE,) * 3)]], layout)
-        assert loss == 0
-        assert all(not g.any() for g in gradients.values())
-
-
 def test_a_packed_row_for_a_model_without_its_attention_is_refused() -> None:
     batch = GattCollator(pad_token_id=0)([combs_to_features([Comb((1, 2), (IGNORE, 2))])])
     plain = tiny_llama(Sized(eos_token_id=0, pad_token_id=0))

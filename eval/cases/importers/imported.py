@@ -52,8 +52,8 @@ class ImportedCase:
     @property
     def num_turns(self) -> int:
         """Number of user messages."""
-        messages = self.line.get("messages", ())
-        return len(self.line.get("user_turns", ())) + sum(m["role"] == "user" for m in messages)
+        roles = [message["role"] for message in self.line.get("messages", ())]
+        return roles.count("user") + len(self.line.get("user_turns", ()))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the case as one line of a case file."""

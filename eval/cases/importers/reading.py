@@ -1,4 +1,4 @@
-"""Reading the files of others: what is missing or broken is one line with its place."""
+"""Reading the files of benchmarks: every mistake in them is one line with its place."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from gatt.data.dialogue import Message
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.runs.store import numbered_records
 from gatt.runs.suggest import did_you_mean
 
@@ -21,7 +20,7 @@ _NAMES: Mapping[type, str] = {str: "a string", list: "a list", dict: "an object"
 
 
 def read_array(path: Path, of: str) -> list[Any]:
-    """Return a file that is one JSON array with something in it.
+    """Return the values of a file that is one JSON array, not empty.
 
     Args:
         path: the file.
@@ -31,7 +30,7 @@ def read_array(path: Path, of: str) -> list[Any]:
         DataError: the file cannot be read, is broken, empty, or something else.
     """
     try:
-        value = parse_json(read_text(path))
+        value = read_json(path)
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
     except UnicodeDecodeError as error:
@@ -49,7 +48,7 @@ def read_array(path: Path, of: str) -> list[Any]:
 
 
 def read_rows(path: Path, of: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return line number and object of each row of a JSONL file with something in it.
+    """Return line number and object of each row of a JSONL file, not empty.
 
     Raises:
         DataError: the file cannot be read, has a broken line, or no row.
@@ -80,7 +79,7 @@ def take(raw: object, key: str, kind: type[T], where: str) -> T:
 
 
 def take_text(raw: object, key: str, where: str) -> str:
-    """Return the text of a key: not blank, and of whole characters.
+    """Return the text of a key: not blank, and without half characters.
 
     Raises:
         DataError: see `take` and `check_text`.
@@ -89,7 +88,7 @@ def take_text(raw: object, key: str, where: str) -> str:
 
 
 def check_text(text: str, where: str) -> str:
-    """Return a text that a message may hold.
+    """Return the text, if it may stand in a message.
 
     Raises:
         DataError: it is blank, or has half a character.
@@ -102,5 +101,5 @@ def check_text(text: str, where: str) -> str:
 
 
 def count_unknown(raw: Iterable[str], known: Iterable[str], what: str, left: Counter[str]) -> None:
-    """Count the keys that nobody reads, so that none is passed over without a word."""
+    """Count the keys that no importer reads, so that the user sees them."""
     left.update(f"key {key!r} of {what}" for key in raw if key not in set(known))

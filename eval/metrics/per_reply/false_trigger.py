@@ -1,4 +1,4 @@
-"""False triggers: does a reply follow an instruction that nobody gave."""
+"""False triggers: does a reply follow an instruction that was not given."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from textwrap import fill
@@ -16,17 +17,7 @@ from matplotlib.path import Path as Outline
 
 from eval.metrics.curves import ALL, CurvePoint
 from eval.report.charts.curves import HERO_NARROW, Axes, chart, save_chart
-from eval.report.charts.drawing import (
-    LIGHT,
-    NUM_STYLES,
-    STAND_INS,
-    Palette,
-    Shape,
-    inline,
-    page_settings,
-    picture,
-    write_picture,
-)
+from eval.report.charts.drawing import ARMS, INK, MUTED, NUM_STYLES, Shape, inline, save_picture
 from eval.report.data.selection import arm_name, few_turns
 
 Record = Mapping[str, Any]
@@ -39,7 +30,7 @@ MOST_ROWS: Final = 24
 """Turns of a map; of more a selection is drawn."""
 GAP: Final = 0.12
 """Part of a row that stays blank."""
-MAP: Final = Shape(6.3, 0, 12, has_labels=False)
+MAP: Final = Shape(6.3, 0, 12)
 """Of the map of one arm; its height follows from its rows."""
 TOLD_SHARE: Final = 0.055
 """Part of a map's width that the instruction has at least; else a few words among a thousand would not show."""
@@ -59,12 +50,17 @@ def attention_svgs(data: Record, arms: Sequence[str]) -> dict[str, list[Markup]]
         data: of `attention.json`.
         arms: all arms of the page in order, so that an arm looks the same everywhere.
     """
-    maps = []
-    for number, record in enumerate(_maps_of(data)):
-        name = f"attention-map-{number}"
-        with page_settings(MAP, name):
-            figure = _maps([record], arms, STAND_INS)
-            maps.append(Markup(inline(figure, name, _title(data))))
+    maps = [
+        Markup(
+            inline(
+                MAP,
+                f"attention-map-{number}",
+                _title(data),
+                partial(_maps, [record], arms),
+            )
+        )
+        for number, record in enumerate(_maps_of(data))
+    ]
     drawn = chart(_share(data), arms, HERO_NARROW, "attention-turns", TURNS_TITLE, _axes(data))
     return {"maps": maps, "turns": [Markup(drawn)]}
 
@@ -76,13 +72,16 @@ def save_attention_charts(path: Path, data: Record) -> list[Path]:
         ConfigError: a path that ends in none of .png, .svg, .pdf.
         StoreError: a file cannot be written.
     """
-    with picture(path, MAP):
-        figure = _maps(_maps_of(data), data["arms"], LIGHT)
+
+    def draw() -> Figure:
+        figure = _maps(_maps_of(data), data["arms"])
         figure.text(
             figure.axes[0].get_position().x0, 1 + 0.1 / figure.get_figheight(),
             fill(_title(data), TITLE_COLUMNS), va="bottom", weight="bold", size=MAP.font_points + 1,
         )  # fmt: skip
-        write_picture(path, figure)
+        return figure
+
+    save_picture(path, MAP, draw)
     beside = path.with_stem(f"{path.stem}-turns")
     save_chart(beside, _share(data), data["arms"], TURNS_TITLE, _axes(data))
     return [path, beside]
@@ -134,7 +133,7 @@ def _axes(data: Record) -> Axes:
     return Axes(top=min(1.0, top) or 1.0)
 
 
-def _maps(maps: Sequence[Record], arms: Sequence[str], paint: Palette) -> Figure:
+def _maps(maps: Sequence[Record], arms: Sequence[str]) -> Figure:
     """Return the maps of some arms side by side."""
     num_rows = min(MOST_ROWS, max(len(record["rows"]) for record in maps))
     top, rows, below = 0.3, max(0.2, 0.36 - 0.008 * num_rows) * num_rows, 0.55
@@ -143,14 +142,14 @@ def _maps(maps: Sequence[Record], arms: Sequence[str], paint: Palette) -> Figure
     for number, record in enumerate(maps):
         left = (MAP.width * number + 0.68) / width
         axes = figure.add_axes((left, below / height, 5.5 / width, rows / height))
-        colour = paint.arms[list(arms).index(record["arm"]) % NUM_STYLES]
-        _map(axes, record, colour, paint)
+        colour = ARMS[list(arms).index(record["arm"]) % NUM_STYLES]
+        _map(axes, record, colour)
         said = "reply to turn (✓ kept)" if is_judged(record) else "reply to turn"
-        axes.set_ylabel(said, color=paint.muted)
+        axes.set_ylabel(said, color=MUTED)
     return figure
 
 
-def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
+def _map(axes: Any, record: Record, colour: str) -> None:
     """Draw one arm's map: a row a reply, a column a bin of what stood before it."""
     bins, all_rows = record["bins"], record["rows"]
     rows = [all_rows[number] for number in few_turns(range(len(all_rows)), MOST_ROWS)]
@@ -163,15 +162,13 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
             axes, [(edges[n], edges[n + 1], number, w) for n, w in enumerate(weights)], colour
         )
         end = edges[len(weights)]
-        axes.plot(
-            [end, end], [number + GAP / 2, number + 1 - GAP / 2], color=paint.muted, linewidth=0.8
-        )
+        axes.plot([end, end], [number + GAP / 2, number + 1 - GAP / 2], color=MUTED, linewidth=0.8)
     axes.set_xlim(-0.3, edges[-1] + 0.3)
     axes.set_ylim(len(rows), -0.12)
     first, last = edges[told[0]], edges[told[-1] + 1]
     for edge in (first, last):
-        axes.plot([edge, edge], [-0.12, len(rows)], color=paint.ink, linewidth=1.1)
-    axes.set_title("instruction", loc="left", color=paint.ink, pad=4, size=MAP.font_points)
+        axes.plot([edge, edge], [-0.12, len(rows)], color=INK, linewidth=1.1)
+    axes.set_title("instruction", loc="left", color=INK, pad=4, size=MAP.font_points)
     axes.set_title(arm_name(record["arm"]), loc="right", color=colour, weight="bold", pad=4)
     starts = {b["turn"]: n for n, b in reversed(list(enumerate(bins))) if b["part"] == "user"}
     step = -(-len(starts) // 10)
@@ -179,8 +176,8 @@ def _map(axes: Any, record: Record, colour: str, paint: Palette) -> None:
     axes.set_xticks([edges[starts[t]] for t in shown], [str(t) for t in shown])
     labels = [f"{MARKS.get(row.get('status') or '', '')} {row['turn']}".strip() for row in rows]
     axes.set_yticks([n + 0.5 for n in range(len(rows))], labels)
-    axes.set_xlabel("read so far: user message of turn …", color=paint.muted, loc="left")
-    axes.tick_params(length=0, colors=paint.muted, pad=4)
+    axes.set_xlabel("read so far: user message of turn …", color=MUTED, loc="left")
+    axes.tick_params(length=0, colors=MUTED, pad=4)
     axes.set_frame_on(False)
 
 

@@ -6,23 +6,22 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from eval.metrics.curves import CurvePoint
 from eval.report.charts.drawing import (
-    LIGHT,
+    ARMS,
+    GRID,
+    INK,
+    MUTED,
     NUM_STYLES,
-    STAND_INS,
-    Palette,
+    PAGE,
     Shape,
-    glyph_of,
     has_bands,
     inline,
-    page_settings,
-    picture,
-    write_picture,
+    save_picture,
 )
 from eval.report.data.selection import arm_name
 
@@ -31,16 +30,12 @@ DASHES = ("-", "-", (0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 2, 1, 2)), "-", (0,
 
 
 # One point is one pixel on the page where the chart stands at its own width.
-HERO = Shape(15.4, 5.1, 13, has_labels=True)
-HERO_NARROW = Shape(4.7, 3.6, 12, has_labels=False)
-PANEL = Shape(4.9, 3.2, 12, has_labels=False)
-PICTURE = Shape(9.6, 4.2, 12, has_labels=True)
+HERO = Shape(15.4, 5.1, 13)
+HERO_NARROW = Shape(4.7, 3.6, 12)
+PANEL = Shape(4.9, 3.2, 12)
+PICTURE = Shape(9.6, 4.2, 12)
 MANY_POINTS = 12
 """From here on a curve has small markers, or they would hide it."""
-LETTER: Final = 0.64
-"""Width of a letter of a label, in font sizes."""
-MOST_ROOM: Final = 0.35
-"""Share of a figure's width that labels may take."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Axes:
     """The highest rate that is drawn."""
 
     def position(self, turn: int) -> float:
-        """Return where a turn stands: equal steps for doublings, as most is lost early on."""
+        """Return the place of a turn: equal steps for doublings, as most is lost early on."""
         return math.log2(turn + self.shift)
 
 
@@ -78,8 +73,7 @@ def chart(
         title: what a screen reader says.
         axis: what the axes count.
     """
-    with page_settings(shape, name):
-        return inline(_figure(by_arm, arms, shape, axis, STAND_INS), name, title)
+    return inline(shape, name, title, lambda: _figure(by_arm, arms, shape, axis))
 
 
 def save_chart(
@@ -98,45 +92,35 @@ def save_chart(
         ConfigError: another ending.
         StoreError: the file cannot be written.
     """
-    with picture(path, PICTURE):
-        figure = _figure(by_arm, arms, PICTURE, axis, LIGHT)
+
+    def draw() -> Figure:
+        figure = _figure(by_arm, arms, PICTURE, axis)
         (axes,) = figure.axes
         axes.patch.set_visible(False)
-        axes.set_title(title, loc="left", color=LIGHT.ink, weight="bold", pad=12)
-        write_picture(path, figure)
+        axes.set_title(title, loc="left", color=INK, weight="bold", pad=12)
+        axes.legend(frameon=False, labelcolor="linecolor", loc="upper left", bbox_to_anchor=(1, 1))
+        return figure
+
+    save_picture(path, PICTURE, draw)
 
 
-def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes, paint: Palette) -> Figure:
+def _figure(by_arm: ByArm, arms: Sequence[str], shape: Shape, axis: Axes) -> Figure:
     figure = Figure(figsize=(shape.width, shape.height))
     axes = figure.add_axes((0, 0, 1, 1))
-    turns = {p.turn for points in by_arm.values() for p in points}
-    _furnish(axes, sorted(turns), shape, axis, [_short(arm_name(a), shape) for a in by_arm], paint)
-    ends: list[tuple[float, str]] = []
+    _furnish(axes, sorted({p.turn for points in by_arm.values() for p in points}), shape, axis)
     for arm, points in by_arm.items():
         measured = [p for p in points if p.rate is not None]
         if measured:
-            _draw(axes, measured, list(arms).index(arm), axis, paint, has_bands(len(by_arm)))
-            ends.append(((measured[-1].rate or 0.0) / axis.top, arm))
-    if shape.has_labels:
-        _label(axes, ends, arms, axis, axis.position(max(turns)), shape, paint)
+            _draw(axes, measured, list(arms).index(arm), axis, has_bands(len(by_arm)))
     return figure
 
 
-def _furnish(
-    axes: Any,
-    turns: Sequence[int],
-    shape: Shape,
-    axis: Axes,
-    labels: Sequence[str],
-    paint: Palette,
-) -> None:
+def _furnish(axes: Any, turns: Sequence[int], shape: Shape, axis: Axes) -> None:
     """Place the axes in the figure and draw grid, ticks and axis titles."""
     points = shape.font_points / 72
     left, bottom = 3.4 * points / shape.width, 3.3 * points / shape.height
     top = 1 - 0.9 * points / shape.height
-    longest = max(map(len, labels), default=0)
-    room = (LETTER * longest + 1.8) * points if shape.has_labels else 0.9 * points
-    axes.set_position((left, bottom, 1 - left - room / shape.width, top - bottom))
+    axes.set_position((left, bottom, 1 - left - 0.9 * points / shape.width, top - bottom))
     axes.set_ylim(-0.03 * axis.top, 1.03 * axis.top)
     first, last = axis.position(turns[0]), axis.position(turns[-1])
     margin = 0.03 * (last - first) if last > first else 0.5
@@ -147,9 +131,9 @@ def _furnish(
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
     labelled = readable(turns, (last - first) * (0.05 if shape.width > 5 else 0.11), axis)
     axes.set_xticks([axis.position(t) for t in labelled], [str(t) for t in labelled])
-    axes.set_xlabel(axis.title, color=paint.muted, labelpad=2)
-    axes.tick_params(length=0, colors=paint.muted, pad=6)
-    axes.grid(axis="y", color=paint.grid, linewidth=1)
+    axes.set_xlabel(axis.title, color=MUTED, labelpad=2)
+    axes.tick_params(length=0, colors=MUTED, pad=6)
+    axes.grid(axis="y", color=GRID, linewidth=1)
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_axisbelow(True)
@@ -164,12 +148,10 @@ def readable(turns: Sequence[int], gap: float, axis: Axes) -> list[int]:
     return kept[::-1]
 
 
-def _draw(
-    axes: Any, points: Sequence[CurvePoint], style: int, axis: Axes, paint: Palette, has_band: bool
-) -> None:
+def _draw(axes: Any, points: Sequence[CurvePoint], style: int, axis: Axes, has_band: bool) -> None:
     """Draw one curve: band, line and markers."""
     is_hollow, style = style // NUM_STYLES % 2 == 1, style % NUM_STYLES
-    colour = paint.arms[style]
+    colour = ARMS[style]
     xs = [axis.position(p.turn) for p in points]
     rates = [p.rate for p in points]
     lows, highs = [p.low or 0.0 for p in points], [p.high or 0.0 for p in points]
@@ -177,58 +159,11 @@ def _draw(
         axes.fill_between(xs, lows, highs, color=colour, alpha=0.13, linewidth=0, zorder=2)
     elif has_band:
         axes.vlines(xs, lows, highs, color=colour, alpha=0.45, linewidth=2, zorder=2)
-    axes.plot(xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], zorder=3)
     few = len(points) <= MANY_POINTS
     axes.plot(
-        xs, rates, color=colour, linestyle="none", marker=MARKERS[style], markersize=8.5 if few else 5,
-        markerfacecolor=paint.page if is_hollow else colour,
-        markeredgecolor=paint.page if few and not is_hollow else colour,
+        xs, rates, color=colour, linewidth=2.2, linestyle=DASHES[style], label=arm_name(points[0].arm),
+        marker=MARKERS[style], markersize=8.5 if few else 5,
+        markerfacecolor=PAGE if is_hollow else colour,
+        markeredgecolor=PAGE if few and not is_hollow else colour,
         markeredgewidth=1.5 if few or is_hollow else 0, zorder=4, clip_on=False,
     )  # fmt: skip
-
-
-def _label(
-    axes: Any,
-    ends: list[tuple[float, str]],
-    arms: Sequence[str],
-    axis: Axes,
-    end: float,
-    shape: Shape,
-    paint: Palette,
-) -> None:
-    """Write the arms at the right end of their curves, moved apart where they collide."""
-    height = shape.height * axes.get_position().height
-    gap = 1.35 * shape.font_points / 72 / height * 1.06
-    ordered = sorted(ends, key=lambda end: (end[0], -list(arms).index(end[1])))
-    heights = spread([rate for rate, _ in ordered], gap)
-    for y, (_, arm) in zip(heights, ordered, strict=True):
-        index = list(arms).index(arm)
-        glyph = "" if has_bands(len(ends)) else f"{glyph_of(index)} "
-        axes.annotate(
-            glyph + _short(arm_name(arm), shape),
-            (end, y * axis.top),
-            xytext=(14, 0),
-            textcoords="offset points",
-            va="center",
-            color=paint.arms[index % NUM_STYLES],
-            weight="bold",
-            annotation_clip=False,
-        )
-
-
-def _short(name: str, shape: Shape) -> str:
-    """Return a name that leaves most of the figure to the curves."""
-    most = int(MOST_ROOM * shape.width * 72 / shape.font_points / LETTER)
-    return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
-def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return rising heights moved apart to at least `gap`, kept within 0 to 1 if they fit."""
-    placed: list[float] = []
-    for height in heights:
-        placed.append(max(height, placed[-1] + gap) if placed else height)
-    ceiling = 1.0
-    for index in range(len(placed) - 1, -1, -1):
-        placed[index] = min(placed[index], ceiling)
-        ceiling = placed[index] - gap
-    return placed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,47 +34,24 @@ def has_bands(num_arms: int) -> bool:
     return num_arms <= NUM_STYLES
 
 
-@dataclass(frozen=True)
-class Palette:
-    """Colours of a chart."""
-
-    ink: str
-    muted: str
-    grid: str
-    page: str
-    arms: tuple[str, ...]
-    """One for each style."""
-
-
-STAND_INS = Palette(
-    "#010101",
-    "#020202",
-    "#030303",
-    "#040404",
-    tuple(f"#0000{n + 16:02x}" for n in range(NUM_STYLES)),
-)
-"""Colours that matplotlib can draw with; the page's CSS variables replace them."""
-LIGHT = Palette(
-    "#17191d", "#5c626b", "#e6e6e0", "#fdfdfb",
-    ("#c4480c", "#0067a8", "#0a7a5f", "#a8467f", "#8d6200", "#137aa8", "#5b5f66", "#7448bd"),
+INK, MUTED, GRID, PAGE = "#17191d", "#5c626b", "#e6e6e0", "#fdfdfb"
+ARMS = (
+    "#c4480c", "#0067a8", "#0a7a5f", "#a8467f", "#8d6200", "#137aa8", "#5b5f66", "#7448bd",
 )  # fmt: skip
-"""The page's own colours by day, for a picture that stands alone."""
+"""Colours of a chart: those of the page by day, whose CSS variables replace them on the page."""
 CSS_COLOURS = {
-    STAND_INS.ink: "var(--ink)", STAND_INS.muted: "var(--muted)", STAND_INS.grid: "var(--grid)",
-    STAND_INS.page: "var(--page)",
+    INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--grid)", PAGE: "var(--page)",
+    **{colour: f"var(--arm-{number})" for number, colour in enumerate(ARMS)},
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Size and furniture of a chart."""
+    """Size of a chart, in inches of 72 points, and of its letters."""
 
     width: float
     height: float
-    """Both in inches of 72 points."""
     font_points: float
-    has_labels: bool
-    """Names the curves at their right end; else the page's legend does."""
 
 
 PICTURES: Mapping[str, dict[str, None]] = {
@@ -83,63 +60,20 @@ PICTURES: Mapping[str, dict[str, None]] = {
 """Endings of pictures that stand alone, and what keeps the time out of them."""
 
 
-def page_settings(shape: Shape, name: str) -> AbstractContextManager[Any]:
-    """Return the settings under which a chart of the page is drawn and made an element of it."""
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name}
-    found: AbstractContextManager[Any] = rc_context(settings | settings_of(shape, STAND_INS))
-    return found
-
-
-@contextmanager
-def picture(path: Path, shape: Shape) -> Iterator[None]:
-    """Draw a picture that stands alone in here.
-
-    Raises:
-        ConfigError: a path with another ending than those of `PICTURES`.
-    """
-    if path.suffix not in PICTURES:
-        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
-    with rc_context(settings_of(shape, LIGHT) | {"svg.hashsalt": path.stem}):
-        yield
-
-
-def write_picture(path: Path, figure: Figure) -> None:
-    """Write a figure under `picture`, cut to what is drawn.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    stream = io.BytesIO()
-    figure.savefig(
-        stream, format=path.suffix[1:], dpi=144, facecolor=LIGHT.page, metadata=PICTURES[path.suffix],
-        bbox_inches="tight", pad_inches=0.15,
-    )  # fmt: skip
-    with atomic_stream(path) as file:
-        file.write(stream.getvalue())
-
-
-def settings_of(shape: Shape, paint: Palette) -> dict[str, Any]:
-    """Return matplotlib's settings for a chart in these colours."""
-    return {
-        "font.size": shape.font_points,
-        "font.family": "sans-serif",
-        "text.color": paint.ink,
-        "text.parse_math": False,
-        "path.simplify": False,
-    }
-
-
-def inline(figure: Figure, name: str, title: str) -> str:
-    """Return a figure drawn under `page_settings` as an SVG element of the page.
+def inline(shape: Shape, name: str, title: str, draw: Callable[[], Figure]) -> str:
+    """Return a figure as an SVG element of the page.
 
     Args:
-        figure: in the colours of `STAND_INS`.
+        shape: of the figure.
         name: unique on the page; prefixes every id in the SVG.
         title: what a screen reader says.
+        draw: returns the figure.
     """
-    FigureCanvasSVG(figure)
     stream = io.StringIO()
-    figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    with _settings(shape, name, {"svg.fonttype": "none"}):
+        figure = draw()
+        FigureCanvasSVG(figure)
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
     svg = stream.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -147,8 +81,49 @@ def inline(figure: Figure, name: str, title: str) -> str:
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(url\(|xlink:href=")#', rf"\1#{name}-", svg)
     svg = re.sub(r"(font(?:-family)?: [^'\";]*?)'[^;\"]*sans-serif", r"\1var(--sans)", svg)
-    for stand_in, css in CSS_COLOURS.items():
-        svg = svg.replace(stand_in, css)
-    svg = re.sub(r"#0000([0-9a-f]{2})\b", lambda m: f"var(--arm-{int(m[1], 16) - 16})", svg)
+    for colour, css in CSS_COLOURS.items():
+        svg = svg.replace(colour, css)
     label = html.escape(title, quote=True)
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+
+def save_picture(path: Path, shape: Shape, draw: Callable[[], Figure]) -> None:
+    """Write a figure as a picture that stands alone, cut to what is drawn.
+
+    Args:
+        path: ends in one of `PICTURES`.
+        shape: of the figure.
+        draw: returns the figure.
+
+    Raises:
+        ConfigError: another ending.
+        StoreError: the file cannot be written.
+    """
+    if path.suffix not in PICTURES:
+        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+    stream = io.BytesIO()
+    with _settings(shape, path.stem):
+        draw().savefig(
+            stream, format=path.suffix[1:], dpi=144, facecolor=PAGE,
+            metadata=PICTURES[path.suffix], bbox_inches="tight", pad_inches=0.15,
+        )  # fmt: skip
+    with atomic_stream(path) as file:
+        file.write(stream.getvalue())
+
+
+def _settings(
+    shape: Shape, salt: str, more: Mapping[str, Any] | None = None
+) -> AbstractContextManager[Any]:
+    """Return matplotlib's settings for a chart; the salt fixes the ids in an SVG."""
+    found: AbstractContextManager[Any] = rc_context(
+        {
+            "font.size": shape.font_points,
+            "font.family": "sans-serif",
+            "text.color": INK,
+            "text.parse_math": False,
+            "path.simplify": False,
+            "svg.hashsalt": salt,
+            **(more or {}),
+        }
+    )
+    return found

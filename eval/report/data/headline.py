@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eval.metrics.curves import CurvePoint
@@ -65,7 +65,7 @@ class Headline:
 
     @property
     def detail(self) -> str:
-        """What stands behind the sentence: counts and intervals of its arms."""
+        """Counts and intervals of the arms in the sentence."""
         return "; ".join(
             f"{arm_name(p.arm)}: {p.num_passed} of {p.num_decided} replies, 95 % interval "
             f"{bounds(p.low, p.high)}" + f", {p.num_undecided} undecided" * bool(p.num_undecided)
@@ -81,45 +81,31 @@ def _of_hundred(point: CurvePoint) -> str:
 def headline(curves: Curves) -> Headline:
     """Return the answer: the trained arm and the base model at one turn.
 
-    The turn is the last one up to `HEADLINE_TURN_LIMIT` at which both were
-    measured, or the first one after it. Seen instructions and the reference
-    history are preferred. With one arm alone the sentence speaks of it alone.
-    Of several runs the first `MOST_RUNS` are named, at a turn that all of them
-    have; without such a turn the first run speaks for itself.
+    The turn is the last one up to `HEADLINE_TURN_LIMIT` at which both were measured, or the first one
+    after it. Of several runs the first `MOST_RUNS` are named, at a turn that all of them have. Without
+    such a turn the sentence is about the first run, or its first arm, alone.
     """
-    measured = _measured(curves)
+    measured: dict[str, ByTurn] = {}
+    for arm in curves.arms:
+        points = curves.find(arm=arm, **curves.main)
+        if by_turn := {p.turn: p for p in points if p.rate is not None}:
+            measured[arm] = by_turn
     pairs = [pair for run in curves.runs or ("",) if (pair := _pair(run, measured))][:MOST_RUNS]
     if not pairs:
         return Headline()
     arms = [ours for ours, *_ in pairs] + [base for _, *rest in pairs for base in rest]
     for named in (arms, list(pairs[0]), [pairs[0][0]]):
-        turn = _common_turn(measured, named)
-        if turn is not None:
+        turns = set.intersection(*(set(measured[arm]) for arm in named))
+        early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
+        if turns:
+            turn = max(early) if early else min(turns)
             return Headline(tuple(measured[arm][turn] for arm in named), turn)
     raise AssertionError("one arm alone has a measured turn")
 
 
-def _measured(curves: Curves) -> dict[str, ByTurn]:
-    """Return the measured points of the headline's curve, by arm and turn."""
-    found: dict[str, ByTurn] = {}
-    for arm in curves.arms:
-        points = curves.find(arm=arm, **curves.main)
-        if by_turn := {p.turn: p for p in points if p.rate is not None}:
-            found[arm] = by_turn
-    return found
-
-
 def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:
-    """Return the trained arm of a run and its base arm, as far as they were measured."""
+    """Return the trained arm of a run and its base arm, those of them that were measured."""
     names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
-    if not names:
-        return ()
     trained = [name for name in names if name not in ("base", "base+reminder")]
-    ours = "gatt" if "gatt" in names else next(iter(trained or names))
-    return (names[ours], names["base"]) if "base" in names and ours != "base" else (names[ours],)
-
-
-def _common_turn(measured: Mapping[str, ByTurn], arms: Sequence[str]) -> int | None:
-    turns = set.intersection(*(set(measured[arm]) for arm in arms))
-    early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
-    return max(early) if early else min(turns, default=None)
+    ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")
+    return tuple(names[name] for name in dict.fromkeys((ours, "base")) if name in names)

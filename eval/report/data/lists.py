@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 
 LISTS = ("differences", "events", "summaries", "agreement", "limits", "coverage")
 """Lists of a `results.json`: all are optional, none may be broken."""
@@ -34,7 +33,7 @@ def read_object(path: Path, schema: int, command: str) -> Record:
         DataError: unreadable, no JSON object, or of another schema.
     """
     try:
-        found = parse_json(read_text(path))
+        found = read_json(path)
     except FileNotFoundError:
         raise
     except OSError as error:

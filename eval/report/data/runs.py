@@ -1,4 +1,4 @@
-"""Runs read from their folders, and several of them put side by side."""
+"""Runs read from their folders, and several of them joined for one page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Run:
 def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
     """Return the runs that the words name: a folder, or `NAME=FOLDER`.
 
-    A run without a name of its own has that of its folder.
+    A run that is given without a name is named after its folder.
 
     Raises:
         DataError: a missing or broken file, or two runs of one name.
@@ -89,9 +89,9 @@ def _missing(folder: Path) -> str:
 
 
 def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
-    """Return the results of all runs as those of one, whose arms bear the names of their runs.
+    """Return the results of all runs as those of one; the names of arms begin with that of their run.
 
-    The results of one run alone are returned as they are; attention stands in the page of one run only.
+    The results of a single run are returned unchanged. Attention is shown for a single run only.
     """
     if len(runs) == 1:
         return runs[0].results
@@ -141,7 +141,7 @@ def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]
     """Return the paired differences of every other arm from one of them.
 
     Args:
-        runs: one, or several whose arms bear the names of their runs.
+        runs: one or several.
         baseline: an arm, as the page names it.
 
     Raises:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rich.table import Table as RichTable
+
 from eval.report.charts.attention import attention_svgs, is_chosen, is_judged
 from eval.report.data.headline import percent
 from eval.report.data.lists import read_object
 from eval.report.data.selection import HEADLINE_TURN_LIMIT, arm_name, few_turns
 from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, row
-from eval.report.tables.terminal import RichTable, rich_table
+from eval.report.tables.terminal import rich_table
 
 ATTENTION_FILE: Final = "attention.json"
 SCHEMA: Final = 1

@@ -30,24 +30,18 @@ class Example:
 def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Example]:
     """Return up to `NUM_EXAMPLES` cases of the headline's history and split, those it keeps first.
 
-    Only cases with a reply of every arm of the headline at its turn are taken,
-    from the first of its runs. What is missing of one kind the next cases fill.
+    Only cases with a reply of the headline's first arm, and of its base model, at its turn are taken.
+    What is missing of one kind the next cases fill.
     """
     arms = [point.arm for point in answer.points]
-    if not arms:
-        return []
-    arms = [arms[0], *(a for a in arms[1:] if a.endswith("base"))][:2]
+    arms = [*arms[:1], *(a for a in arms[1:] if a.endswith("base"))][:2]
     candidates = []
-    for case in cases:
-        first = case.first
-        fits = first.instruction is not None and case.history == curves.main_history
-        if not fits or curves.main_split not in ("all", first.split):
-            continue
-        found = [_reply(case, arm, answer.turn) for arm in arms]
-        replies = [sample for sample in found if sample is not None]
-        if len(replies) == len(arms):
-            candidates.append((case, replies))
-    kept = [c for c in candidates if _verdicts(c[1]) in (["pass"], ["pass", "fail"])]
+    for case in cases if arms else ():
+        is_main = curves.main_split in ("all", case.first.split)
+        replies = [reply for arm in arms if (reply := _reply(case, arm, answer.turn))]
+        if case.first.instruction and case.history == curves.main_history and is_main:
+            candidates += [(case, replies)] if len(replies) == len(arms) else []
+    kept = [c for c in candidates if [r.status for r in c[1]] in (["pass"], ["pass", "fail"])]
     broken = [c for c in candidates if c[1][0].status == "fail"]
     families: dict[str, tuple[Case, list[Sample]]] = {}
     for candidate in kept:
@@ -55,10 +49,6 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
     chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
     chosen += [c for c in (*kept, *candidates) if c not in chosen][: NUM_EXAMPLES - len(chosen)]
     return [_example(case, replies) for case, replies in chosen]
-
-
-def _verdicts(replies: Sequence[Sample]) -> list[str]:
-    return [sample.status for sample in replies]
 
 
 def _reply(case: Case, arm: str, turn: int | None) -> Sample | None:

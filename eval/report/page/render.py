@@ -71,10 +71,7 @@ def render_attention(data: Mapping[str, Any], path: Path) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    context = {
-        "attention": attention_section(data, data["arms"]),
-        "runs": run_facts(data["run"]),
-    }
+    context = {"attention": attention_section(data, data["arms"]), "runs": run_facts(data["run"])}
     template = page_environment(data["arms"]).get_template("attention_page.html.j2")
     with atomic_stream(path) as stream:
         stream.write(template.render(context).encode("utf-8", "backslashreplace"))

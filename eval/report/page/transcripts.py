@@ -112,7 +112,7 @@ class Transcripts:
             yield [[[_row(s) for s in replies] for replies in c.samples.values()] for c in chunk]
 
     def _plan(self) -> list[list[Case]]:
-        """Return which cases stand in which chunk."""
+        """Return the cases of each chunk."""
         chunks: list[list[Case]] = [[]]
         room = CHUNK_BYTES
         for case in self.cases:
@@ -125,7 +125,7 @@ class Transcripts:
 
 
 def _row(sample: Sample) -> dict[str, Any]:
-    """Return what the page shows of a reply, without what is as nearly always."""
+    """Return what the page shows of a reply, without usual values."""
     row: dict[str, Any] = {"u": sample.user, "r": sample.reply}
     if sample.verdicts:
         row["v"] = [[_letter(v.status, sample), *_verdict(v)[1:]] for v in sample.verdicts]
@@ -147,7 +147,7 @@ def _verdict(verdict: Verdict) -> list[Any]:
 
 
 def _letter(status: str, sample: Sample) -> str:
-    """Return how well a reply did: where no instruction was given, a pass is a false trigger."""
+    """Return the letter of a status; without an instruction a pass is a false trigger, and so a fail."""
     letter = STATUS_LETTERS[status]
     return letter if sample.instruction else {"p": "f", "f": "p"}.get(letter, letter)
 

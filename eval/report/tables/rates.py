@@ -20,16 +20,14 @@ from eval.report.data.selection import (
 from eval.report.tables.table import Table, arm_cell, named, rank, rate_cell, row
 
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
-OWN_REPLIES_LEGEND = (
-    " The dialogue itself: its own replies, which nobody wrote under the instruction."
-)
+OWN_REPLIES_LEGEND = " The dialogue itself: its own replies, written without the instruction."
 METRIC_NOTES: Final[Mapping[str, str]] = {
     "adherence": "replies that follow the instruction",
     "survival": "dialogues in which every reply asked so far followed it",
     "probe_recall": "questions outside the history that are answered as the instruction says",
     "task_completion": "replies that still answer what the user asked",
     "repetition": "replies given before in the same dialogue, word for word; lower is better",
-    "false_trigger": "replies that follow an instruction nobody gave; lower is better",
+    "false_trigger": "replies that follow an instruction that was not given; lower is better",
     "score": "mean score of ordinary replies by the score file; 100 % is a score of 1",
     "probe_score": "mean score of answers to a probe by the score file; 100 % is a score of 1",
     "adherence_since_switch": "replies that follow the instruction in force, by turns since it changed",
@@ -42,8 +40,8 @@ METRIC_NOTES: Final[Mapping[str, str]] = {
 def rate_table(curves: Curves, metric: str, **wanted: object) -> Table | None:
     """Return the curves of a metric, a row each, or None where there are none.
 
-    Rows are ordered by history, split and family, totals first; below the arms
-    stands what the dialogue's own replies score, if that is known.
+    Rows are ordered by history, split and family, totals first. The last rows of a group are the
+    dialogue's own replies, where these are known.
 
     Args:
         curves: of the run.
@@ -94,27 +92,16 @@ def headline_tables(curves: Curves) -> list[Table]:
 
 def turn_tables(curves: Curves, turn: int) -> list[Table]:
     """Return how the arms do at one turn: adherence by kind of instruction, and each other measure."""
+    kinds = {named(SPLIT_NAMES, split): (split, ALL) for split in (ALL, *curves.splits)}
+    kinds |= {family: (ALL, family) for family in curves.families if family != "none"}
+    adherence = {name: ("adherence", *place) for name, place in kinds.items()}
+    others = [m for m in curves.metrics if m != "adherence" and m not in SINCE_SWITCH]
+    splits = {"false_trigger": ALL}
+    measures = {metric_name(m): (m, splits.get(m, curves.main_split), ALL) for m in others}
     tables = []
     for history in curves.histories:
-        kinds = [(split, ALL) for split in (ALL, *curves.splits)]
-        kinds += [(ALL, family) for family in curves.families if family != "none"]
-        columns = {
-            (named(SPLIT_NAMES, split) if family == ALL else family): {
-                "metric": "adherence", "split": split, "family": family,
-            }
-            for split, family in kinds
-        }  # fmt: skip
-        kind = "Adherence by kind of instruction"
-        tables.append(_at_turn(curves, kind, history, turn, columns, is_folded=False))
-        measures = {
-            metric_name(metric): {
-                "metric": metric,
-                "split": ALL if metric == "false_trigger" else curves.main_split,
-                "family": ALL,
-            }
-            for metric in curves.metrics
-            if metric != "adherence" and metric not in SINCE_SWITCH
-        }
+        title = "Adherence by kind of instruction"
+        tables.append(_at_turn(curves, title, history, turn, adherence, is_folded=False))
         tables.append(_at_turn(curves, "Other measures", history, turn, measures, is_folded=True))
     return [table for table in tables if len(table.heads) > 1]
 
@@ -124,16 +111,16 @@ def _at_turn(
     title: str,
     history: str,
     turn: int,
-    columns: Mapping[str, Mapping[str, str]],
+    columns: Mapping[str, tuple[str, str, str]],
     *,
     is_folded: bool,
 ) -> Table:
-    """Return a table of one turn: a row an arm, a column a choice of fields, empty ones left out."""
-    found = {
-        name: {p.arm: p for p in curves.find(history=history, turn=turn, **fields)}
-        for name, fields in columns.items()
-    }
-    shown = {name: points for name, points in found.items() if points}
+    """Return a table of one turn: a row an arm, a column a metric, split and family; no empty ones."""
+    shown = {}
+    for name, (metric, split, family) in columns.items():
+        wanted = {"metric": metric, "split": split, "family": family}
+        if points := curves.find(history=history, turn=turn, **wanted):
+            shown[name] = {p.arm: p for p in points}
     rows = tuple(
         row(arm_cell(arm), *(rate_cell(points.get(arm)) for points in shown.values()))
         for arm in curves.arms

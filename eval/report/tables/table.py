@@ -1,4 +1,4 @@
-"""A table of the report: its cells are words, for the page, Markdown and the terminal alike."""
+"""A table of the report as words, for the page, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eval.report.data.selection import arm_name
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: a word, or a rate with what stands behind it."""
+    """One cell: a word, or a rate with its interval and counts."""
 
     text: str
     interval: str = ""
@@ -42,7 +42,7 @@ class Table:
     note: str = ""
     """Beside the title, in brackets."""
     num_texts: int = 1
-    """Columns of words; numbers stand behind them."""
+    """Columns of words; those after them hold numbers."""
     is_folded: bool = True
     """Whether the page shows the table only when its title is clicked."""
 
@@ -72,17 +72,15 @@ def rate_cell(point: CurvePoint | None, *, has_counts: bool = True) -> Cell:
     """Return the cell of a rate, empty where it was not asked, a dash where nothing was decided."""
     if point is None:
         return EMPTY
+    text = percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%")
+    interval = bounds(point.low, point.high).replace(" ", NO_BREAK)
+    if not has_counts:
+        return Cell(text, interval)
     counts = f"{point.num_passed}/{point.num_decided}"
-    worst = ""
-    if point.num_undecided:
-        counts += f",{NO_BREAK}{point.num_undecided}?"
-        worst = f"worst {percent(point.pessimistic)}"
-    return Cell(
-        percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%"),
-        bounds(point.low, point.high).replace(" ", NO_BREAK),
-        counts if has_counts else "",
-        worst if has_counts else "",
-    )
+    if not point.num_undecided:
+        return Cell(text, interval, counts)
+    counts += f",{NO_BREAK}{point.num_undecided}?"
+    return Cell(text, interval, counts, f"worst {percent(point.pessimistic)}")
 
 
 def rank(value: str, order: Sequence[str]) -> int:
@@ -91,5 +89,5 @@ def rank(value: str, order: Sequence[str]) -> int:
 
 
 def named(names: Mapping[str, str], value: str) -> str:
-    """Return what readers call a value; one without a name keeps its own."""
+    """Return the name of a value that readers see; the value itself where it has none."""
     return names.get(value, value)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eval.metrics.curves import ALL
 from eval.report.data.headline import NO_BREAK, headline
 from eval.report.data.selection import Curves, few_turns
 from eval.report.tables.rates import caption, legend, rate_table
@@ -34,16 +33,14 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> RichTable:
     answer = headline(curves)
     title = answer.sentence.replace(NO_BREAK, " ")
     metric, *_ = [*(m for m in curves.metrics if m != "false_trigger"), "adherence"]
-    chosen = {"history": curves.main_history, "split": curves.main_split, "family": ALL}
-    table = rate_table(curves, metric, **chosen)
+    table = rate_table(curves, metric, **{k: v for k, v in curves.main.items() if k != "metric"})
     if table is None:
         return RichTable(title=Text(title, style="bold"))
     num_turns = len(table.heads) - 2
-    places = few_turns(range(1, num_turns + 1), max(2, (width - ARM_WIDTH) // COLUMN_WIDTH - 1))
+    most = max(2, (width - ARM_WIDTH) // COLUMN_WIDTH - 1)
     turn = f"turn {answer.turn}"
-    if turn in table.heads:
-        most = max(2, len(places))
-        places = few_turns(range(1, num_turns + 1), most, table.heads.index(turn))
+    keep = table.heads.index(turn) if turn in table.heads else None
+    places = few_turns(range(1, num_turns + 1), most, keep)
     left_out = f" {len(places)} of {num_turns} turns." if len(places) < num_turns else ""
     note = f"{caption(curves)}. {legend(curves)}{left_out} The report has all measures."
     return rich_table(table, [0, *places, num_turns + 1], title, note)

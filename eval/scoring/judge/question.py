@@ -77,7 +77,8 @@ def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
 
 
 def _question(sample: Sample, task: Task) -> Question | None:
-    instruction, rubrics = "", ()
+    instruction = ""
+    rubrics: tuple[str, ...] = ()
     if task == "adherence":
         if sample.instruction is None:
             return None

@@ -13,7 +13,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @dataclass(frozen=True, kw_only=True)
 class AttendConfig:
-    """Which replies of an evaluation are looked at.
+    """Which replies of an evaluation are measured.
 
     Raises:
         ConfigError: a value out of its range.
@@ -24,7 +24,7 @@ class AttendConfig:
     arm: str = "gatt"
     """The adapter's arm that is compared with the base model; the only adapter needs no name."""
     turns: tuple[int, ...] = ()
-    """Turns whose replies are looked at; empty takes all judged ones."""
+    """Turns whose replies are measured; empty takes all judged ones."""
     num_dialogues: int = 16
     """Most cases, on as many dialogues as there are, and of all families and splits about as often."""
     output_dir: Path | None = None

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from eval.records.samples import Sample
 from gatt.data.dialogue import Dialogue
 from gatt.data.views import Placement, prompt_of_turn, training_view
-from gatt.errors import ModelError, TemplateError
+from gatt.errors import DataError, ModelError, TemplateError
 from gatt.models.chat_template import Tokenizer, render, shared_length
 from gatt.models.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
 
@@ -64,20 +64,20 @@ def lay_out(
     *,
     placement: Placement = "system",
     max_tokens: int | None = None,
-) -> Layout | None:
-    """Return the layout of a dialogue with the instruction in turn 1; None if no reply fits.
+) -> Layout:
+    """Return the layout of a dialogue with the instruction in turn 1.
 
     Args:
         tokenizer: with a chat template.
-        dialogue: what stands in the history, without the instruction; its user
-            messages reach to the last reply's.
+        dialogue: the history without the instruction, up to the user message of the last reply at
+            least.
         instruction: given once.
-        replies: at rising turns, at least one; a blank one is passed over.
+        replies: at rising turns, at least one; blank ones are skipped.
         placement: where the instruction stands.
         max_tokens: of the model's context.
 
     Raises:
-        DataError: text or template that does not keep prefixes, see `encode_view`.
+        DataError: no reply that fits; or text that does not keep prefixes, see `encode_view`.
         ModelError: a tokenizer that does not say where its tokens stand.
         TemplateError: a template that changes the instruction's text.
     """
@@ -95,7 +95,7 @@ def lay_out(
         else:
             num_left_out += 1
     if not fitting:
-        return None
+        raise DataError(f"{dialogue.id}: no reply with text within the model's context")
     final = fitting[-1]
     span = instruction_span(tokenizer, dialogue, instruction, placement)
     return Layout(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
@@ -24,31 +23,21 @@ INSTRUCTION: Final = "instruction"
 OTHERS: Final = "as many other tokens"
 
 
-@dataclass(frozen=True)
-class Hidden:
-    """The reply to the last turn while some tokens are hidden from it."""
-
-    what: str
-    num_tokens: int
-    """Hidden ones."""
-    generation: Generation
-
-
 def hidden_replies(
     engine: TransformersEngine, layout: Layout, arm: str | None, max_new_tokens: int, seed: str
-) -> list[Hidden]:
-    """Return the greedy replies to the last turn: nothing hidden, the instruction hidden, other tokens hidden.
+) -> dict[str, Generation]:
+    """Return the greedy replies to the last turn by what is hidden: `INTACT`, `INSTRUCTION`, `OTHERS`.
 
     Args:
         engine: with the model and its adapters.
-        layout: of the dialogue; its last target is the turn. Turn 1 gives no reply, since the
-            instruction stands in its prompt.
+        layout: of the dialogue; its last target is the turn. Turn 1 gives no reply, since its
+            last user message holds the instruction.
         arm: the adapter's name; None is the base model.
         max_new_tokens: most tokens of a reply.
         seed: of the draw of other tokens.
     """
     if not layout.last_prompt:
-        return []
+        return {}
     prompt, told = layout.trunk, range(*layout.instruction)
     spans = [(b.start, b.end) for b in layout.bins if b.part in ("user", "reply")]
     rest = [i for start, end in spans for i in range(start, min(end, layout.last_prompt))]
@@ -58,10 +47,8 @@ def hidden_replies(
     sets = list(hidden.values())
     with engine.using(arm), torch.inference_mode():
         outputs = greedy(engine.model, prompt, layout.last_prompt, sets, room, engine.stop_ids)
-    return [
-        Hidden(what, len(tokens), engine.generation_of(output, len(prompt)))
-        for (what, tokens), output in zip(hidden.items(), outputs, strict=True)
-    ]
+    replies = (engine.generation_of(output, len(prompt)) for output in outputs)
+    return dict(zip(hidden, replies, strict=True))
 
 
 def greedy(

@@ -38,7 +38,6 @@ from gatt.verifiers.base import Status
 log = logging.getLogger(__name__)
 
 PAGE_FILE: Final = "attention.html"
-NO_ROOM: Final = "no reply with text within the model's context"
 BEHIND_CONTEXT: Final = "replies behind the end of the model's context"
 
 
@@ -65,7 +64,7 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
     task = replace(task, config=replace(task.config, placement=usable))
     looked = look(task, engine, spoken, config.seed)
     for reason, num in (+task.dropped).items():
-        log.warning("not looked at: %d (%s)", num, reason)
+        log.warning("not measured: %d (%s)", num, reason)
     facts = {
         "source": dict(task.source), "verifiers": verifier_versions(), "config": config_dict(config),
     }  # fmt: skip
@@ -115,16 +114,16 @@ def look(
     refuse_unreadable(engine.model, engine.name)
     both: list[tuple[Spoken, Layout]] = []
     for _, members in groupby(spoken, lambda one: one.case.id):
-        readable: list[tuple[Spoken, Layout]] = []
-        for one in members:
-            if (layout := _layout(task, engine, one)) is None:
-                break
-            readable.append((one, layout))
-        both += readable if len(readable) == len(task.arms) else []
+        try:
+            pairs = [(one, _layout(task, engine, one)) for one in members]
+        except DataError as error:
+            task.dropped[str(error).partition(": ")[2]] += 1
+            continue
+        both += pairs if len(pairs) == len(task.arms) else []
     if not both:
         reasons = "; ".join(f"{num}: {why}" for why, num in task.dropped.items())
         raise DataError(
-            f"none of {len(task.cases)} cases can be looked at ({reasons}): expected others"
+            f"none of {len(task.cases)} cases can be measured ({reasons}): expected others"
         )
     looked = []
     limit = task.config.sampling.max_new_tokens
@@ -134,7 +133,7 @@ def look(
             with engine.using(adapter):
                 turns = measure(engine.model, layout)
             hidden = hidden_replies(engine, layout, adapter, limit, f"{seed}/{one.case.id}")
-            judged = tuple((h, _status(one, turns[-1].turn, h.generation)) for h in hidden)
+            judged = {w: (g.text, _status(one, turns[-1].turn, g)) for w, g in hidden.items()}
             looked.append(Looked(one, layout, tuple(turns), judged))
             bar.advance(1)
     return looked
@@ -145,23 +144,15 @@ def _status(one: Spoken, turn: int, generation: Generation) -> Status:
     return judge(reply, one.arm, HISTORY, ()).status
 
 
-def _layout(task: Task, engine: TransformersEngine, one: Spoken) -> Layout | None:
-    """Return the layout of one arm's dialogue; None, and counted, where it cannot be read."""
-    try:
-        layout = lay_out(
-            engine.tokenizer,
-            one.case.dialogue,
-            one.instruction.text,
-            one.samples,
-            placement=task.config.placement,
-            max_tokens=engine.context_tokens,
-        )
-    except DataError as error:
-        task.dropped[str(error).partition(": ")[2]] += 1
-        return None
-    if layout is None:
-        task.dropped[NO_ROOM] += 1
-        return None
+def _layout(task: Task, engine: TransformersEngine, one: Spoken) -> Layout:
+    layout = lay_out(
+        engine.tokenizer,
+        one.case.dialogue,
+        one.instruction.text,
+        one.samples,
+        placement=task.config.placement,
+        max_tokens=engine.context_tokens,
+    )
     unsaid = sum(s.finish == "context_limit" and not s.reply.strip() for s in one.samples)
     task.dropped[BEHIND_CONTEXT] += layout.num_left_out + unsaid
     return layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from eval.metrics.statistics.clustered import Ways
 from eval.metrics.statistics.paired_interval import paired_interval
 from eval.records.samples import Sample
 from eval.studies.attention.layout import Layout
-from eval.studies.attention.masked import INTACT, Hidden
+from eval.studies.attention.masked import INTACT
 from eval.studies.attention.task import Spoken
 from eval.studies.attention.weights import TurnAttention
 from gatt.verifiers.base import Status
@@ -31,8 +31,8 @@ class Looked:
     spoken: Spoken
     layout: Layout
     turns: tuple[TurnAttention, ...]
-    hidden: tuple[tuple[Hidden, Status], ...] = ()
-    """The replies to its last turn, one for each set of hidden tokens, judged; none for turn 1."""
+    hidden: Mapping[str, tuple[str, Status]] = field(default_factory=dict)
+    """What is hidden -> the reply to its last turn and its status; none for turn 1."""
 
     def replies(self) -> Iterable[tuple[TurnAttention, Sample]]:
         """Yield each reply's attention with its verdict."""
@@ -73,12 +73,11 @@ def falls(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]]
     records = []
     for arm in arms:
         members = [one for one in looked if one.spoken.arm == arm and one.hidden]
-        kinds = dict.fromkeys(hidden.what for one in members for hidden, _ in one.hidden)
+        kinds = dict.fromkeys(what for one in members for what in one.hidden)
         for what in (kind for kind in kinds if kind != INTACT):
             pairs, num_changed = [], 0
             for one in members:
-                by_kind = {h.what: (h.generation.text, status) for h, status in one.hidden}
-                (text, before), (other, after) = by_kind[INTACT], by_kind[what]
+                (text, before), (other, after) = one.hidden[INTACT], one.hidden[what]
                 num_changed += text != other
                 if "undecided" not in (before, after):
                     pairs.append((one.spoken, before == "pass", after == "pass"))

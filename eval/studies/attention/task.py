@@ -29,7 +29,7 @@ HISTORY: Final[History] = "reference"
 
 @dataclass(frozen=True)
 class Task:
-    """Cases, and the arms whose replies are looked at."""
+    """Cases, and the arms whose replies are measured."""
 
     config: EvalConfig
     """Of the evaluation, with the base model and one adapter."""
@@ -39,7 +39,7 @@ class Task:
     source: Mapping[str, object]
     """The source of the dialogues."""
     dropped: Counter[str]
-    """Cases and replies that are not looked at, by reason; later steps add theirs."""
+    """Number of cases and replies that are not measured, by reason; later steps add theirs."""
 
 
 @dataclass(frozen=True)

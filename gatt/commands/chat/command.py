@@ -6,11 +6,14 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from gatt.cli import path_argument
-from gatt.commands.chat.conversation import Chat, from_entry, from_text
+from gatt.commands.chat.conversation import Chat
+from gatt.commands.chat.instructions import Namer, from_entry, from_text
 from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
+from gatt.data.instruction import Instruction
 from gatt.data.switches import SWITCH_PLACES
 from gatt.data.views import PLACEMENTS
 from gatt.errors import ConfigError
@@ -65,6 +68,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(those that the adapter was trained with)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
+    parser.add_argument(
+        "--web", action="store_true",
+        help="a page instead of the terminal: base model and adapter side by side (needs the extra `web`)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=7860,
+        metavar="N",
+        help="of --web, on this machine alone (%(default)s)",
+    )
     parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
 
 
@@ -89,23 +103,41 @@ def run(args: argparse.Namespace) -> int:
         ),
         {ADAPTER: args.adapter} if args.adapter else None,
     )
+    make = partial(_chat, engine, params, instruction, args)
+    if args.web:
+        from gatt.commands.chat.side_by_side import SideBySide
+        from gatt.commands.chat.web import serve
+
+        chats = {"base": make(None), **({"GAtt": make(ADAPTER)} if args.adapter else {})}
+        serve(SideBySide(chats, Namer(catalog)), args.port)
+        return 0
+    chat = make(ADAPTER if args.adapter else None)
+    Terminal(chat, catalog, _write, has_colour=sys.stdout.isatty()).run(_lines())
+    return 0
+
+
+def _chat(
+    engine: Any,
+    params: SamplingParams,
+    instruction: Instruction | None,
+    args: argparse.Namespace,
+    adapter: str | None,
+) -> Chat:
+    """Return a conversation with the base model, or with an adapter of it."""
     from gatt.models.control_tokens import refuse_control_tokens
     from gatt.models.template_facts import inspect_template, usable_placement
 
     facts = inspect_template(engine.tokenizer)
-    chat = Chat(
+    return Chat(
         engine,
         params,
         instruction=instruction,
         placement=usable_placement(args.placement, facts),
         switch_place=args.switch_place if facts.has_later_system else "user",
         alone_place=args.switch_place if facts.has_later_system_alone else "user",
-        adapter=ADAPTER if args.adapter else None,
+        adapter=adapter,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )
-    terminal = Terminal(chat, catalog, _write, has_colour=sys.stdout.isatty())
-    terminal.run(_lines())
-    return 0
 
 
 def _lines() -> Iterator[str]:

@@ -5,7 +5,6 @@ No torch here: whatever speaks the engine protocol can be talked to.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import random
@@ -16,7 +15,7 @@ from pathlib import Path
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.instruction import Entry, Instruction, combine, compose
+from gatt.data.instruction import Instruction, combine
 from gatt.data.switches import Switch, SwitchKind, SwitchPlace, in_force, told_by_user
 from gatt.data.views import Placement, training_view
 from gatt.errors import DataError, GenerationError
@@ -24,21 +23,8 @@ from gatt.generation.base import Engine, FinishReason, GenerationRequest, Sampli
 from gatt.runs.jsonl import refuse_compressed
 from gatt.verifiers import Status, Verdict, check_all, overall
 
-FREE_TEXT = "text"
-"""Id of an instruction that is no entry of the catalogue."""
 _GROUP = "chat"
 """One group for the whole conversation, so that the engine encodes only what is new."""
-
-
-def from_text(text: str) -> Instruction:
-    """Return the instruction of free text, by which no rule can judge."""
-    return Instruction(FREE_TEXT, text, "verbose", (), (), "train", ())
-
-
-def from_entry(entry: Entry) -> Instruction:
-    """Return the instruction of a catalogue entry, in its first verbose wording."""
-    first = dataclasses.replace(entry, verbose=entry.verbose[:1])
-    return compose([first], random.Random(0), terse_probability=0.0)
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gatt.cli import path_argument
-from gatt.commands.chat.conversation import (
-    FREE_TEXT,
-    Chat,
-    ChatReply,
-    followed,
-    from_entry,
-    from_text,
-)
+from gatt.commands.chat.conversation import Chat, ChatReply, followed
+from gatt.commands.chat.instructions import Namer, from_text, unjudged
 from gatt.data.catalog.read import Catalog
-from gatt.data.instruction import Instruction
 from gatt.errors import DataError, GattError
 from gatt.generation.base import FinishReason
 from gatt.verifiers import Status
@@ -37,7 +29,7 @@ COMMANDS = {
 MARKS: dict[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided": "?", None: "–"}
 _COLOURS: dict[Status | None, str] = {"pass": "32", "fail": "31", "undecided": "33", None: "2"}
 _WIDTH = 96
-_CUTS: dict[FinishReason, str] = {
+CUTS: dict[FinishReason, str] = {
     "length": "its length limit",
     "context_limit": "the end of the context",
     "content_filter": "the server's filter",
@@ -64,7 +56,7 @@ class Terminal:
         has_colour: bool = False,
     ) -> None:
         self._chat = chat
-        self._catalog = functools.cache(catalog)
+        self._namer = Namer(catalog)
         self._write = write
         self._has_colour = has_colour
         self._statuses: list[Status | None] = []
@@ -106,14 +98,14 @@ class Terminal:
             self._chat.instruct(from_text(rest))
             self._start_over(f"instruction: {rest}")
         elif command == "/entry" and rest:
-            instruction = from_entry(self._catalog().entry(rest))
+            instruction = self._namer.entry(rest)
             self._chat.instruct(instruction)
             self._start_over(f"instruction: {instruction.text}")
         elif command == "/replace" and rest:
-            self._chat.replace(self._named(rest))
+            self._chat.replace(self._namer.named(rest))
             self._tell_change()
         elif command == "/add" and rest:
-            self._add(rest)
+            self._chat.add(self._namer.beside(rest, self._chat.instruction))
             self._tell_change()
         elif command == "/cancel" and not rest:
             self._chat.cancel()
@@ -125,28 +117,12 @@ class Terminal:
             known = ", ".join(COMMANDS)
             raise DataError(f"{text!r} is no command: expected one of {known}")
 
-    def _named(self, text: str) -> Instruction:
-        """Return the entry of an id, which is one word that begins with a family; or the free text."""
-        family, dot, _ = text.partition(".")
-        if dot and not text.split()[1:] and family in self._catalog().families:
-            return from_entry(self._catalog().entry(text))
-        return from_text(text)
-
-    def _add(self, text: str) -> None:
-        new, held = self._named(text), self._chat.instruction
-        catalog = self._catalog()
-        for one in new.entries:
-            for other in held.entries if held else ():
-                if catalog.conflicts.between(catalog.entry(one), catalog.entry(other)):
-                    raise DataError(f"{one} cannot hold beside {other}: /replace it")
-        self._chat.add(new)
-
     def _tell_change(self) -> None:
         held = self._chat.instruction
         in_system = self._chat.switch_place == "system"
         place = "in a system message before it" if in_system else "in front of it"
         told = f", told {place}" if self._chat.num_turns else ""
-        text = f"{held.text}{_unjudged(held)}" if held else "no instruction"
+        text = f"{held.text}{unjudged(held)}" if held else "no instruction"
         self._write(f"(from your next message on{told}: {text})\n")
 
     def _start_over(self, note: str) -> None:
@@ -158,7 +134,7 @@ class Terminal:
         if instruction is None:
             told = "no instruction"
         else:
-            told = f"instruction, told once: {instruction.text}{_unjudged(instruction)}"
+            told = f"instruction, told once: {instruction.text}{unjudged(instruction)}"
         return f"{told}\n/help lists the commands, /quit leaves\n"
 
     def _show(self, reply: ChatReply) -> None:
@@ -175,17 +151,11 @@ class Terminal:
         if reply.is_leak:
             shown.append(self._paint("  |   (still follows the earlier instruction)", "31"))
         if reply.finish != "stop":
-            shown.append(self._paint(f"  |   (cut by {_CUTS[reply.finish]})", "2"))
+            shown.append(self._paint(f"  |   (cut by {CUTS[reply.finish]})", "2"))
         self._write("\n".join(shown) + "\n")
 
     def _paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._has_colour else text
-
-
-def _unjudged(instruction: Instruction) -> str:
-    if not instruction.verifiers:
-        return " (free text: replies are not judged)"
-    return " (its free text is not judged)" if FREE_TEXT in instruction.id.split("+") else ""
 
 
 def _path(text: str) -> Path:

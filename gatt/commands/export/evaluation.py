@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.errors import DataError
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.runs.store import read_records
 
 RESULTS_FILE: Final = "results.json"
@@ -54,7 +53,7 @@ def read_evaluation(
     """
     path = folder / RESULTS_FILE
     try:
-        raw = parse_json(read_text(path))
+        raw = read_json(path)
         if raw["schema"] != RESULTS_SCHEMA:
             raise DataError(
                 f"{path}: schema is {raw['schema']!r}: expected {RESULTS_SCHEMA}, evaluate again with this "

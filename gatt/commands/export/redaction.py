@@ -24,12 +24,15 @@ _SERVER: Final = re.compile(
     r"(?=[:/\s\"'`<>,\])}]|$)(?::\d+)?"
 )
 
+# Scripts, styles and the packed replies of a page hold no path, but may hold what looks like one.
+_CODE: Final = re.compile(r"(?is)(<script\b.*?</script>|<style\b.*?</style>)")
+
 Private = Path | str
 """A folder or file of this machine, or the name of a server with its port."""
 
 
 def public_text(text: str, *private: Private) -> str:
-    """Return a text whose absolute local paths are cut to their last part.
+    """Return a text whose absolute local paths are cut to their last part, scripts and styles excepted.
 
     Servers of a local network become `http://server`.
 
@@ -38,6 +41,8 @@ def public_text(text: str, *private: Private) -> str:
         private: further folders and servers to cut wherever they stand; `private_in` finds those
             of a configuration.
     """
+    if len(parts := _CODE.split(text)) > 1:
+        return "".join(p if n % 2 else public_text(p, *private) for n, p in enumerate(parts))
     paths = {str(p) for p in private if isinstance(p, Path) and p.is_absolute()}
     for folder in sorted(paths - {"/"}, key=len, reverse=True):
         # `<` begins an end tag.

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import torch
+
 from gatt.commands.export.card import CARD, export_card
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.evaluation import read_evaluation
 from gatt.commands.export.redaction import private_in, public_text
-from gatt.commands.export.weights import load_base, merged
 from gatt.data.training_marks import FILE as MARKS
-from gatt.errors import ConfigError
-from gatt.models.adapter import base_model_of
+from gatt.errors import ConfigError, ModelError
+from gatt.models.adapter import attach_adapter, base_model_of, one_line
 from gatt.models.base_card import public_name
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
+from gatt.models.load import LoadedModel, load_model, resolve
+from gatt.models.pretrained import load_pretrained
 from gatt.models.template_variables import read_variables, set_template_variables
 from gatt.runs.atomic_folder import whole_folder
 
+_TIED: Final = frozenset({"embed_tokens", "lm_head", "wte", "embed_in", "embed_out"})
 _ROPE_KEYS: Final = {"rope_theta", "partial_rotary_factor"}
 """Of `rope_parameters`, what stood beside `rope_scaling` before."""
 
@@ -122,3 +127,49 @@ def _edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     value = json.loads(path.read_text(encoding="utf-8"))
     change(value)
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
+    """Return the base model in a dtype in which adding an adapter loses nothing, and the dtype to write.
+
+    `auto` is the dtype of the model's configuration, float32 where it names none.
+
+    Raises:
+        ModelError: it cannot be loaded, or its weights are quantised.
+    """
+    from transformers import AutoConfig
+
+    config = load_pretrained(AutoConfig, resolve(model), name=model, what="its configuration")
+    if getattr(config, "quantization_config", None):
+        raise ModelError(
+            f"{model}: its weights are quantised: expected plain ones to add the adapter to: name the model "
+            "that it was quantised from with model"
+        )
+    stored = getattr(config, "dtype", None) or torch.float32
+    target = stored if dtype == "auto" else getattr(torch, dtype)
+    # PEFT rounds the update to the dtype of the weight before it adds it: a small update would be lost.
+    exact = torch.promote_types(torch.promote_types(stored, target), torch.float32)
+    return load_model(model, dtype=str(exact).removeprefix("torch.")), target
+
+
+def merged(base: LoadedModel, adapter: Path) -> Any:
+    """Return the model with the adapter added to its weights.
+
+    Raises:
+        ModelError: an adapter that does not fit, is broken (NaN), or changes weights that input
+            and output share.
+    """
+    with warnings.catch_warnings():
+        # PEFT warns of tied weights, which are refused below.
+        warnings.filterwarnings("ignore", ".*tie_word_embeddings", UserWarning)
+        model = attach_adapter(base.model, adapter, base_name=base.name)
+    names = {name.rpartition(".")[2] for name in model.base_model.targeted_module_names} & _TIED
+    if names and getattr(base.model.config, "tie_word_embeddings", False):
+        raise ModelError(
+            f"{adapter}: adapts {min(names)}, which shares its weights with the other end of {base.name}: "
+            "merged, both would change: serve the adapter beside its base model instead"
+        )
+    try:
+        return model.merge_and_unload(safe_merge=True)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"{adapter}: cannot be merged: {one_line(error)}") from None

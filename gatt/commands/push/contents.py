@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from gatt.commands.export.card import TAGS, evaluation_section, filled
 from gatt.commands.export.evaluation import RESULTS_FILE, read_evaluation
-from gatt.commands.push.layout import Layout, read_json, text_of
+from gatt.commands.export.redaction import private_in
+from gatt.commands.push.layout import Layout
 from gatt.data.training_marks import FILE as MARKS
 from gatt.models.adapter import SETTINGS, WEIGHTS, base_model_of
 from gatt.models.base_card import hub_id, license_of, note_of, public_name
@@ -15,7 +15,6 @@ from gatt.models.digest import adapter_digest
 from gatt.models.template_variables import FILE as VARIABLES
 
 _PAGE: Final = "report.html"
-_CODE: Final = re.compile(r"(?is)(<script\b.*?</script>|<style\b.*?</style>)")
 
 
 def lay_out_adapter(layout: Layout) -> None:
@@ -28,8 +27,7 @@ def lay_out_adapter(layout: Layout) -> None:
     config, folder = layout.config, layout.config.folder
     base = base_model_of(folder) or ""
     digest = adapter_digest(folder)
-    settings = read_json(folder / SETTINGS)
-    layout.hide(settings)
+    settings = layout.read(folder / SETTINGS)
     card = layout.card()
     card.text = card.text.strip() or f"# Ghost Attention adapter\n\nFor `{public_name(base)}`."
     card.data.library_name, card.data.pipeline_tag = "peft", "text-generation"
@@ -41,10 +39,10 @@ def lay_out_adapter(layout: Layout) -> None:
         card.text += f"\n\n## Base model\n\n{note}"
     if config.results is not None:
         evaluation = read_evaluation(config.results, config.arm, digest)
-        layout.hide(evaluation.run)
+        layout.private.extend(private_in(evaluation.run))
         before, mark, after = card.text.partition("\n## Limits")
         card.text = f"{before.rstrip()}\n\n{evaluation_section(evaluation)}\n{mark}{after}"
-    layout.write_json(SETTINGS, settings)
+    layout.write(SETTINGS, settings)
     for path in (folder / WEIGHTS, folder / MARKS, folder / VARIABLES):
         if path.is_file():
             layout.put(path)
@@ -58,13 +56,10 @@ def lay_out_report(layout: Layout) -> None:
         DataError: no report or no results there, broken ones, or no such arm in them.
     """
     config, card = layout.config, layout.card()
-    page = text_of(layout.source(_PAGE, "gatt eval"))
+    page = layout.read(config.folder / _PAGE)
     evaluation = read_evaluation(config.folder, config.arm)
-    layout.hide(evaluation.run)
-    # Scripts and the packed replies hold no path, but may hold what looks like one.
-    parts = enumerate(_CODE.split(page))
-    layout.write(_PAGE, "".join(p if n % 2 else layout.public(p) for n, p in parts))
-    layout.write_json(RESULTS_FILE, read_json(config.folder / RESULTS_FILE))
+    layout.write(RESULTS_FILE, layout.read(config.folder / RESULTS_FILE))
+    layout.write(_PAGE, page)
     name = evaluation.run.get("name") or config.folder.resolve().name
     card.data.title = f"GAtt evaluation: {name}"
     card.data.sdk, card.data.app_file, card.data.tags = "static", _PAGE, [*TAGS]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.commands.export.card import filled
-from gatt.commands.push.layout import Layout, read_json
+from gatt.commands.export.redaction import public_value
+from gatt.commands.push.layout import Layout
 from gatt.data.sample import read_samples
 from gatt.errors import DataError
 from gatt.models.adapter import one_line
@@ -27,13 +28,15 @@ def lay_out_dataset(layout: Layout) -> None:
     Raises:
         DataError: no samples there, broken ones, or ones with an access key.
     """
-    samples = layout.source("samples.jsonl", "gatt synth")
+    samples = layout.config.folder / "samples.jsonl"
+    if not samples.is_file():
+        raise DataError(f"{samples.parent}: no {samples.name}: expected a folder of `gatt synth`")
     if (path := meta_path(samples)).is_file():
-        layout.hide(read_json(path))
+        layout.read(path)
     num_rows = write_parquet(samples, layout)
     card = layout.card()
     source = samples.with_name("source.json")
-    name = read_json(source).get("source") if source.is_file() else None
+    name = layout.read(source).get("source") if source.is_file() else None
     card.data.license = card.data.license or _LICENSES.get(str(name))
     card.data.task_categories = ["text-generation"]
     card.data.configs = [{"config_name": "default", "data_files": "data/train-*.parquet"}]
@@ -92,4 +95,4 @@ def _rows(samples: Path, layout: Layout) -> Iterator[dict[str, Any]]:
                 "sample out, and change the key if it is one"
             )
         # Parquet knows no object without keys.
-        yield row | {"provenance": layout.public(row["provenance"]) or None}
+        yield row | {"provenance": public_value(row["provenance"], *layout.private) or None}

@@ -12,8 +12,7 @@ from gatt.commands.export.redaction import Private, private_in, public_value
 from gatt.commands.push.config import PushConfig
 from gatt.errors import DataError
 from gatt.models.base_card import read_card
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import parse_json, read_text
 from gatt.runs.secrets import key_in
 
 
@@ -28,26 +27,24 @@ class Layout:
     def __init__(self, config: PushConfig, target: Path) -> None:
         self.config = config
         self.target = target
-        self._private: list[Private] = [Path.cwd(), Path.home(), config.folder.resolve()]
+        self.private: list[Private] = [Path.cwd(), Path.home(), config.folder.resolve()]
 
-    def source(self, name: str, command: str) -> Path:
-        """Return a file of the pushed folder.
+    def read(self, path: Path) -> Any:
+        """Return the text of a file, or the value of a `.json` file; its paths are private from now on.
 
         Raises:
-            DataError: it is not there.
+            DataError: it is not there, or broken.
         """
-        path = self.config.folder / name
         if not path.is_file():
-            raise DataError(f"{path.parent}: no {name}: expected a folder that `{command}` made")
-        return path
-
-    def hide(self, value: Any) -> None:
-        """Remove the paths and servers of a configuration from all texts written from now on."""
-        self._private.extend(private_in(value))
-
-    def public(self, value: Any) -> Any:
-        """Return a JSON value or text without local paths and servers."""
-        return public_value(value, *self._private)
+            raise DataError(f"{path.parent}: no {path.name}: expected a folder of a gatt command")
+        try:
+            text = read_text(path)
+            value = parse_json(text) if path.suffix == ".json" else text
+        except ValueError as error:
+            said = " ".join(str(error).split())
+            raise DataError(f"{path}: broken ({said}): make it again") from None
+        self.private.extend(private_in(value))
+        return value
 
     def put(self, path: Path) -> None:
         """Copy a file unchanged; for the hub, where the folder is temporary, link it."""
@@ -56,12 +53,15 @@ class Layout:
         else:
             shutil.copyfile(path, self.target / path.name)
 
-    def write(self, name: str, text: str) -> None:
-        """Write a text that `public` has returned.
+    def write(self, name: str, value: Any) -> None:
+        """Write a text or a JSON value without local paths and servers.
 
         Raises:
             DataError: it holds what looks like an access key.
         """
+        text = public_value(value, *self.private)
+        if not isinstance(text, str):
+            text = json.dumps(text, indent=2, ensure_ascii=False) + "\n"
         if key_in(text) is not None:
             raise DataError(
                 f"{self.config.folder}: {name} would hold what looks like an access key: take it out of the "
@@ -69,41 +69,13 @@ class Layout:
             )
         (self.target / name).write_text(text, encoding="utf-8")
 
-    def write_json(self, name: str, value: Any) -> None:
-        """Write a JSON value without local paths; see `write`."""
-        self.write(name, json.dumps(self.public(value), indent=2, ensure_ascii=False) + "\n")
-
     def card(self) -> Any:
         """Return the card of the pushed folder, an empty one where there is none."""
         path = self.config.folder / CARD
-        card: Any = read_card(text_of(path) if path.is_file() else "")
+        card: Any = read_card(self.read(path) if path.is_file() else "")
         card.data.license = self.config.license or card.data.get("license")
         return card
 
     def write_card(self, card: Any) -> None:
-        """Write the card without local paths; see `write`."""
-        self.write(CARD, self.public(f"---\n{card.data.to_yaml()}\n---\n\n{card.text.strip()}\n"))
-
-
-def text_of(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        DataError: no UTF-8.
-    """
-    try:
-        return read_text(path)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: no UTF-8 text at byte {error.start}: save it as UTF-8") from None
-
-
-def read_json(path: Path) -> Any:
-    """Return the value of a JSON file.
-
-    Raises:
-        DataError: broken JSON.
-    """
-    try:
-        return parse_json(read_text(path))
-    except ValueError:
-        raise DataError(f"{path}: broken JSON: make it again") from None
+        """Write the card; see `write`."""
+        self.write(CARD, f"---\n{card.data.to_yaml()}\n---\n\n{card.text.strip()}\n")

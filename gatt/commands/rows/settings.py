@@ -46,7 +46,6 @@ def add_settings(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
         is_number = hints[name] is int
         settings.add_argument(
             f"--{name}",
-            *([f"--{name.replace('_', '-')}"] if "_" in name else []),
             type=int if is_number else str,
             choices=choices or None,
             metavar=None if choices else "N" if is_number else "M",

@@ -7,7 +7,8 @@ A run file holds an output folder and the configuration of each stage::
     train: {samples: ["{run}/synth/samples.jsonl"], ...}     # as `gatt train` takes it
     eval:  {output_dir: "{run}", ...}                        # as `gatt eval` takes it
 
-`{run}` in any text stands for the output folder. A stage is a command module
+`{run}` in any text stands for the output folder, `{here}` for the folder of the
+file. A stage is a command module
 with `CONFIG`, its configuration class, and `execute(config) -> str`, which
 does the work, goes on with what it finds, and returns one line on the outcome.
 It may have `check(config)`, which raises what can be known before the stages in
@@ -41,6 +42,7 @@ STAGES = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""
 RUN_FILE = "run.yaml"
 PLACEHOLDER = "{run}"
+HERE = "{here}"
 
 _BRACED = re.compile(r"\{\w*\}")
 
@@ -54,6 +56,8 @@ class Stage:
     execute: Callable[[Any], str]
     check: Callable[[Any], None] | None = None
     """Raises what can be known before any stage has run."""
+    plan: str = ""
+    """Module whose `planned` says what it would do."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,12 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     given = {name: getattr(config, name) for name in STAGES if getattr(config, name) is not None}
     if not given:
         raise ConfigError(f"{path}: no stage in it: expected at least one of {', '.join(STAGES)}")
-    resolved = {name: _resolve(stage, str(config.output_dir)) for name, stage in given.items()}
+    here = str(path.parent)
+    output_dir = _resolve(config.output_dir, {HERE: here})
+    folders = {PLACEHOLDER: str(output_dir), HERE: here}
+    resolved = {name: _resolve(stage, folders) for name, stage in given.items()}
     problems = [
-        f"{path}: {name}: path {str(bad)!r} holds an unknown placeholder: expected {PLACEHOLDER}"
+        f"{path}: {name}: path {str(bad)!r} holds an unknown placeholder: expected {PLACEHOLDER} or {HERE}"
         for name, stage in resolved.items()
         for bad in _paths(stage)
         if _BRACED.search(str(bad))
@@ -107,10 +114,16 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     if problems:
         raise ConfigError("; ".join(problems))
     stages = [
-        Stage(name, stage, modules[name].execute, getattr(modules[name], "check", None))
+        Stage(
+            name,
+            stage,
+            modules[name].execute,
+            getattr(modules[name], "check", None),
+            getattr(modules[name], "PLAN", ""),
+        )
         for name, stage in resolved.items()
     ]
-    return Run(config.output_dir, tuple(stages))
+    return Run(output_dir, tuple(stages))
 
 
 def execute_run(run: Run, say: Callable[[str], object]) -> None:
@@ -160,19 +173,20 @@ def _stage_module(name: str) -> ModuleType:
     return module
 
 
-def _resolve(value: Any, folder: str) -> Any:
-    """Return the value with the placeholder filled in wherever a text or path holds it."""
-    if isinstance(value, str):
-        return value.replace(PLACEHOLDER, folder)
-    if isinstance(value, Path):
-        return Path(str(value).replace(PLACEHOLDER, folder))
+def _resolve(value: Any, folders: Mapping[str, str]) -> Any:
+    """Return the value with each placeholder replaced wherever a text or path holds it."""
+    if isinstance(value, str | Path):
+        text = str(value)
+        for placeholder, folder in folders.items():
+            text = text.replace(placeholder, folder)
+        return type(value)(text) if text != str(value) else value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        new = {f.name: _resolve(getattr(value, f.name), folder) for f in dataclasses.fields(value)}
+        new = {f.name: _resolve(getattr(value, f.name), folders) for f in dataclasses.fields(value)}
         return dataclasses.replace(value, **new)
     if isinstance(value, Mapping):
-        return {key: _resolve(item, folder) for key, item in value.items()}
+        return {key: _resolve(item, folders) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return type(value)(_resolve(item, folder) for item in value)
+        return type(value)(_resolve(item, folders) for item in value)
     return value
 
 

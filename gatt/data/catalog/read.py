@@ -38,8 +38,8 @@ import yaml
 from gatt.data.instruction import SPLITS, Conflicts, Entry, Probe
 from gatt.errors import CatalogError, VerifierError
 from gatt.runs.input_file import read_text
-from gatt.runs.nesting import refuse_deep, refuse_unwieldy
 from gatt.runs.suggest import did_you_mean
+from gatt.runs.yaml_file import refuse_deep, refuse_unwieldy
 from gatt.verifiers import build, own_versions
 from gatt.verifiers.own_kinds import read_kind_file
 from gatt.verifiers.spec import VerifierSpec
@@ -240,7 +240,7 @@ def _parsed(text: str) -> Any:
     """Return the value of a YAML text.
 
     Raises:
-        yaml.YAMLError: broken, or what `gatt.runs.nesting` refuses.
+        yaml.YAMLError: broken, or what `gatt.runs.yaml_file` refuses.
     """
     refuse_deep(text, _Loader)
     loader = _Loader(text)

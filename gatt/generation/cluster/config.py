@@ -1,4 +1,4 @@
-"""Which Ray cluster works, and with how many processes; without importing Ray."""
+"""The configuration of Ray workers; Ray is not imported."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from gatt.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class RayConfig:
-    """Workers of a Ray cluster or of this machine, each with a model of its own.
+    """Worker processes on a Ray cluster or this machine, each with its own model.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     address: str = "auto"
-    """`auto`: the cluster that `RAY_ADDRESS` names or that runs on this machine; `local`: Ray is started on
-    this machine for this run alone; or what `ray.init` takes, such as `10.0.0.1:6379`."""
+    """`auto`: the cluster that `RAY_ADDRESS` names or that runs on this machine. `local`: Ray is started on
+    this machine for this run. Otherwise an address for `ray.init`, such as `10.0.0.1:6379`."""
     num_workers: int | None = None
-    """Processes that hold the model; null: as many as the cluster has room for when the run starts."""
+    """Number of processes; null: as many as the cluster has room for when the run starts."""
     gpus_per_worker: float | None = None
-    """GPUs of each; null: one where the cluster has GPUs and the model is a local one, else none. Workers of
-    an `address: local` with `num_workers` share the GPUs."""
+    """GPUs of each worker; null: one if the cluster has GPUs and the model is local, else none. With
+    `address: local` and `num_workers` the workers share the GPUs."""
     cpus_per_worker: float | None = None
-    """Processors of each; Ray gives as many threads to torch. null: 1; workers of an `address: local` with
-    `num_workers` share the processors."""
+    """Processors of each worker, and threads of torch; null: 1. With `address: local` and `num_workers` the
+    workers share the processors."""
     max_deaths: int = 3
-    """Workers that may die over the same piece of work before the run stops."""
+    """Number of workers that die on the same piece of work before the run stops."""
 
     def __post_init__(self) -> None:
         if not self.address.strip():

@@ -33,7 +33,7 @@ def installed_ray() -> Any:
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Yield the `ray` module, connected; a connection that existed before is used and left open.
+    """Yield the `ray` module, connected; an existing connection is used and left open.
 
     Raises:
         ConfigError: Ray is not installed, or there is no such cluster.
@@ -42,7 +42,7 @@ def connected(address: str) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    # As telemetry of other libraries: only where the user asks for it.
+    # Telemetry only where the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     more = {"include_dashboard": False} if address == "local" else {}
     try:
@@ -63,15 +63,15 @@ def connected(address: str) -> Iterator[Any]:
 def room_for(
     config: RayConfig, resources: Mapping[str, float], *, has_local_model: bool
 ) -> tuple[dict[str, float], int]:
-    """Return what each worker asks of Ray, and for how many the cluster has room, at least 1.
+    """Return the resources of each worker, and for how many workers the cluster has room, at least 1.
 
     Args:
-        config: what the user asks for.
-        resources: of the whole cluster, as Ray counts them.
-        has_local_model: whether each worker holds the model itself.
+        config: settings of the user.
+        resources: of the whole cluster, in Ray's units.
+        has_local_model: whether each worker loads the model.
     """
     num_cpus, num_gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
-    # All N workers of one machine must start, whatever it has.
+    # All N workers of one machine must start, however small it is.
     num_sharing = (config.address == "local" and config.num_workers) or 0
     cpus, gpus = config.cpus_per_worker, config.gpus_per_worker
     if cpus is None:
@@ -87,7 +87,7 @@ def room_for(
 
 
 def _share(total: float, num_workers: int) -> float:
-    """Return the share of each worker: whole units, or a fraction of one that several workers fill."""
+    """Return the share of each worker: whole units, or a fraction of a unit that several workers share."""
     if num_workers <= total:
         return float(total // num_workers)
     # Ray counts in ten-thousandths.

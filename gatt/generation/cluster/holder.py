@@ -1,4 +1,4 @@
-"""The code of one worker: it loads the model once and works on one item after the other."""
+"""The code of one worker: it loads the model once and then works on item after item."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gatt.verifiers.table import use_kind_files
 class Holder:
     """Loads the model and works on items; Ray runs it as an actor.
 
-    Loading is a call of its own, so that a mistake in it comes back as an error:
-    a constructor that fails would look like a worker that was killed.
+    The model is loaded by `start` and not by the constructor: Ray reports an error of a constructor
+    like the death of the worker.
     """
 
     def __init__(
@@ -25,11 +25,11 @@ class Holder:
         expected: Mapping[str, str | None],
         kind_files: Sequence[KindFile] = (),
     ) -> None:
-        """Store what `start` needs.
+        """Store the arguments for `start`.
 
         Args:
             make: loads the model and returns the function that works on an item.
-            expected: versions of the packages where the run was started.
+            expected: versions of the packages on the machine that started the run.
             kind_files: Python files with verifiers that the run's catalogue names; they need not be
                 on this machine.
         """
@@ -42,8 +42,8 @@ class Holder:
         """Load the model.
 
         Raises:
-            GenerationError: the error and the machine's name; also where the machine
-                has other versions, which would give other results.
+            GenerationError: an error of loading, or other versions of packages, which would give
+                other results; names the machine.
         """
         self._work = self._with_host(self._load)
 
@@ -62,8 +62,8 @@ class Holder:
         if other := [name for name, version in self._expected.items() if found[name] != version]:
             name = other[0]
             raise ConfigError(
-                f"{name} {found[name]} is installed there, expected {self._expected[name]} as where the "
-                "run was started: install the same versions on every machine of the cluster"
+                f"{name} {found[name]} is installed, expected {self._expected[name]} as on the machine that "
+                "started the run: install the same versions on every machine of the cluster"
             )
         use_kind_files(self._kind_files)
         return self._make()

@@ -1,9 +1,9 @@
-"""Pieces of work for the workers of Ray, and their results in order.
+"""Gives pieces of work to Ray workers and yields the results in order.
 
-Plain actors rather than Ray Data, for three reasons. A piece is a whole batch that takes minutes, so
-there is nothing to stream in blocks. Results must come in the order of the pieces. And a dead worker
-must not delay the run: an actor that Ray restarts keeps its piece until its machine is back, while
-here the piece goes to the next free worker, and a new worker joins when there is room for it.
+It uses plain actors rather than Ray Data, for three reasons. A piece is a whole batch that takes minutes, so
+there is nothing to stream. Results must come in the order of the pieces. And a dead worker must not
+delay the run: Ray would restart its actor with the same piece once its machine is back. Here the
+piece goes to the next free worker, and a new worker joins when there is room.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from gatt.verifiers.own_kinds import known_files
 log = logging.getLogger(__name__)
 
 WAIT_SECONDS: Final = 60.0
-"""Time without any event after which a run without workers logs what it waits for."""
+"""Time without an event after which a run without workers logs that it waits."""
 PIECES_AHEAD: Final = 3
-"""Pieces for each worker that may be finished before an earlier piece is: bounds the memory, and the
-work that is lost if this process itself is killed."""
+"""Pieces per worker that may be finished before an earlier piece: bounds the memory, and the work that
+is lost if this process is killed."""
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -44,21 +44,20 @@ def work_on_cluster(
 ) -> Iterator[Value]:
     """Yield the result of each item, in the order of the items.
 
-    A worker that dies is replaced, and its item given to another one: nothing is
-    lost, and nothing is yielded twice. Items are taken as workers become free,
-    and the caller should use each value before it asks for the next.
+    A dead worker is replaced, and another one gets its item: no item is lost or yielded twice.
+    Items are taken as workers become free.
 
     Args:
         config: the cluster.
-        make: called once in each worker; loads the model and returns the function that
-            works on an item. It and the items are pickled.
+        make: called once in each worker; loads the model and returns the function that works on
+            an item. It is pickled, and so are the items.
         items: pieces of work.
         num_items: their number.
-        has_local_model: whether each worker holds the model itself, and may use a GPU.
+        has_local_model: whether each worker loads the model, and may use a GPU.
 
     Raises:
         ConfigError: Ray is not installed, or there is no such cluster.
-        GenerationError: the error of a worker; or workers die again and again.
+        GenerationError: an error of a worker, or workers die again and again.
     """
     if not num_items:
         return
@@ -85,19 +84,19 @@ class _Piece(Generic[Item]):
 
 @dataclass
 class _Pool(Generic[Item, Value]):
-    """Workers, the pieces that they work on, and the pieces that wait."""
+    """The workers and the pieces of work."""
 
     ray: Any
     new_actor: Callable[[], Any]
     config: RayConfig
     idle: list[Any] = field(default_factory=list)
     running: dict[Any, tuple[Any, _Piece[Item] | None]] = field(default_factory=dict)
-    """Ray's promise of a result, to its worker and its piece; the piece is None while the worker starts."""
+    """Ray's reference to a result, to worker and piece; the piece is None while the worker starts."""
     again: deque[_Piece[Item]] = field(default_factory=deque)
-    """Pieces whose worker died."""
+    """Pieces of dead workers."""
     done: dict[int, Value] = field(default_factory=dict)
     num_failed_starts: int = 0
-    """Workers in a row that died before they were ready."""
+    """Workers that died in a row while they started."""
 
     def work(self, numbered: Iterator[tuple[int, Item]], num_workers: int) -> Iterator[Value]:
         """Yield the results of all items, in order."""
@@ -113,7 +112,7 @@ class _Pool(Generic[Item, Value]):
                 piece = self.again.popleft() if self.again else following
                 if piece is following:
                     following = next(fresh, None)
-                assert piece is not None  # else there was none to begin
+                assert piece is not None  # the condition of the loop
                 actor = self.idle.pop()
                 self.running[actor.work.remote(piece.item)] = (actor, piece)
             if following is None and not self.again and not self._num_in_work():
@@ -139,7 +138,7 @@ class _Pool(Generic[Item, Value]):
         return sum(piece is not None for _, piece in self.running.values())
 
     def _wait(self, num_workers: int) -> None:
-        """Wait until a worker is ready, done or dead, and act on it."""
+        """Wait until a worker has started, has finished a piece or has died, and handle that."""
         ready, _ = self.ray.wait(list(self.running), timeout=WAIT_SECONDS)
         if not ready and not self.idle and not self._num_in_work():
             log.warning(
@@ -160,8 +159,8 @@ class _Pool(Generic[Item, Value]):
                 reason = _last_line(error)
                 if getattr(error, "actor_init_failed", False):
                     raise GenerationError(
-                        f"a worker cannot be set up: {reason}: install this project and what the run "
-                        "needs on every machine of the cluster"
+                        f"a worker cannot be set up: {reason}: install this project and the packages of the "
+                        "run on every machine of the cluster"
                     ) from None
                 self._replace(piece, reason, num_workers)
                 continue
@@ -171,21 +170,21 @@ class _Pool(Generic[Item, Value]):
                 self.done[piece.number] = value
 
     def _replace(self, piece: _Piece[Item] | None, reason: str, num_workers: int) -> None:
-        """Start a worker in place of a dead one; its piece goes to the next free worker."""
+        """Start a worker in place of a dead one, and put its piece back."""
         if piece is None:
             self.num_failed_starts += 1
             if self.num_failed_starts >= self.config.max_deaths * num_workers:
                 raise GenerationError(
                     f"workers died {self.num_failed_starts} times while they loaded the model: {reason}: "
-                    "see Ray's logs; give them more memory, or take a smaller model"
+                    "see Ray's logs; give them more memory, or use a smaller model"
                 )
         else:
             piece.num_deaths += 1
             if piece.num_deaths >= self.config.max_deaths:
                 raise GenerationError(
-                    f"workers died {piece.num_deaths} times over the same piece of work: {reason}: "
-                    "see Ray's logs; what was written stays: give workers more memory or make smaller "
-                    "batches, and start again"
+                    f"workers died {piece.num_deaths} times on the same piece of work: {reason}: see Ray's "
+                    "logs; finished work is kept: give workers more memory or make smaller batches, and start "
+                    "again"
                 )
             self.again.append(piece)
         log.warning("a worker died (%s): another one takes its work", reason)
@@ -193,6 +192,6 @@ class _Pool(Generic[Item, Value]):
 
 
 def _last_line(error: Exception) -> str:
-    """Return the line with Ray's reason; the lines before it hold ids of Ray."""
+    """Return the last line of Ray's message, which has the reason; the others have ids."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return shorten(lines[-1], 160)

@@ -1,4 +1,4 @@
-"""The engine of workers on other machines: the same model under the same name on each of them."""
+"""Makes an engine on other machines, and checks that its model is the same as on the first one."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gatt.generation.config import EngineConfig, make_engine
 
 @dataclass(frozen=True)
 class EngineAnywhere:
-    """Makes a configured engine in a worker, if its model is the one of the machine that started the run."""
+    """Makes a configured engine in a worker, if the digests are those of the machine that started the run."""
 
     config: EngineConfig
     adapters: Mapping[str, str]
-    """Name of each adapter to its folder, or to the name it is served by."""
+    """Name of each adapter to its folder, or to the name under which it is served."""
     digests: Mapping[str, str]
-    """Of the model and of each adapter, where the run was started."""
+    """Of the model and of each adapter, on the machine that started the run."""
 
     @classmethod
     def of(cls, config: EngineConfig, adapters: Mapping[str, str | Path]) -> EngineAnywhere:
-        """Return the engine of a configuration; call this where the run is started.
+        """Return the maker for a configuration; call it on the machine that starts the run.
 
         Relative folders become absolute: workers of a running cluster have another working folder.
 
         Raises:
-            ModelError: model or adapter cannot be read here.
+            ModelError: model or adapter cannot be read.
         """
         config = replace(config, model=_model_anywhere(config))
         is_served = config.server is not None
@@ -43,14 +43,13 @@ class EngineAnywhere:
         """Return the engine.
 
         Raises:
-            ModelError: the weights here are other ones, or cannot be read.
+            ModelError: other weights, or they cannot be read.
         """
         for name, digest in _digests(self.config, self.adapters).items():
             if digest != self.digests[name]:
                 raise ModelError(
-                    f"{name}: other weights ({digest}) than where the run was started "
-                    f"({self.digests[name]}): put the same model there, or name one on a file system that "
-                    "all machines share"
+                    f"{name}: other weights ({digest}) than on the machine that started the run "
+                    f"({self.digests[name]}): copy the same model there, or use one on a shared file system"
                 )
         return make_engine(self.config, self.adapters)
 
@@ -65,6 +64,6 @@ def _model_anywhere(config: EngineConfig) -> str:
 
 
 def _digests(config: EngineConfig, adapters: Mapping[str, str]) -> dict[str, str]:
-    """Return the digest of a model and of each adapter; all empty where they are served."""
+    """Return the digests of a model and of each adapter; empty ones where they are served."""
     found = {config.model: config.weights_digest()}
     return found | {at: config.adapter_digest(at) for at in adapters.values()}

@@ -15,21 +15,21 @@ def add_workers_argument(parser: argparse.ArgumentParser) -> None:
         "--workers",
         type=int,
         metavar="N",
-        help="work with N processes of this machine, each with a model of its own, through Ray (an "
-        "extra: `pip install 'ghost-attention[ray]'`); 1 is this process alone",
+        help="use N processes on this machine, each with its own model, through Ray (an extra: "
+        "`pip install 'ghost-attention[ray]'`); 1 is this process alone",
     )
 
 
 def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | None:
-    """Return the workers of a run: those of the configuration, or N on this machine.
+    """Return the Ray settings of a run: those of the configuration, or N workers on this machine.
 
     Args:
         ray: of the configuration.
-        num_workers: of `--workers`; None where it was not given.
+        num_workers: value of `--workers`, or None.
 
     Raises:
-        ConfigError: less than one worker, a configuration that names workers as well, or Ray is
-            not installed.
+        ConfigError: less than one worker, a configuration that also has workers, or Ray is not
+            installed.
     """
     if num_workers is None:
         return ray
@@ -37,11 +37,10 @@ def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | 
         raise ConfigError(f"--workers is {num_workers}: expected at least 1")
     if ray is not None:
         raise ConfigError(
-            "--workers with ray: expected one of them: ray.num_workers is the number of workers of a "
-            "cluster"
+            "--workers with ray: expected one of them: ray.num_workers is the number of workers on a cluster"
         )
     if num_workers == 1:
         return None
-    # Before a source is read or a question answered, which may take minutes.
+    # Checked now: reading the sources may take minutes.
     installed_ray()
     return RayConfig(address="local", num_workers=num_workers)

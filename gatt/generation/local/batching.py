@@ -1,4 +1,4 @@
-"""The rows of a call: what they share, and which are decoded together."""
+"""Plans a call: which rows share a prefix, and which are decoded together."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from gatt.generation.base import GenerationRequest
 from gatt.models.chat_template import shared_length
 
 MIN_SHARED_TOKENS = 64
-"""Tokens that are worth sharing even if more follow that are not."""
+"""A common prefix of so many tokens is shared even if a row has more tokens of its own."""
 PADDING_FREE = 32
-"""Padding tokens of a forward that cost less than another forward."""
+"""So many padding tokens in a forward pass cost less than another forward pass."""
 
 
 @dataclass
 class Row:
-    """One request on its way."""
+    """One request while it is answered."""
 
     index: int
-    """Its place in the call."""
+    """Its index in the call."""
     request: GenerationRequest
     prompt: tuple[int, ...]
     num_prefilled: int = 0
-    """Last tokens of the prompt that are the beginning of the reply."""
+    """Number of tokens at the end of the prompt that are the prefill."""
     fork: int = 0
-    """Tokens of its group's prefix that it begins with, maybe all; what follows is its own."""
+    """Number of tokens of its group's prefix that it begins with, perhaps all; the others are its own."""
     uniform: torch.Tensor = field(default_factory=lambda: torch.empty(0))
     output: list[int] = field(default_factory=list)
     is_done: bool = False
 
     @property
     def suffix(self) -> tuple[int, ...]:
-        """The prompt behind the fork."""
+        """The prompt after the fork."""
         return self.prompt[self.fork :]
 
 
 @dataclass
 class Group:
-    """Rows that continue one prefix; a row without company has no name, and its prefix is its own."""
+    """Rows that continue one prefix; the group of a single row has no name, and its prefix is the prompt."""
 
     name: str
     prefix: tuple[int, ...]
@@ -48,14 +48,14 @@ class Group:
 
     @property
     def reach(self) -> int:
-        """How much of the prefix its rows read: all of it, but in a part of a group that was cut."""
+        """Tokens of the prefix that its rows read; less than all only in a part of a group that was cut."""
         return max(row.fork for row in self.rows)
 
     @property
     def continued(self) -> Row | None:
-        """The row whose reply the next call will find in its prompts: the only one on record.
+        """The only row on record, whose reply will be part of the prompts of the next call.
 
-        None where a row off the record reads on behind it: no roll-out asks for that.
+        None where a row off the record continues it: roll-outs do not ask for that.
         """
         on_record = [row for row in self.rows if not row.request.is_aside]
         if not self.name or len(on_record) != 1 or on_record[0].fork != len(self.prefix):
@@ -64,10 +64,10 @@ class Group:
 
 
 def plan_groups(rows: Iterable[Row]) -> list[Group]:
-    """Return the rows by what they share; sets where each forks from its group's prefix.
+    """Return the rows in groups that share a prefix; set the fork of each row.
 
-    The prefix of a group is its longest prompt on record; or one off the record
-    that reads on much further, as probes behind the last turn asked for do.
+    The prefix of a group is its longest prompt on record, or a much longer one off the record that
+    continues it, such as a probe after the last turn.
     """
     by_name: dict[str, list[Row]] = {}
     groups = []
@@ -91,12 +91,12 @@ def plan_groups(rows: Iterable[Row]) -> list[Group]:
 
 
 def _main(members: Sequence[Row]) -> Row:
-    """Return the row whose prompt the others continue."""
+    """Return the row whose prompt is the prefix of its group."""
     on_record = max(members, key=lambda r: (not r.request.is_aside, len(r.prompt)))
     length = len(on_record.prompt)
     further = [r for r in members if r.prompt[:length] == on_record.prompt]
     longest = max(further, key=lambda r: len(r.prompt))
-    # As a suffix, what the longest reads on would be padding of every row.
+    # The rest of the longest as its suffix would mean as much padding for every row.
     return longest if len(longest.prompt) > length + MIN_SHARED_TOKENS else on_record
 
 
@@ -106,25 +106,25 @@ def _alone(row: Row) -> Group:
 
 
 def _is_worth_sharing(num_shared: int, num_tokens: int) -> bool:
-    """Whether a row goes with its group: what it has of its own is encoded with padding there."""
+    """Whether a row joins its group, in which its own tokens are encoded with padding."""
     return num_shared >= min(MIN_SHARED_TOKENS, num_tokens - num_shared)
 
 
 def plan_batches(
     groups: Sequence[Group], *, max_rows: int, max_cache_tokens: int, max_new_tokens: int
 ) -> Iterator[list[Group]]:
-    """Yield groups that fit together; one that does not fit by itself is cut into parts.
+    """Yield batches of groups that fit together; a group that is too large is cut into parts.
 
-    A row that holds more than `max_cache_tokens` by itself is a batch by itself. Rows
-    on their own hold their whole prompt and go with their like. The parts of a group
-    never share a batch: each goes on from the prefix that the part before left.
+    A row of more than `max_cache_tokens` is a batch of its own. Rows without a group store their whole
+    prompt, and are batched with each other. The parts of a group are in different batches: each
+    continues the prefix of the part before it.
 
     Args:
         groups: of `plan_groups`.
         max_rows: most rows of a batch.
-        max_cache_tokens: most tokens that a batch holds: of each prefix as far as
-            its rows read it, copies of those that lie side by side, as long as the
-            longest, and for every row as much as the longest adds to it.
+        max_cache_tokens: most tokens of a batch: of each prefix the part that its rows read; copies of
+            the prefixes that lie side by side, as long as the longest; and for every row as many tokens as the
+            longest row adds.
         max_new_tokens: most tokens of a reply.
     """
 
@@ -155,12 +155,11 @@ def plan_batches(
 
 
 def _parts(group: Group, fits: Callable[[list[Group]], bool]) -> Iterator[Group]:
-    """Yield a group that fits, or parts of it that do.
+    """Yield the group, or parts of it that fit.
 
-    In the order of their forks, what a part reads of the prefix is encoded behind
-    what the parts before have read, with the logits of the prompts that end there.
-    Of those that reach furthest the row on record comes last: after it nothing cuts off
-    the reply that a roll-out reads again.
+    Rows are in the order of their forks, so each part continues the prefix that the parts before it
+    have encoded. Of the rows with the longest fork the one on record comes last, so that no later row
+    removes the reply that a roll-out reads again.
     """
     if fits([group]):
         yield group
@@ -197,8 +196,8 @@ def prefilled_together(
     Args:
         lengths: tokens that a row adds to its prefix.
         forks: tokens of its prefix that it sees.
-        most_pairs: of new tokens and those that they see, all rows together, but for one that
-            has more by itself; None for any number.
+        most_pairs: most pairs of a new token and a token that it sees, over all rows; a single row may
+            have more; None for any number.
     """
     for part in like_lengths(lengths):
         step = len(part)
@@ -209,7 +208,7 @@ def prefilled_together(
 
 
 def pieces(lengths: Sequence[int], most: int) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield `(index, start, end)` of stretches that together cover sequences, `most` items a time."""
+    """Yield lists of spans `(index, start, end)`, `most` items a list, that together cover all sequences."""
     part: list[tuple[int, int, int]] = []
     room = most
     for index, length in enumerate(lengths):
@@ -227,7 +226,7 @@ def pieces(lengths: Sequence[int], most: int) -> Iterator[list[tuple[int, int, i
 
 
 def spans_of(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the `[start, end)` of neighbours of given sizes."""
+    """Return `[start, end)` of consecutive spans of the given sizes."""
     spans, end = [], 0
     for size in sizes:
         spans.append((end, end + size))

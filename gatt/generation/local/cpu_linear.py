@@ -1,13 +1,13 @@
-"""Linear layers on a CPU without training: weights laid out once, not at every call.
+"""Faster linear layers for inference on a CPU: weights are put into oneDNN's layout once.
 
-`torch.nn.functional.linear` in float32 lays the weight out anew each time, which for the
-few rows of a step of sampling is half of the work, and for thousands an eighth; oneDNN
-takes a weight that is laid out already. A LoRA adapter is added to the copy that is laid
-out, not to the weight, so that its small products fall away, a quarter of the work. The
-sums are taken in another order: logits differ in their last digits.
+`torch.nn.functional.linear` in float32 converts the layout of the weight at every call: half of the
+time for the few rows of a sampling step, an eighth for thousands of rows. oneDNN also accepts a
+weight in its own layout. A LoRA adapter is added to the copy in that layout, not to the weight, which
+saves its small products, a quarter of the time. The order of the sums is another one: logits differ in
+their last digits.
 
-This leans on operators that torch's own compiler uses for frozen models. Where they are
-missing, and for all but plain float32 layers on a CPU, nothing is changed.
+The operators are those that torch's compiler uses for frozen models. Where they are missing, and for
+layers that are not plain float32 layers on a CPU, nothing is changed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from peft.tuners.tuners_utils import BaseTunerLayer
 from torch import nn
 
 MOST_BYTES = 4 * 2**30
-"""Of weights held a second time. A larger model stays as it is; of several adapters the last is held."""
+"""Most bytes of copied weights. Larger models are not changed; of several adapters the last is kept."""
 _LAID_OUT_FOR = 32
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """A layer whose calls are changed."""
+    """A layer whose `forward` is replaced."""
 
     module: Any
     """Linear, or PEFT's LoRA layer around one."""
@@ -47,7 +47,7 @@ class _Layer:
 
     @property
     def parts(self) -> list[torch.Tensor]:
-        """The weights that the laid out one is made of: `[out, in]`, then A `[r, in]` and B `[out, r]`."""
+        """The weights that the copy is made of: `[out, in]`, then A `[r, in]` and B `[out, r]`."""
         if self.adapter is None:
             return [self.base.weight]
         added = (self.module.lora_A[self.adapter], self.module.lora_B[self.adapter])
@@ -55,7 +55,7 @@ class _Layer:
 
     @property
     def state(self) -> list[tuple[float, ...]]:
-        """Numbers that change with the parts."""
+        """Numbers that change whenever a part changes."""
         numbers: list[tuple[float, ...]] = [
             (part._version, part.data_ptr(), part.element_size(), _content(part))
             for part in self.parts
@@ -68,13 +68,13 @@ class _Layer:
 
     @property
     def is_there(self) -> bool:
-        """Whether the adapter is loaded still."""
+        """Whether the adapter is still loaded."""
         return self.adapter is None or self.adapter in self.module.lora_A
 
     @property
     def is_active(self) -> bool:
-        """Whether a call would compute now what the laid out weight does."""
-        if type(self.base) is not nn.Linear:  # Parametrized meanwhile: PEFT's target_parameters.
+        """Whether the layer would now compute the same as the copy."""
+        if type(self.base) is not nn.Linear:  # Parametrised since then by PEFT's target_parameters.
             return False
         return self.adapter is None or _active(self.module) == [self.adapter]
 
@@ -92,7 +92,7 @@ class _Layer:
 class _Packed:
     layer: _Layer
     parts: list[torch.Tensor]
-    """Held, so that no other weight can stand at its address."""
+    """Kept alive, so that no other weight can get the same address."""
     state: list[tuple[float, ...]]
     weight: torch.Tensor
 
@@ -106,10 +106,10 @@ class _Packed:
 
 
 class PackedLinears:
-    """The weights of a model's linear layers in oneDNN's layout, made anew when one changes.
+    """Copies of a model's linear weights in oneDNN's layout, renewed when a weight changes.
 
     Args:
-        model: any; its layers are looked for each time, since adapters come and go.
+        model: any model; its layers are searched each time, since adapters may be added or removed.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -118,9 +118,9 @@ class PackedLinears:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Have the layers use them for a while; inference only.
+        """Let the layers use the copies while the block runs; for inference only.
 
-        A layer whose adapter is switched meanwhile computes as if there were none of this.
+        A layer whose adapter is switched in the block computes in the usual way.
         """
         layers = _layers(self._model)
         self._pack(layers)
@@ -133,7 +133,7 @@ class PackedLinears:
                 vars(layer.module).pop("forward", None)
 
     def _pack(self, layers: list[_Layer]) -> None:
-        """Lay out what is missing, and let go first of what is old or too much."""
+        """Copy the missing weights, after old copies, or too many, were dropped."""
         there = {id(module) for module in self._model.modules()}
         kept = {k: held for k, held in self._packed.items() if k[0] in there and held.is_current}
         missing = [layer for layer in layers if layer.key not in kept]
@@ -149,15 +149,15 @@ class PackedLinears:
 
 
 def _content(weight: torch.Tensor) -> float:
-    """Return a number that changes with a weight: adding to `weight.data` leaves its version."""
+    """Return a number that changes with a weight; its version does not change with `weight.data`."""
     values = weight.detach().flatten()
-    # Odd, so that it meets all columns of a weight whose width is a power of two.
+    # An odd step reaches all columns of a weight whose width is a power of two.
     step = len(values) // 1024 | 1 if len(values) > 2**16 else 1
     return float(values[::step].double().sum())
 
 
 def _layers(model: nn.Module) -> list[_Layer]:
-    """Return the layers to change: none where that cannot be done or would take too much memory."""
+    """Return the layers to change; none where operators are missing or the copies would be too large."""
     operators = ("_reorder_linear_weight", "_linear_pointwise")
     if not torch.backends.mkldnn.is_available() or not all(  # type: ignore[no-untyped-call]
         hasattr(torch.ops.mkldnn, name) for name in operators
@@ -166,7 +166,7 @@ def _layers(model: nn.Module) -> list[_Layer]:
     adapted = [layer for m in model.modules() if (layer := _adapted(m)) is not None]
     left_out = {id(part) for layer in adapted for part in layer.module.modules()}
     for module in model.modules():
-        # Without its adapter such a layer takes it out of the weight at its next call.
+        # At its next call such a layer removes the merged adapter from its weight.
         if isinstance(module, BaseTunerLayer) and module.disable_adapters and module.merged:
             left_out |= {id(part) for part in module.modules()}
     plain = [
@@ -179,14 +179,14 @@ def _layers(model: nn.Module) -> list[_Layer]:
 
 
 def _active(module: Any) -> list[str]:
-    """Return the adapters that a LoRA layer adds to its output by itself."""
+    """Return the adapters that a LoRA layer adds to its output at every call."""
     if module.disable_adapters or module.merged:
         return []
     return [name for name in module.active_adapters if name in module.lora_A]
 
 
 def _adapted(module: Any) -> _Layer | None:
-    """Return a layer with an active LoRA adapter that is no more than a product of two matrices."""
+    """Return a layer with one active plain LoRA adapter, a product of two matrices; else None."""
     if type(module) is not LoraLinear or module.training or "forward" in vars(module):
         return None  # In training it may have dropout.
     active = _active(module)
@@ -209,7 +209,7 @@ def _is_plain(layer: nn.Linear) -> bool:
         and weight.dtype == torch.float32
         and weight.is_contiguous()
         and not weight.is_inference()
-        # Somebody else's forward stays.
+        # A forward that other code has replaced is kept.
         and "forward" not in vars(layer)
     )
 

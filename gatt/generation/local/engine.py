@@ -1,17 +1,15 @@
-"""The local engine: shared-prefix sampling with a transformers model.
+"""The local engine: sampling with a transformers model, with shared prefixes.
 
-Requests of one group share what their prompts have in common with one of them, as a
-rule the longest on record, its prefix: that is encoded once, in however many batches its rows
-are decoded, and every request is a row that forks from it. All rows of many groups
-are decoded together. Keys and values of a prefix are kept for the next call, in a
-roll-out with those of the reply, so that it encodes only what is new.
+The prefix of a group is usually its longest prompt on record. It is encoded once, and every
+request of the group is a row that forks from it. Rows of many groups are decoded together. Keys and
+values of prefixes are kept for the next call, in a roll-out with those of the reply, so that only new
+tokens are encoded.
 
-Encoded more than once are: what prompts of different groups have in common; a
-prompt that shares so little with its group that it is encoded on its own; what two
-rows have in common behind their forks, as probes that begin alike; the last token
-of a prompt that was encoded by an earlier call or batch, for the logits behind it;
-and prefixes dropped to stay within `max_kept_tokens` (`num_encoded_again`). A model
-that cannot share prefixes is asked prompt by prompt (`gatt.generation.local.without_sharing`).
+These tokens are encoded more than once: common tokens of different groups; a prompt that shares too
+little with its group; common tokens of two rows after their forks, such as probes with the same beginning;
+the last token of a prompt of an earlier call or batch, for its logits; and prefixes that were
+dropped because of `max_kept_tokens` (`num_encoded_again`). Models that cannot share prefixes are sampled
+prompt by prompt (`gatt.generation.local.without_sharing`).
 """
 
 from __future__ import annotations
@@ -58,24 +56,24 @@ from gatt.models.load import LoadedModel
 log = logging.getLogger(__name__)
 
 MOST_APPENDED = 2048
-"""Prompt tokens that go through the model in one forward."""
+"""Prompt tokens of one forward pass."""
 COMPACT_SHARE = 0.75
-"""Finished rows are dropped once at most this share of a batch still goes on."""
+"""Finished rows are dropped once at most this share of a batch is unfinished."""
 
 
 @dataclass
 class EngineCounters:
-    """What the engine computed since it was made."""
+    """What the engine has computed."""
 
     num_prompt_tokens: int = 0
-    """Tokens of all prompts, as if each were encoded on its own."""
+    """Tokens of all prompts, without sharing."""
     num_encoded_tokens: int = 0
-    """Prompt tokens that went through the model."""
+    """Prompt tokens that were encoded."""
     num_sampled_tokens: int = 0
-    """Tokens drawn, end-of-turn tokens included."""
+    """Sampled tokens, with end-of-turn tokens."""
     num_encoded_again: int = 0
-    """Of the encoded tokens those that an earlier call or batch had encoded too, and that were dropped
-    since to stay within `max_kept_tokens`."""
+    """Encoded tokens that an earlier call or batch had encoded too, and that were dropped because of
+    `max_kept_tokens`."""
 
 
 class TransformersEngine:
@@ -84,9 +82,8 @@ class TransformersEngine:
     Args:
         loaded: model and tokenizer; adapters are PEFT's, switched by name.
         max_rows: most rows decoded together.
-        max_cache_tokens: most tokens whose keys and values are held by one
-            batch, copies included (the embedded model needs 46 kB for each); a prompt
-            that needs more by itself is answered by itself.
+        max_cache_tokens: most tokens in the key/value cache of one batch, copies included (46 kB a
+            token for the embedded model); a larger prompt is answered alone.
         max_kept_tokens: most tokens of prefixes kept between calls and batches.
         on_progress: called with the number of requests finished.
     """
@@ -114,7 +111,7 @@ class TransformersEngine:
         with self.using(None):
             problem = sharing_problem(self.model)
         self.shares_prefixes = problem is None
-        """Whether prompts that begin alike are encoded once."""
+        """Whether common prefixes of prompts are encoded once."""
         if problem:
             log.warning("%s: every prompt is encoded on its own: %s", self.name, problem)
 
@@ -125,7 +122,7 @@ class TransformersEngine:
         return int(getattr(config, "max_position_embeddings", None) or 2**31)
 
     def forget(self) -> None:
-        """Drop what is kept for later calls."""
+        """Drop the prefixes of earlier calls."""
         self.kept.forget()
 
     def generate(
@@ -164,14 +161,14 @@ class TransformersEngine:
         return [r for r in results if r is not None]
 
     def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
-        """Return what the replies of a dialogue cost, see `gatt.generation.local.likelihood.reply_loss`."""
+        """Return the loss of a dialogue's replies, see `gatt.generation.local.likelihood.reply_loss`."""
         with self.using(adapter):
             return reply_loss(self.model, self.tokenizer, dialogue, self.context_tokens)
 
     def _answered(
         self, rows: Sequence[Row], params: SamplingParams, adapter: str | None
     ) -> Iterator[list[Row]]:
-        """Yield rows with their output, as many as were decoded together."""
+        """Yield rows with their output, batch by batch."""
         if not self.shares_prefixes:
             yield from generate_by_reencoding(self, rows, params)
             return
@@ -187,7 +184,7 @@ class TransformersEngine:
                 yield [row for group in batch for row in group.rows]
 
     def _encode_prompt(self, request: GenerationRequest) -> tuple[tuple[int, ...], int]:
-        """Return the ids of prompt and prefill together, and how many are the prefill's."""
+        """Return the ids of prompt and prefill, and the number of those of the prefill."""
         prompt = encode(self.tokenizer, request.messages, add_generation_prompt=True)
         if not request.prefill:
             return prompt, 0
@@ -207,7 +204,7 @@ class TransformersEngine:
         own = max(len(r.suffix) if batch[0].name else len(r.prompt) for r in rows)
         cache = RowCache(len(rows), own + params.max_new_tokens, self.model.device)
         if not batch[0].name:
-            # Alone, a row's prefix is nobody else's: one buffer for all is faster to read.
+            # The prefixes are not shared, and one buffer for all is faster to read.
             for index, (row, prefix) in enumerate(zip(rows, prefixes, strict=True)):
                 cache.load_prefix(index, prefix)
                 row.fork = 0
@@ -224,9 +221,9 @@ class TransformersEngine:
         }
 
         def retire(row: Row, index: int) -> None:
-            """Move what a roll-out will read again out of the cache."""
+            """Move tokens that a roll-out reads again from the cache to the prefix."""
             if (prefix := read_again.get(row.index)) is not None:
-                # The token drawn last has no keys yet.
+                # The last sampled token has no keys yet.
                 cache.append_to(prefix, index, (*row.suffix, *row.output[:-1]))
 
         self._decode(first, rows, cache, shared, sizes, params, retire)
@@ -243,7 +240,7 @@ class TransformersEngine:
         params: SamplingParams,
         retire: Callable[[Row, int], None],
     ) -> None:
-        """Draw token after token of all rows, until each is done."""
+        """Sample tokens for all rows until every row is done."""
         held = list(rows)
         for position in range(params.max_new_tokens):
             uniform = (
@@ -263,7 +260,7 @@ class TransformersEngine:
             going = [i for i, row in enumerate(held) if not row.is_done]
             if not going or position + 1 == params.max_new_tokens:
                 break
-            # Dropping rows copies the caches of the others, so it waits until it pays.
+            # Dropping rows copies the caches of the others, so several are dropped at once.
             if len(going) <= COMPACT_SHARE * len(held):
                 for index in sorted(set(range(len(held))) - set(going)):
                     retire(held[index], index)
@@ -285,13 +282,13 @@ class TransformersEngine:
         rows: Sequence[Row],
         sizes: Sequence[int],
     ) -> None:
-        """Encode what rows at some places add to their prefix; put in the logits `[V]` behind it.
+        """Encode the own tokens of the rows at some places, and add the logits `[V]` after them.
 
-        Rows of like length go together, so that little is spent on padding.
+        Rows of similar length are encoded together, with little padding.
         """
         suffixes = [rows[i].suffix for i in places]
         self.counters.num_encoded_tokens += sum(map(len, suffixes))
-        # A GPU's scores are made whole.
+        # On a GPU the whole matrix of scores is in memory.
         most_pairs = MOST_PAIRS if self.model.device.type == "cuda" else None
         forks = [rows[i].fork for i in places]
         for part in prefilled_together([len(s) for s in suffixes], forks, most_pairs):
@@ -311,10 +308,10 @@ class TransformersEngine:
     def _encode_prefixes(
         self, batch: list[Group], adapter: str | None
     ) -> tuple[list[Prefix], dict[int, torch.Tensor]]:
-        """Return the groups' prefixes, taking what is kept and encoding the rest as far as it is read.
+        """Return the groups' prefixes, of which kept parts are used and the rest is encoded.
 
-        Also returns the logits `[V]` behind those prompts, by the row's index, that
-        end in what was encoded.
+        Also returns the logits `[V]` of prompts that end within the encoded tokens, by the index of
+        their row.
         """
         prefixes = []
         ends: list[dict[int, list[Row]]] = []
@@ -328,7 +325,7 @@ class TransformersEngine:
                 if row.fork > len(prefix):
                     ends[-1].setdefault(row.fork - 1, []).append(row)
                 else:
-                    # Its last token was encoded before: once more, for its logits.
+                    # Its last token was encoded before, but the logits were not kept.
                     row.fork -= 1
         known = [len(prefix) for prefix in prefixes]
         rest = [
@@ -349,7 +346,7 @@ class TransformersEngine:
                 )
             ]
             wanted = [(place, rows) for place, rows in at if rows]
-            # One position at least: none would mean all.
+            # An empty tensor would mean all positions.
             kept = torch.tensor([place for place, _ in wanted] or [0], device=self.model.device)
             found = run_step(self.model, step, kept)[0]
             for one, (_, rows) in zip(found, wanted, strict=False):
@@ -377,12 +374,12 @@ class TransformersEngine:
     def generation_of(
         self, output: Sequence[int], num_prompt_tokens: int, prefill: Sequence[int] = ()
     ) -> Generation:
-        """Return what was said with some tokens.
+        """Return the reply of some sampled tokens.
 
         Args:
-            output: as drawn, the token that ends the turn included.
-            num_prompt_tokens: in front of them, those of the prefill included.
-            prefill: tokens of the reply's given beginning.
+            output: sampled tokens, with the token that ends the turn.
+            num_prompt_tokens: of prompt and prefill.
+            prefill: tokens of the given beginning of the reply.
         """
         finish: FinishReason = "length"
         if output and output[-1] in self.stop_ids:
@@ -396,7 +393,7 @@ class TransformersEngine:
         return Generation(reply, finish, len(output))
 
     def using(self, name: str | None) -> AbstractContextManager[Any]:
-        """Let the model work under one of its adapters for a while; None is the base model.
+        """Activate an adapter, or switch adapters off (None) while the block runs.
 
         Raises:
             ModelError: no such adapter.

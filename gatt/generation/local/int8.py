@@ -1,9 +1,9 @@
 """Linear layers in int8 on a CPU: sampling takes half the time and the layers a quarter of the memory.
 
-Weights are rounded once, a scale for each output, inputs at every call (torch's dynamic quantisation).
-A few layers see inputs with outliers, some a thousand times the others; rounded with those in view the
-others would be lost, so these layers stay as they are, and so does the head. What a reply is depends in its
-last digits on what is sampled beside it: for drawing data, not for measuring a model.
+Weights are rounded once, with a scale for each output, and inputs at every call (torch's dynamic
+quantisation). Inputs of some layers have outliers, a thousand times larger than the others, which would be
+rounded to zero: such layers stay in float32, and so does the head. Logits depend in their last digits on
+the other rows of a batch, so int8 is meant for sampling data and not for measuring a model.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import torch
 from torch import nn
 
 MOST_OUTLYING = 60.0
-"""Largest input over the typical one (root mean square) of a layer that is rounded."""
+"""Largest ratio of the largest input of a quantised layer to the typical one (root mean square)."""
 _TRIAL = "Who are you, and what did you do this morning? Qui es-tu ? 1 + 1 = 2."
 
 
 def quantize(model: Any, tokenizer: Any) -> list[str]:
-    """Replace a float32 model's linear layers by int8 ones, in place; return the names of those that stay.
+    """Replace linear layers of a float32 model by int8 ones, in place; return the names of the others.
 
     Source: https://pytorch.org/docs/stable/quantization.html, dynamic quantisation.
     """
@@ -32,14 +32,14 @@ def quantize(model: Any, tokenizer: Any) -> list[str]:
     found = _outliers(model, linear, tokenizer)
     spec = {n: per_channel_dynamic_qconfig for n in linear if found.get(n, 0) <= MOST_OUTLYING}
     with warnings.catch_warnings():
-        # It asks to move to a package of its own.
+        # torch asks users to move to another package.
         warnings.simplefilter("ignore")
         quantize_dynamic(model, spec, inplace=True)  # type: ignore[no-untyped-call]
     return [name for name in linear if name not in spec]
 
 
 def _outliers(model: Any, layers: Mapping[str, nn.Module], tokenizer: Any) -> dict[str, float]:
-    """Return by name the largest input of each layer over its typical one, on a line of text."""
+    """Return the ratio of the largest input of each layer to its typical one, for a line of text."""
     found: dict[str, float] = {}
 
     def watch(name: str) -> Any:

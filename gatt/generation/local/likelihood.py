@@ -1,4 +1,4 @@
-"""What the replies of a dialogue cost a model that reads it."""
+"""The likelihood of the replies of a dialogue."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from gatt.models.encoded_view import encode_view
 def reply_loss(
     model: Any, tokenizer: Tokenizer, dialogue: Dialogue, max_tokens: int | None = None
 ) -> tuple[float, int]:
-    """Return the summed negative log-likelihood of a dialogue's replies and the number of their tokens.
+    """Return the summed negative log-likelihood of a dialogue's replies, and the number of their tokens.
 
-    Every reply that a further user message follows is counted, with its end-of-turn
-    tokens; the last one is not, nor is one that ends behind `max_tokens`.
+    Counted are replies before a further user message, with their end-of-turn tokens, that end within
+    `max_tokens`.
 
     Args:
         model: a causal LM of transformers.
         tokenizer: with a chat template.
-        dialogue: as the model reads it.
+        dialogue: with its instruction, if any.
         max_tokens: of the model's context; None for no limit.
 
     Returns:
-        The sum in nats, and how many tokens it is over; (0.0, 0) without such a reply.
+        The sum in nats and the number of tokens; (0.0, 0) without such a reply.
 
     Raises:
-        DataError: a template or text that does not keep prefixes.
+        DataError: a prompt is not the beginning of the next one.
     """
     encoded = encode_view(tokenizer, dialogue)
     spans = [s for s in encoded.reply_spans if max_tokens is None or s[1] <= max_tokens]

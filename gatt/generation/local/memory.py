@@ -1,4 +1,4 @@
-"""How many tokens' keys and values an engine may hold, where nobody has said."""
+"""Default limits of the key/value cache."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ CPU_CACHE_TOKENS: Final = 24_000
 CPU_KEPT_TOKENS: Final = 48_000
 _CACHE_SHARE: Final = 0.25
 _KEPT_SHARE: Final = 0.35
-"""Of a GPU's free memory; logits and what a forward holds take the rest."""
+"""Share of a GPU's free memory; the rest is for logits and activations."""
 
 
 def cache_limits(model: Any) -> tuple[int, int]:
-    """Return the most tokens of one batch, and of prefixes that are kept between batches.
+    """Return the most tokens of one batch, and of the prefixes that are kept between batches.
 
-    On a GPU they follow from the memory that is free beside the weights; on a CPU
-    they are small enough for any machine.
+    On a GPU they follow from the free memory; on a CPU they are small enough for any machine.
     """
     if model.device.type != "cuda":
         return CPU_CACHE_TOKENS, CPU_KEPT_TOKENS
@@ -30,7 +29,7 @@ def cache_limits(model: Any) -> tuple[int, int]:
 
 
 def bytes_per_token(model: Any) -> int:
-    """Return the bytes that the keys and values of one token take in all layers."""
+    """Return the bytes of the keys and values of one token in all layers."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads

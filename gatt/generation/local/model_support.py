@@ -1,4 +1,4 @@
-"""Whether a model's prompts can share what they begin with: by its configuration, and by a try."""
+"""Checks by configuration and a trial forward pass whether the prompts of a model can share a prefix."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from gatt.generation.local.prefix.stack import SharedPrefixes
 
 
 def sharing_problem(model: Any) -> str | None:
-    """Return why a loaded model cannot sample from shared prefixes, after a try; None if it can.
+    """Return why a loaded model cannot sample from shared prefixes; None if it can.
 
-    What packs rows for training shares prefixes for sampling: attention that
-    takes any mask, a cache of keys and values, positions that come from outside.
-    Not so recurrent layers, attention in chunks or with sinks, a window that the
-    layers do not tell (PhiMoE), and a rotary embedding that turns all positions in
-    another way once the text is long (longrope, unless the whole context is short):
-    keys that were computed for a short prompt do not fit a longer one there.
+    The requirements are those of packed rows in training: attention with any mask, a cache of keys
+    and values, and given positions. They exclude recurrent layers, attention in chunks or with sinks, a
+    sliding window that the configuration does not declare (PhiMoE), and a rotary embedding that changes
+    all positions once the text is long (longrope, unless the whole context is short): keys of a
+    short prompt are wrong for a longer one.
     """
     config = model.config
     # A recurrent model may have no furthest position.
@@ -36,20 +35,23 @@ def sharing_problem(model: Any) -> str | None:
     try:
         error = sharing_error(model)
     except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError) as failure:
-        return f"a try failed: {' '.join(str(failure).split())}"
+        return f"a trial forward pass failed: {' '.join(str(failure).split())}"
     most = MOST_ERROR if model.dtype in (torch.float32, torch.float64) else MOST_ERROR_BF16
     if not error < most:
-        return f"a try gave logits {error:.2g} off those of plain prompts, relative to the largest"
+        return (
+            f"in a trial forward pass logits differ by {error:.2g} from those of plain prompts, relative to "
+            "the largest"
+        )
     return None
 
 
 @torch.inference_mode()
 def sharing_error(model: Any) -> float:
-    """Return how far logits over a shared prefix are off plain ones, relative to the largest.
+    """Return the largest difference of logits with shared prefixes from plain ones, relative to the largest.
 
-    Two prompts of 12 and 15 tokens, the first 9 in common, and one of 9 tokens that
-    shares nothing with them, answered by three tokens each: prefixes that grow and lie
-    side by side, rows that fork from them, a step of decoding.
+    Two prompts of 12 and 15 tokens share the first 9; one of 9 tokens shares nothing. Each is answered by
+    three tokens. This covers prefixes that grow and lie side by side, rows that fork from them, and
+    decoding.
     """
     size = model.get_input_embeddings().weight.shape[0]
     ids = torch.randint(size, (21,), generator=torch.Generator().manual_seed(0)).tolist()

@@ -1,4 +1,4 @@
-"""Drawing the next token from logits with random streams that are fixed by key.
+"""Samples the next token from logits, with a random stream for each key.
 
 Shapes: R rows, V vocabulary.
 """
@@ -11,14 +11,13 @@ import torch
 from gatt.generation.base import SamplingParams, stream_seed
 
 _TOP = 128
-"""Candidates looked at first; only rows whose nucleus is wider are sorted whole."""
+"""Candidates of a first look; only rows with a larger nucleus are sorted completely."""
 
 
 def uniform_stream(seed: int, key: str, num_draws: int) -> torch.Tensor:
-    """Return `num_draws` uniform numbers in [0, 1) that depend on seed and key alone.
+    """Return `num_draws` uniform numbers in [0, 1) that depend only on seed and key.
 
-    The number at index i belongs to position i of the reply, whatever the batch
-    it is computed in.
+    The number at index i is for position i of the reply, in any batch.
     """
     generator = np.random.Generator(np.random.Philox(key=stream_seed(seed, key)))
     return torch.from_numpy(generator.random(num_draws))
@@ -29,9 +28,9 @@ def next_tokens(
 ) -> torch.Tensor:
     """Return one token id per row.
 
-    Greedy at temperature 0; else from the smallest set of most likely tokens
-    whose mass reaches `top_p`, by inverse transform of the row's uniform
-    number over the tokens in falling order of probability.
+    Greedy at temperature 0. Otherwise the token comes from the smallest set of most likely tokens whose mass
+    reaches `top_p`, by inverse transform of the row's uniform number over the tokens in descending
+    order of probability.
     """
     if params.temperature == 0:
         return logits_RV.argmax(dim=-1)

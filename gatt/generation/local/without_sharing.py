@@ -1,15 +1,15 @@
-"""Sampling prompt by prompt through the model's own cache: for models whose prompts share nothing.
+"""Sampling through the model's own cache, for models that cannot share prefixes.
 
-Recurrent layers carry a state, not keys and values that a fork could be cut
-from; the keys of others hang on the length of the text. The model's own
-`generate` knows its cache; the draws are ours.
+Recurrent layers have a state instead of keys and values, so it cannot be cut at a fork; in other models
+the keys depend on the length of the text. The model's own `generate` handles its cache; only the draws
+are ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
@@ -18,27 +18,16 @@ from gatt.generation.base import SamplingParams
 from gatt.generation.local.batching import Row
 from gatt.generation.local.sampling import next_tokens
 
-
-class _Engine(Protocol):
-    """What is needed of the engine."""
-
-    model: Any
-    tokenizer: Any
-    stop_ids: frozenset[int]
-    max_rows: int
-    max_cache_tokens: int
-    counters: Any
-
-    @property
-    def context_tokens(self) -> int: ...
+if TYPE_CHECKING:
+    from gatt.generation.local.engine import TransformersEngine
 
 
 def generate_by_reencoding(
-    engine: _Engine, rows: Sequence[Row], params: SamplingParams
+    engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams
 ) -> Iterator[list[Row]]:
-    """Yield rows with their output; those of one length go together.
+    """Yield rows with their output, those of one length together.
 
-    Padding has a state too, and makes a text longer than it is.
+    There is no padding: it would change a recurrent state and the length of the text.
     """
     by_length: dict[int, list[Row]] = {}
     for row in rows:
@@ -52,7 +41,9 @@ def generate_by_reencoding(
             yield part
 
 
-def _answer(engine: _Engine, rows: Sequence[Row], params: SamplingParams, room: int) -> None:
+def _answer(
+    engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams, room: int
+) -> None:
     model = engine.model
     prompts = torch.tensor([row.prompt for row in rows], device=model.device)
     stop = sorted(engine.stop_ids)
@@ -72,7 +63,7 @@ def _answer(engine: _Engine, rows: Sequence[Row], params: SamplingParams, room: 
 
 
 class _Draw(LogitsProcessor):  # type: ignore[misc]
-    """Leaves one candidate: the token that the row's own stream draws."""
+    """Leaves one candidate: the token that the row's random stream draws."""
 
     def __init__(
         self, uniforms: Sequence[torch.Tensor], prompt_length: int, params: SamplingParams
@@ -82,7 +73,7 @@ class _Draw(LogitsProcessor):  # type: ignore[misc]
         self._params = params
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores `[R, V]` that are -inf but at the token drawn."""
+        """Return scores `[R, V]` that are -inf except at the drawn token."""
         position = input_ids.shape[1] - self._prompt_length
         uniform = torch.empty(0) if self._uniforms is None else self._uniforms[:, position]
         tokens = next_tokens(scores, self._params, uniform.to(scores.device))
@@ -91,7 +82,7 @@ class _Draw(LogitsProcessor):  # type: ignore[misc]
 
 @contextmanager
 def _plain_generation_config(model: Any) -> Iterator[None]:
-    """Set aside the model's own defaults, such as a repetition penalty, for a while."""
+    """Disable the model's own defaults, such as a repetition penalty, while the block runs."""
     before = model.generation_config
     model.generation_config = GenerationConfig()
     try:

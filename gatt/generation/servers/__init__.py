@@ -1,1 +1,1 @@
-"""Servers that speak the OpenAI protocol: how they are asked, and what becomes of their faults."""
+"""The client of servers that speak the OpenAI protocol."""

@@ -1,4 +1,4 @@
-"""Where the servers are and how they are asked. No HTTP client is imported here."""
+"""The configuration of servers. No HTTP client is imported here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatt.runs.secrets import key_in
 
 DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
 MAX_CONCURRENCY: Final = 1000
-# Keys have small letters, other signs, or one long run of capitals and digits.
+# Unlike names, keys have small letters, other signs, or a long run of capitals and digits.
 _KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
                 "seed", "n", "stream")  # fmt: skip
@@ -29,28 +29,27 @@ class ServerConfig:
     """
 
     urls: tuple[str, ...]
-    """Base URLs, as a rule ending in `/v1`; all of them must serve the same model."""
+    """Base URLs, which usually end in `/v1`; all must serve the same model."""
     api_key_env: str | None = None
-    """Name, in capitals, of the environment variable that holds the key, which is sent to every one
-    of `urls`. null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
+    """Name, in capitals, of the environment variable that holds the key. The key is sent to all `urls`.
+    null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
     max_concurrency: int = 32
     """Most requests in flight, all endpoints together."""
     timeout_seconds: float = 300.0
     """Longest time for one reply."""
     max_retries: int = 8
     """Further tries of one request after faults other than `too many requests`; then the run stops.
-    Pauses double from half a second to a minute: eight tries outlast a server that is away for a minute."""
+    Pauses double from half a second to a minute, so eight tries survive a server that is away for a minute."""
     max_unanswered: int = 0
-    """Prompts that may go without a reply once their tries are used up, where the server still answers
-    another prompt: no target and no verdict comes of them. One more stops the run; started again, it
-    counts from zero."""
+    """Prompts that may stay without a reply after all their tries, if the server still answers another
+    prompt. They give no target and no verdict. One more stops the run; a new start counts from zero."""
     answers_as: str | None = None
-    """Name that replies bear, where it is neither the model's own nor a known form of it."""
+    """The model's name in replies, where it is neither `model` nor a known form of it."""
     can_prefill: bool = False
-    """The server goes on with a reply whose beginning is given (`continue_final_message`, as vLLM
-    and SGLang do); without it there are no prefilled draws."""
+    """Whether the server continues a reply whose beginning is given (`continue_final_message`, as vLLM
+    and SGLang do); prefilled attempts need it."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """How the server calls the length limit of a reply."""
+    """The server's name for the length limit of a reply."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of every request, such as `{top_k: -1}` or
     `{chat_template_kwargs: {enable_thinking: false}}`."""
@@ -82,14 +81,14 @@ class ServerConfig:
         if (place := key_in(self.extra_body)) is not None:
             raise ConfigError(
                 f"extra_body holds a key or password at {place!r}, and settings are written to files: "
-                "expected it in the environment variable that api_key_env names, as the only one"
+                "expected it in the environment variable that api_key_env names"
             )
 
     def read_key(self) -> str:
-        """Return the key in the environment; empty where there is none and none is named.
+        """Return the key in the environment; empty where there is none and `api_key_env` is null.
 
         Raises:
-            ConfigError: the variable holds what no header can carry, or nothing though it is named.
+            ConfigError: the variable that is named is not set, or its value cannot stand in a header.
         """
         name = self.api_key_env or DEFAULT_KEY_NAME
         key = os.environ.get(name, "").strip()

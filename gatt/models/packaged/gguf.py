@@ -1,4 +1,4 @@
-"""A GGUF file as a model folder of transformers: converted once, stored in the cache."""
+"""Converts a GGUF file into a model folder of transformers, once, in the cache."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def packaged_folder(model: PackagedModel, *, is_wanted: bool = False) -> Path:
 
     Args:
         model: of the table.
-        is_wanted: whether to download it; else only the default model is made unasked, of the
-            package that `make install` has brought.
+        is_wanted: whether to download it. Without it only the default model is converted, from the
+            package of `make install`.
 
     Raises:
-        ModelError: it is not here, cannot be fetched or converted, or the cache holds something else.
+        ModelError: it is not here, cannot be downloaded or converted, or something else stands in the
+            cache.
     """
     if not model.is_here:
         if not is_wanted and (
@@ -50,16 +51,16 @@ def packaged_folder(model: PackagedModel, *, is_wanted: bool = False) -> Path:
 
 
 def gguf_folder(path: Path) -> Path:
-    """Return the folder that a GGUF file is converted to; the name holds a digest of the file.
+    """Return the folder of a converted GGUF file; its name holds a digest of the file.
 
     Raises:
-        ModelError: not a GGUF file, or one that transformers cannot read.
+        ModelError: no GGUF file, or one that transformers cannot read.
     """
     with path.open("rb") as stream:
         head = stream.read(_HEAD)
     if not head.startswith(b"GGUF"):
         raise ModelError(f"{path}: no GGUF file: expected one, or a model folder or hub id")
-    # The head holds the settings and the place of each tensor.
+    # The head lists the settings and all tensors.
     mark = hashlib.sha256(head + str(path.stat().st_size).encode()).hexdigest()[:8]
     folder = cache_folder() / "gguf" / f"{path.stem}-{mark}"
     if not (folder / "config.json").is_file():
@@ -74,7 +75,7 @@ def _refuse_without_reader(name: str) -> None:
 
 
 def _convert_once(source: Path, folder: Path, name: str) -> None:
-    """Make the folder, whole or not at all."""
+    """Create the folder, whole or not at all."""
     if folder.exists():
         raise ModelError(
             f"{folder}: no config.json in it, expected the converted model or nothing: delete it"
@@ -98,15 +99,13 @@ def _convert_once(source: Path, folder: Path, name: str) -> None:
 def convert(source: Path, target: Path, name: str) -> None:
     """Write a GGUF file as float32 safetensors with configuration, tokenizer and chat template.
 
-    transformers refuses to save a model that is marked as quantised, so the marks are removed.
-
     Args:
         source: the file.
         target: an empty folder.
         name: of the model, written into its configuration.
 
     Raises:
-        ModelError: transformers cannot read it.
+        ModelError: transformers cannot read the file.
         OSError: the disk refuses.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -114,6 +113,7 @@ def convert(source: Path, target: Path, name: str) -> None:
     load = partial(load_pretrained, source=source.parent, name=name, gguf_file=source.name)
     tokenizer = load(AutoTokenizer, what="the tokenizer")
     model = load(AutoModelForCausalLM, what="the model", dtype=torch.float32)
+    # transformers refuses to save a model that is marked as quantised.
     model.hf_quantizer = None
     model.is_quantized = False
     for mark in ("quantization_method", "_is_quantized"):

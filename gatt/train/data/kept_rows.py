@@ -15,9 +15,8 @@ from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
 from gatt.models.chat_template import Tokenizer, printed_day
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.fingerprint import fingerprint
-from gatt.runs.input_file import read_text
+from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import count_lines
-from gatt.runs.nesting import parse_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped
@@ -105,7 +104,7 @@ def forget_rows(folder: Path) -> None:
 
 def _kept_report(kept: Path, mark: str) -> RowReport | None:
     try:
-        found = parse_json(read_text(kept / REPORT))
+        found = read_json(kept / REPORT)
         return RowReport.from_dict(found["report"]) if found["fingerprint"] == mark else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -94,12 +94,7 @@ def build_combs(
     begins with a line break may merge with it) gets a comb of its own; one that
     cannot be encoded, or stands behind a message that holds a control token, is
     dropped with its reason, and the others stay.
-
-    Raises:
-        DataError: an unknown mode of supervision.
     """
-    if supervise not in SUPERVISE:
-        raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
     work = _Work(tokenizer, sample, placement, supervise, max_length)
     parts: list[BuiltComb] = []
     num_exchanges_dropped = 0
@@ -250,12 +245,7 @@ def build_expanded(
     instead of one for all.
 
     Args and modes are those of `build_combs`, and so is the length policy.
-
-    Raises:
-        DataError: an unknown mode of supervision.
     """
-    if supervise not in SUPERVISE:
-        raise DataError(f"unknown supervise {supervise!r}: expected one of {', '.join(SUPERVISE)}")
     problems: list[str] = []
 
     def build(turn: int, reply: str) -> list[tuple[Comb, int]]:

@@ -32,19 +32,15 @@ def reporting_names(report_to: str | tuple[str, ...]) -> tuple[str, ...]:
     given = (report_to,) if isinstance(report_to, str) else report_to
     if NONE in given and len(given) > 1:
         raise ConfigError(f"report_to is {list(given)}: expected 'none' alone, or without it")
-    names: list[str] = []
+    known = [*INTEGRATION_TO_CALLBACK, ALL, NONE]
     for name in given:
-        if name == ALL:
-            names += get_available_reporting_integrations()
-        elif name in INTEGRATION_TO_CALLBACK:
-            names.append(name)
-        elif name != NONE:
-            known = [*INTEGRATION_TO_CALLBACK, ALL, NONE]
+        if name not in known:
             raise ConfigError(
                 f"report_to: transformers has no integration {name!r}{did_you_mean(name, known)} "
                 f"(known: {', '.join(known)})"
             )
-    return tuple(dict.fromkeys(names))
+    installed = {ALL: get_available_reporting_integrations(), NONE: []}
+    return tuple(dict.fromkeys(name for one in given for name in installed.get(one, [one])))
 
 
 def reporting_callbacks(report_to: str | tuple[str, ...], output_dir: Path) -> list[Any]:

@@ -20,8 +20,7 @@ from gatt.errors import ConfigError, StoreError
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.isolation import undisturbed
 from gatt.models.load import LoadedModel
-from gatt.runs.input_file import read_text
-from gatt.runs.nesting import parse_json
+from gatt.runs.input_file import read_json
 from gatt.train.adapter_card import TRACKED
 from gatt.train.logging.progress_bar import ADHERENCE
 from gatt.train.runtime import current_runtime, from_everyone, from_main
@@ -159,7 +158,7 @@ def read_tracked(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found: dict[str, Any] = parse_json(read_text(path))
+        found: dict[str, Any] = read_json(path)
         if isinstance(found["step"], int) and _rank(found["adherence"]):
             return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -76,12 +76,16 @@ ROWS = [
         "eval marks", at(EVAL, adapter="{adapter/trained_on.json=@}"),
         "empty half null list digits", "trained_on.json",
     ),
+    *each(
+        "adapter's variables", "chat --adapter={adapter/chat_template_kwargs.json=@}",
+        "deep nested noise null list digits", "chat_template_kwargs.json",
+    ),
     *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
     *each(
         "report samples", "report {evaluated/samples.jsonl=@}",
         "noise null list object digits surrogate", "samples.jsonl",
     ),
-    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half list object", "eval.yaml"),
+    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half list object tags", "eval.yaml"),
     *each(
         "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
         "noise object nested", "rollouts.jsonl", "line 1",
@@ -105,6 +109,10 @@ ROWS = [
     *taken("eval judges anew", at(EVAL, out="{evaluated/samples.jsonl=@}"), "empty half missing"),
     *taken("torn last line", at(EVAL, out="{evaluated/rollouts.jsonl=@}"), "half"),
     *taken("synth goes on", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "half"),
+    *taken("train goes on", at(TRAIN, out="{trained/checkpoint-1/trainer_state.json=@}"), "half null missing"),
+    *taken("train optimiser", at(TRAIN, out="{trained/checkpoint-1/optimizer.pt=@}"), "empty half pickle"),
+    *taken("train generators", at(TRAIN, out="{trained/checkpoint-1/rng_state.pth=@}"), "half noise"),
+    *taken("train weights", at(TRAIN, out="{trained/checkpoint-1/adapter_model.safetensors=@}"), "nul half"),
     *taken("card", at(TRAIN) + " --init_adapter={adapter/README.md=@}", "noise missing"),
 ]  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 from tests.support.models.tiny import CHATML
 
 CHAT = "chat --max-new-tokens=2 --model={base/config.json=new}"
+PUSH = "push --what=adapter --output_dir=out"
 TEMPLATE = "chat --max-new-tokens=2 --model={base/chat_template.jinja=new}"
 ADAPTER = "chat --max-new-tokens=2 --adapter={adapter/adapter_config.json=new}"
 AUTO_MAP = {
@@ -32,6 +35,18 @@ def code(**keys: Any) -> Maker:
 
 
 OWN_TYPE = code(model_type="own", architectures=["Model"])
+
+
+def of_own_type(path: Path) -> None:
+    """Make an evaluation's settings name a copy of its model that needs code of its own."""
+    settings = path.read_text()
+    model = re.search(r"model: (\S+)", settings)
+    assert model is not None
+    copy = shutil.copytree(model[1], path.with_name("own"))
+    OWN_TYPE(copy / "config.json")
+    path.write_text(settings.replace(model[1], str(copy)))
+
+
 WAYS = {
     "chat": CHAT,
     "chat from an adapter": "chat --adapter={adapter} --model={base/config.json=new}",
@@ -57,9 +72,10 @@ ROWS = [
         new=changed(base_model_name_or_path="nowhere/own", auto_mapping={"base_model_class": "own"}),
     ),
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
-    refused("attend: code in the run's model", "attend --results={evaluated/eval.yaml=new}", "eval.yaml",
-            new=text("engine: !!python/object:own.Model {}\n")),
-    accepted("push loads nothing", "push --what=adapter --output_dir=out --folder={adapter/adapter_config.json=new}",
+    refused("auto_map: attend", "attend --results={evaluated/eval.yaml=new}", "auto_map", new=of_own_type),
+    accepted("a kernel of the hub", CHAT, "hello\n", new=changed(attn_implementation="own/kernel")),
+    refused("a kernel, set inside", CHAT, "base", new=changed(_attn_implementation="own/kernel")),
+    accepted("push loads nothing", f"{PUSH} --folder={{adapter/adapter_config.json=new}}",
              new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
     refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
     refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),
@@ -68,6 +84,7 @@ ROWS = [
     refused("sizes as text", CHAT, "base", new=changed(hidden_size="large")),
     refused("another width than the weights", CHAT, "base", new=changed(hidden_size=64)),
     refused("a vocabulary that is too small", CHAT, "base", new=changed(vocab_size=10)),
+    refused("layers in the billions", CHAT, "num_hidden_layers", new=changed(num_hidden_layers=2 * 10**9)),
     refused("a vocabulary of billions", CHAT, "base", new=changed(vocab_size=4 * 10**12)),
     refused("unknown dtype", CHAT, "base", new=changed(dtype="float7", torch_dtype="float7")),
     refused("settings of a list", CHAT, "base", new=changed(rope_parameters=[1])),
@@ -99,6 +116,11 @@ ROWS = [
             new=changed(target_modules="(a|a)*" * 30 + "$")),
     refused("adapter: a package that is missing", ADAPTER, "adapter",
             new=changed(init_lora_weights="loftq", loftq_config={"loftq_bits": 4})),
+    refused("adapter: layers copied without end", ADAPTER, "adapter",
+            new=changed(layer_replication=[[0, 10**9]])),
+    refused("adapter: a module to import", ADAPTER, "adapter",
+            new=changed(megatron_config={"a": 1}, megatron_core="own")),
+    refused("adapter: scaled without end", ADAPTER, "lora_alpha", new=changed(lora_alpha=1e999)),
     refused("adapter: no base", ADAPTER, "adapter", new=changed(base_model_name_or_path=None)),
     refused("adapter: base is a number", ADAPTER, "7", new=changed(base_model_name_or_path=7)),
     refused("adapter: base out of its folder", ADAPTER, "../../etc",

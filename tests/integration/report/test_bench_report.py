@@ -50,10 +50,3 @@ def test_size_and_waiting_times_stand_in_the_json(bench, tmp_path, monkeypatch, 
         assert row["search_all_ms"] > 0
         assert row["render_peak_mib"] > 20
     assert "first screen" in capsys.readouterr().out
-
-
-def test_a_run_that_cannot_be_rendered_ends_the_benchmark(bench, tmp_path) -> None:
-    (tmp_path / "results.json").write_text("{}", encoding="utf-8")
-    (tmp_path / "samples.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(SystemExit, match="2"):
-        bench.render(tmp_path)

@@ -26,7 +26,7 @@ def test_the_first_screen_states_the_verdict_and_draws_all_arms(open_page: Open)
     box = page.locator(".hero .chart.wide svg").bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"]
     for arm in ("GAtt", "base model", "base + reminder"):
-        assert page.locator(".hero svg", has_text=arm).first.is_visible()
+        assert page.locator(".hero .legend", has_text=arm).is_visible()
 
 
 def test_three_dialogues_stand_side_by_side_before_any_table(open_page: Open) -> None:

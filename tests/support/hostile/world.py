@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -59,11 +60,13 @@ def make_world(root: Path) -> dict[str, Path]:
         "samples": write_samples(root / "samples.jsonl", [sample(1), sample(2)]),
         "catalog": write_catalog(root / "catalog"),
     }
-    for name, command in (("synthesised", SYNTH), ("evaluated", EVAL)):
+    for name, command in (("synthesised", SYNTH), ("evaluated", EVAL), ("trained", TRAIN)):
         places = {key: str(place) for key, place in world.items()} | {"out": str(root / name)}
         if main([word.format(**places) for word in command.split()]):
             raise AssertionError(f"{name} could not be made")
         world[name] = root / name
+    # As if it had been killed behind its last checkpoint.
+    shutil.rmtree(world["trained"] / "adapter")
     return world
 
 

@@ -51,13 +51,3 @@ def test_a_reason_that_is_no_longer_known_is_counted_too(tmp_path) -> None:
 def test_targets_that_other_samples_have_are_counted(tmp_path) -> None:
     text = card(tmp_path, [s.as_dict() for s in SAMPLES])
     assert "1 of 3 targets (33.3%) have the words of a target of another sample" in text
-
-
-def test_files_of_before_draws_were_counted_still_make_a_card(tmp_path) -> None:
-    rows = [s.as_dict() for s in SAMPLES]
-    for row in rows:
-        for turn in row["turns"]:
-            del turn["refused"]
-    text = card(tmp_path, rows)
-    assert "| cut | the length limit cut the reply | 0 | 0 |" in text
-    assert "| repeats_target | nearly the same as another target of its sample | 0 | 1 |" in text

@@ -87,16 +87,3 @@ def test_files_of_somebody_else_are_not_overwritten(config, name) -> None:
     with pytest.raises(StoreError, match=name):
         make(config)
     assert files(config.output_dir) == {name: b"mine"}
-
-
-def test_parts_of_an_earlier_version_are_refused_and_once_joined_no_hindrance(config) -> None:
-    part = config.output_dir / "shards" / "00001-of-00002.jsonl"
-    part.parent.mkdir(parents=True)
-    part.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(StoreError, match=r"shards: .*gatt synth merge"):
-        make(config)
-    assert files(config.output_dir) == {"shards/00001-of-00002.jsonl": b"{}\n"}
-    part.rename(config.output_dir.with_name("part.jsonl"))
-    make(config)
-    config.output_dir.with_name("part.jsonl").rename(part)
-    assert make(config)[0].num_new == 0

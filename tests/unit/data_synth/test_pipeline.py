@@ -16,9 +16,8 @@ from data_synth.config import SynthConfig
 from data_synth.pipeline import load_source, run_synth
 from data_synth.run_folder import num_stored
 from gatt.cli import main
-from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.sample import read_samples
-from gatt.errors import CatalogError, DataError, StoreError
+from gatt.errors import DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.runs.store import RecordStore, read_meta
@@ -122,14 +121,6 @@ def test_rows_that_are_not_the_planned_ones_are_refused(config) -> None:
         assert result.samples.read_bytes() == b"".join(wrong)
 
 
-def test_a_second_run_makes_nothing_and_asks_nobody(config) -> None:
-    first, _ = make(config)
-    before = first.samples.read_bytes()
-    second = run_synth(config, lambda: pytest.fail("an engine was made"))
-    assert second == replace(first, num_new=0)
-    assert first.samples.read_bytes() == before
-
-
 def test_the_folder_and_the_limits_of_the_machine_decide_nothing(config, tmp_path) -> None:
     first, _ = make(config)
     engine = replace(config.teacher.engine, max_rows=5, max_cache_tokens=99, device="cpu")
@@ -138,13 +129,6 @@ def test_the_folder_and_the_limits_of_the_machine_decide_nothing(config, tmp_pat
     )
     assert make(moved)[0].samples.read_bytes() == first.samples.read_bytes()
     assert make(replace(moved, output_dir=config.output_dir))[0].num_new == 0
-
-
-def test_the_size_of_batches_decides_what_is_computed_together(config) -> None:
-    first, _ = make(config)
-    with pytest.raises(StoreError, match=r"samples\.jsonl: .*batch_samples 3 -> 7"):
-        make(replace(config, batch_samples=7))
-    assert first.samples.exists()
 
 
 def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, monkeypatch) -> None:
@@ -277,33 +261,6 @@ def test_dialogues_that_are_too_long_are_told_at_the_end_and_on_the_card(config,
     caplog.clear()
     make(replace(config, output_dir=config.output_dir.with_name("third")))
     assert not [r for r in caplog.records if "too long" in r.getMessage()]
-
-
-@pytest.mark.parametrize(
-    ("choice", "message"),
-    [
-        ({"families": ("hoby",)}, "'hoby'.*'hobby'"),
-        ({"families": (), "values": ("Klingon",)}, "'Klingon'"),
-    ],
-)
-def test_an_unknown_choice_is_refused_before_anything_is_written(config, choice, message) -> None:
-    wrong = replace(config, instructions=replace(config.instructions, **choice))
-    with pytest.raises(CatalogError, match=message):
-        make(wrong)
-    assert not config.output_dir.exists()
-
-
-def test_a_language_that_no_verifier_knows_is_one_line(config, tmp_path) -> None:
-    entry = {
-        "id": "language.tlh", "value": "Klingon", "verbose": ["Speak Klingon."],
-        "terse": "Language: Klingon.", "verifiers": [{"kind": "language", "language": "tlh"}],
-    }  # fmt: skip
-    folder = tmp_path / "languages"
-    folder.mkdir()
-    (folder / "l.yaml").write_text(yaml.safe_dump({"family": "language", "entries": [entry]}))
-    wrong = replace(config, instructions=InstructionConfig(catalog=(str(folder),)))
-    with pytest.raises(CatalogError, match=r"l.yaml: entry 'language.tlh': .*tlh"):
-        make(wrong)
 
 
 def test_the_command_runs_the_configuration_and_says_what_is_there(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,6 @@ from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.filters.config import QualityConfig
 from data_synth.plan.plan import PlannedSample
 from data_synth.sampling import sample_batch
-from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError
@@ -22,15 +23,11 @@ from gatt.generation.config import EngineConfig
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import Vectors
 from tests.support.runs.stages import RecordingEngine, dialogue
+from tests.support.runs.switched import hobby
 
-TENNIS = Instruction(
-    id="hobby.tennis",
-    text="You enjoy tennis.",
-    wording="verbose",
-    entries=("hobby.tennis",),
-    families=("hobby",),
-    split="train",
-    verifiers=(VerifierSpec("terms", {"any_of": ["tennis"]}),),
+TENNIS = hobby(
+    "tennis",
+    probes=(),
     hint="Mention tennis.",
     utterances=("By the way, tennis is my hobby.",),
     prefills=("I love tennis, so",),
@@ -156,11 +153,6 @@ def test_nothing_is_composed_when_it_is_off_or_there_is_no_utterance() -> None:
         assert all(t.verdicts[0]["status"] == "fail" for t in sample.targets)
 
 
-def test_an_utterance_that_does_not_satisfy_the_verifiers_leaves_a_gap() -> None:
-    sample, _ = teach(OFF, replace(TENNIS, utterances=("By the way, golf is my hobby.",)))
-    assert {t.reason for t in sample.targets} == {"rejected"}
-
-
 def test_hints_and_prefills_are_passed_over_where_the_entry_has_none() -> None:
     bare = replace(TENNIS, hint=None, prefills=(), utterances=())
     sample, engine = teach(OFF, bare)
@@ -216,16 +208,6 @@ def test_a_hint_that_leaves_no_room_is_not_tried_again() -> None:
     }
 
 
-def test_a_message_given_back_is_no_target_below_a_system_message_either() -> None:
-    said = dialogue(1)
-    below = Dialogue(said.id, (Message("system", "Be kind."), *said.messages))
-    engine = RecordingEngine(lambda request: request.messages[-1].content)
-    config = TeacherConfig(brief=None)
-    planned = [PlannedSample("s0", below, None), PlannedSample("s1", said, None)]
-    for sample in sample_batch(engine, planned, config, seed=0, provenance={}):
-        assert {t.reason for t in sample.targets} == {"repeats_prompt"}
-
-
 def test_only_turns_without_a_target_are_asked_again() -> None:
     def reply(request: GenerationRequest) -> str:
         return OFF if request.key.startswith("s0/2/") and request.key < "s0/2/1" else GOOD
@@ -248,20 +230,6 @@ def test_the_adapter_is_named_only_if_there_is_one() -> None:
     assert teach(GOOD, adapter="runs/a")[1].calls[0][2] == "teacher"
 
 
-def test_a_sample_does_not_depend_on_the_batch_it_is_made_in() -> None:
-    def reply(request: GenerationRequest) -> str:
-        return OFF if sum(request.key.encode()) % 3 else GOOD
-
-    planned = [PlannedSample(f"s{n}", dialogue(n), TENNIS) for n in range(4)]
-    config = TeacherConfig(quality=REPEATABLE)
-    together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
-    alone = [
-        sample_batch(RecordingEngine(reply), [p], config, seed=0, provenance={})[0] for p in planned
-    ]
-    assert together == alone
-    assert len({t.kind for s in together for t in s.targets}) > 1
-
-
 SAID = (
     "We played tennis on the hill.",
     "My backhand at tennis needs work, to be honest.",
@@ -278,16 +246,6 @@ def test_a_target_is_not_taken_twice_in_one_sample_and_the_turn_is_asked_again()
     assert [t.reply for t in sample.targets] == list(SAID)
     assert [t.refused for t in sample.targets] == [(), ("repeats_target",), ("repeats_target",)]
     assert [t.attempts for t in sample.targets] == [1, 2, 2]
-
-
-def test_a_turn_that_only_ever_repeats_stays_without_a_target() -> None:
-    sample, _ = teach(GOOD, quality=QualityConfig(), compose=False)
-    assert [(t.reply, t.reason) for t in sample.targets] == [
-        (GOOD, None),
-        (None, "repeats_target"),
-        (None, "repeats_target"),
-    ]
-    assert all(v["status"] == "pass" for t in sample.targets for v in t.verdicts)
 
 
 @pytest.mark.parametrize("max_rows", [1, 2, 5, 100])
@@ -355,33 +313,18 @@ def test_draws_that_ignore_the_question_are_refused_in_one_call_an_attempt(monke
     assert encoder.num_calls == 5
 
 
-def test_no_encoder_is_loaded_unless_similarity_is_asked_for(monkeypatch) -> None:
-    monkeypatch.setattr(sampling, "embedded_encoder", lambda: pytest.fail("it was loaded"))
-    teach(GOOD)
-
-
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("make", "name", "value"),
     [
-        ({"attempts": 0}, "attempts is 0"),
-        ({"hint_attempts": -1}, "hint_attempts is -1"),
-        ({"prefill_attempts": -1}, "prefill_attempts is -1"),
-        ({"context_turns": -1}, "context_turns is -1"),
+        (TeacherConfig, "attempts", 0),
+        (TeacherConfig, "hint_attempts", -1),
+        (TeacherConfig, "prefill_attempts", -1),
+        (TeacherConfig, "context_turns", -1),
+        (partial(SynthConfig, output_dir=Path("o")), "num_samples", 0),
+        (partial(SynthConfig, output_dir=Path("o")), "plain_fraction", 1.5),
+        (partial(SynthConfig, output_dir=Path("o")), "batch_samples", 0),
     ],
 )
-def test_teacher_settings_out_of_range_are_refused(settings, message) -> None:
-    with pytest.raises(ConfigError, match=message):
-        TeacherConfig(**settings)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"num_samples": 0}, "num_samples is 0"),
-        ({"plain_fraction": 1.5}, "plain_fraction is 1.5"),
-        ({"batch_samples": 0}, "batch_samples is 0"),
-    ],
-)
-def test_synth_settings_out_of_range_are_refused(tmp_path, settings, message) -> None:
-    with pytest.raises(ConfigError, match=message):
-        SynthConfig(output_dir=tmp_path, **settings)
+def test_settings_out_of_range_are_refused(make, name, value) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is {value}"):
+        make(**{name: value})

@@ -20,15 +20,6 @@ OUT = ("output_dir=out", "arms=[base]")
 NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "switch", "table30")
 
 
-def test_the_suites_of_the_project_are_there_with_what_they_are_about() -> None:
-    assert tuple(shipped_suites()) == NAMES
-    for path in shipped_suites().values():
-        assert (
-            read_suite(path).values["about"].endswith(".")
-            or "?" in read_suite(path).values["about"]
-        )
-
-
 @pytest.fixture
 def _dialogues_are_read_once(monkeypatch) -> None:
     monkeypatch.setattr(SourceConfig, "load", _load)
@@ -42,6 +33,8 @@ def _load(source: SourceConfig, part: Part | None):
 @pytest.mark.usefixtures("_dialogues_are_read_once")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_suite_gives_its_cases(name) -> None:
+    assert tuple(shipped_suites()) == NAMES
+    assert read_suite(shipped_suites()[name]).values["about"].rstrip()[-1] in ".?"
     config = load_config(EvalConfig, None, [*OUT, f"suite={name}"])
     cases = load_inputs(config, config.instructions.load(), pytest.fail, "").cases
     assert len({c.id for c in cases}) == len(cases)
@@ -93,36 +86,39 @@ def test_a_suite_can_be_named_in_a_run_file(tmp_path) -> None:
     assert load_run(path, ["eval.suite=none"]).stages[0].config.event_turns == ()
 
 
-def test_paths_in_a_suite_are_meant_from_its_folder(tmp_path) -> None:
-    (tmp_path / "own.yaml").write_text("cases: own.jsonl\nhistories: [own]\n", encoding="utf-8")
-    config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
+def of_suite(folder, text: str, *given: str) -> EvalConfig:
+    (folder / "own.yaml").write_text(text, encoding="utf-8")
+    return load_config(EvalConfig, None, [*OUT, f"suite={folder / 'own.yaml'}", *given])
+
+
+def test_paths_in_a_suite_are_relative_to_its_folder(tmp_path) -> None:
+    config = of_suite(tmp_path, "cases: own.jsonl\nhistories: [own]\n")
     assert config.cases == tmp_path / "own.jsonl"
-    (tmp_path / "own.yaml").write_text(
-        "source: {name: jsonl, path: d.jsonl, min_turns: 20, max_turns: 20}\n"
-        "instructions: {catalog: [a, ../b]}\n",
-        encoding="utf-8",
-    )
-    config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
+    source = "source: {{name: {}, path: {}, min_turns: 20, max_turns: 20}}\n"
+    catalog = "instructions: {catalog: [a, ../b]}\n"
+    config = of_suite(tmp_path, source.format("jsonl", "d.jsonl") + catalog)
     assert config.source.path == str(tmp_path / "d.jsonl")
     assert config.instructions.catalog == (str(tmp_path / "a"), str(tmp_path / "../b"))
-    (tmp_path / "own.yaml").write_text(
-        "source: {name: hub, path: org/chats-1.0, min_turns: 20, max_turns: 20}\n", encoding="utf-8"
-    )
-    config = load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'own.yaml'}"])
+    config = of_suite(tmp_path, source.format("hub", "org/chats-1.0"))
     assert config.source.path == "org/chats-1.0"
 
 
-def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -> None:
-    (tmp_path / "bad.yaml").write_text("adapters: {gatt: x}\nturns: [1]\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"bad\.yaml line 1: key 'adapters'"):
-        load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'bad.yaml'}"])
-    with pytest.raises(ConfigError, match=r"no suite 'distracts', did you mean 'distract'\?"):
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("adapters: {gatt: x}\nturns: [1]\n", r"own\.yaml line 1: key 'adapters'"),
+        ("turms: [1]\n", r"own\.yaml line 1: unknown key 'turms', .*'turns'"),
+        ("source: {name: jsonl, min_turns: 20}\n", r"^command line with \S+own\.yaml line 1: source"),
+    ],
+)  # fmt: skip
+def test_what_a_suite_must_not_say_is_one_line(tmp_path, text, facts) -> None:
+    with pytest.raises(ConfigError, match=facts):
+        of_suite(tmp_path, text, "source.num=5", "source.max_turns=20")
+
+
+def test_an_unknown_suite_and_each_place_of_a_mistake_are_named(tmp_path) -> None:
+    with pytest.raises(ConfigError, match=r"no suite 'distracts', .*'distract'"):
         load_config(EvalConfig, None, [*OUT, "suite=distracts"])
-    (tmp_path / "typo.yaml").write_text("turms: [1]\n", encoding="utf-8")
-    with pytest.raises(
-        ConfigError, match=r"typo\.yaml line 1: unknown key 'turms', did you mean 'turns'\?"
-    ):
-        load_config(EvalConfig, None, [*OUT, f"suite={tmp_path / 'typo.yaml'}"])
     (tmp_path / "inner.yaml").write_text("source: {min_turns: soon}\n", encoding="utf-8")
     mine = tmp_path / "my.yaml"
     mine.write_text(
@@ -131,16 +127,8 @@ def test_what_a_suite_must_not_say_and_what_is_no_suite_are_one_line(tmp_path) -
     )
     with pytest.raises(ConfigError) as caught:
         load_config(EvalConfig, mine, ["source.max_turns=late"])
-    (tmp_path / "half.yaml").write_text(
-        "source: {name: jsonl, min_turns: 20, max_turns: 20}\n", encoding="utf-8"
-    )
-    given = [*OUT, f"suite={tmp_path / 'half.yaml'}", "source.num=5"]
-    with pytest.raises(
-        ConfigError, match=r"^command line with \S+half\.yaml line 1: source: source 'js"
-    ):
-        load_config(EvalConfig, None, given)
     blamed = {line.split(": ", 1)[0].rsplit("/", 1)[-1] for line in str(caught.value).split("; ")}
     assert blamed == {"inner.yaml line 1", "my.yaml line 3", "command line"}
-    (tmp_path / "number.yaml").write_text("suite: 3\noutput_dir: out\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"'suite' is 3 \(int\): expected"):
-        load_config(EvalConfig, tmp_path / "number.yaml")
+    mine.write_text("suite: 3\noutput_dir: out\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"'suite' is 3 \(int\)"):
+        load_config(EvalConfig, mine)

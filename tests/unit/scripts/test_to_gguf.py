@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from to_gguf import main, ollama_template
 from tokenizers.processors import TemplateProcessing
 
-from scripts.to_gguf import main, ollama_template
 from tests.support.models.tiny import save_tiny_model
 from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
 
@@ -85,7 +85,7 @@ def test_the_script_calls_the_converter_and_writes_the_modelfile(
     words = [str(model), str(gguf), f"--llama_cpp={tmp_path}", "--instruction=Be brief."]
     monkeypatch.setattr(sys, "argv", ["to_gguf.py", *words])
     main()
-    assert gguf.read_text(encoding="utf-8") == f"{model} --outfile {gguf} --outtype q8_0"
+    assert gguf.read_text(encoding="utf-8") == f"{model} --outfile {gguf} --outtype f16"
     lines = (tmp_path / "bot.Modelfile").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "FROM ./bot.gguf"
     assert lines[1].startswith('TEMPLATE """{{ if .System }}<|im_start|>system')

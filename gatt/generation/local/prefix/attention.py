@@ -1,11 +1,10 @@
 """Attention over shared prefixes and what rows add to them: the split of the comb, for sampling.
 
-The keys and values of a prefix are encoded once and multiplied with the queries of
-all rows that continue it in one product. What a row adds goes to a small buffer of
-its own.
+The keys and values of a prefix are encoded once and multiplied with the queries of all rows
+that continue it in one product. Tokens that a row adds go to a small buffer of its own.
 
-Registered with transformers as attention implementation `gatt_prefix`; what a
-forward is about travels as its keyword argument `prefix_step`.
+Registered with transformers as attention implementation `gatt_prefix`; the model is called with
+an `AppendStep` or a `RowStep` as the keyword argument `prefix_step`.
 
 Shapes: R rows, S new tokens a row, N new tokens of all rows, H query heads, K
 key/value heads, D head size, L tokens of the longest prefix, M own tokens.
@@ -16,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from transformers import AttentionInterface
@@ -30,33 +29,12 @@ from gatt.generation.local.prefix.stack import SharedPrefixes
 IMPLEMENTATION = "gatt_prefix"
 
 
-class PrefixStep(Protocol):
-    """One forward: where its keys go, and who sees whom."""
-
-    position_ids: torch.Tensor
-    """Of the input, in its shape."""
-
-    def attend(
-        self,
-        layer: int,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        *,
-        scale: float,
-        window: int | None,
-        softcap: float | None,
-    ) -> torch.Tensor:
-        """Keep keys and values of a layer and return its attention output `[B, S, H, D]`."""
-        ...
-
-
 class AppendStep:
     """New tokens at the end of several prefixes, side by side in one row `[1, N]`: no padding.
 
     Args:
-        prefixes: each with what it holds already.
-        tokens: new ids of each, one at least.
+        prefixes: to append to.
+        tokens: new ids of each prefix, at least one.
         device: of the model.
     """
 
@@ -90,7 +68,7 @@ class AppendStep:
         window: int | None,
         softcap: float | None,
     ) -> torch.Tensor:
-        """Return the attention output `[1, N, H, D]`; see `PrefixStep`."""
+        """Store keys and values of a layer; return its attention output `[1, N, H, D]`."""
         _, heads, length, size = query.shape
         output = query.new_empty(1, length, heads, size)
         for index, (prefix, (start, end)) in enumerate(
@@ -108,7 +86,7 @@ class AppendStep:
         return output
 
     def commit(self) -> None:
-        """Count the new tokens as held, after the forward."""
+        """Count the new tokens as stored; call it after the forward pass."""
         for prefix, ids in zip(self.prefixes, self._tokens, strict=True):
             prefix.ids += tuple(ids)
 
@@ -131,11 +109,11 @@ class RowStep:
     """S new tokens of every row, padded on the left, behind the prefixes that the rows continue.
 
     Args:
-        cache: of what the rows hold of their own.
+        cache: keys and values of the rows' own tokens.
         tokens: new ids of each row.
         prefixes: that the rows continue.
         sizes: rows of each group, in order.
-        forks_R: how much of its prefix each row sees.
+        forks_R: tokens of its prefix that each row sees.
         device: of the model.
     """
 
@@ -177,7 +155,7 @@ class RowStep:
         window: int | None,
         softcap: float | None,
     ) -> torch.Tensor:
-        """Return the attention output `[R, S, H, D]`; see `PrefixStep`."""
+        """Store keys and values of a layer; return its attention output `[R, S, H, D]`."""
         self._cache.write(layer, key, value, self._columns_RS)
         own = self._cache.read(layer, self._num_own)
         shared = [Shared(read.readers, *read.of_layer(layer)) for read in self._reads]
@@ -185,7 +163,7 @@ class RowStep:
         return row_attention(query, own, shared, mask, scale=scale, softcap=softcap)
 
     def commit(self) -> None:
-        """Count the new tokens as held, after the forward."""
+        """Count the new tokens as stored; call it after the forward pass."""
         self._cache.lengths = self._cache.lengths + self._counts_R
 
     def _mask(self, window: int | None, repeat: int, dtype: torch.dtype) -> RowMask:
@@ -213,7 +191,7 @@ def prefix_attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,  # noqa: ARG001 - transformers' signature
     *,
-    prefix_step: PrefixStep,
+    prefix_step: AppendStep | RowStep,
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
@@ -222,8 +200,8 @@ def prefix_attention(
 ) -> tuple[torch.Tensor, None]:
     """Return the attention output `[B, S, H, D]` of one layer, and no weights.
 
-    The signature is that of transformers' attention functions; what may be seen
-    follows from the step, not from `attention_mask`.
+    The signature is that of transformers' attention functions; the mask follows from the step,
+    not from `attention_mask`.
 
     Raises:
         ValueError: attention sinks (`s_aux`), which are not computed here.
@@ -243,7 +221,7 @@ AttentionInterface.register(IMPLEMENTATION, prefix_attention)
 
 @contextmanager
 def prefix_implementation(model: Any) -> Iterator[None]:
-    """Switch the model to this attention for a while; put the old one back."""
+    """Let the model use this attention while the block runs."""
     config = model.config
     before = config._attn_implementation
     config._attn_implementation = IMPLEMENTATION
@@ -256,12 +234,12 @@ def prefix_implementation(model: Any) -> Iterator[None]:
 def run_step(
     model: Any, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor = 1
 ) -> torch.Tensor:
-    """Return the logits `[B, positions, V]` of a step at the positions to keep; what is new is held.
+    """Return the logits `[B, positions, V]` of a step at some positions, and store its new tokens.
 
     Args:
         model: under `prefix_implementation`.
-        step: the forward.
-        logits_to_keep: how many last positions, or which.
+        step: the forward pass.
+        logits_to_keep: number of last positions, or the positions themselves.
     """
     output = model(
         input_ids=step.input_ids,

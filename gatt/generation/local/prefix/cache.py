@@ -1,7 +1,6 @@
-"""Keys and values that sampling keeps: of prefixes that many rows continue, and of the rows.
+"""The key/value caches of sampling: of prefixes that rows continue, and of the rows.
 
-Shapes: R rows, S new tokens a row, K key/value heads, D head size. Heads and
-sizes are those of the first keys that a layer writes.
+Shapes: R rows, S new tokens a row, K key/value heads, D head size. The first keys of a layer decide K and D.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 import torch
 
 GROWTH = 256
-"""Tokens of room that a prefix gets at a time: growing it copies what it holds."""
+"""A prefix grows by room for so many tokens, since growing copies its content."""
 
 
 class Prefix:
-    """Keys and values of one sequence of tokens, which grows at its end and is cut there."""
+    """Keys and values of one sequence of tokens, which can grow and be cut at its end."""
 
     def __init__(self) -> None:
         self.ids: tuple[int, ...] = ()
@@ -33,7 +32,7 @@ class Prefix:
         self.ids = self.ids[:num_tokens]
 
     def write(self, layer: int, start: int, key: torch.Tensor, value: torch.Tensor) -> None:
-        """Put keys and values `[K, S, D]` from a position on; `ids` are the caller's to extend."""
+        """Store keys and values `[K, S, D]` from a position on; the caller extends `ids`."""
         end = start + key.shape[1]
         for held, new in ((self._keys, key), (self._values, value)):
             if layer not in held or held[layer].shape[1] < end:
@@ -49,9 +48,9 @@ class Prefix:
 
 
 class RowCache:
-    """Keys and values of R rows of different lengths, in buffers made once.
+    """Keys and values of R rows of different lengths, in buffers of a fixed size.
 
-    The last column of each buffer takes what padding writes; nothing reads it.
+    Padding is written to the last column of each buffer, which is never read.
     """
 
     def __init__(self, num_rows: int, capacity: int, device: torch.device) -> None:
@@ -62,18 +61,18 @@ class RowCache:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows held."""
+        """Number of rows."""
         return len(self.lengths)
 
     @property
     def dump_column(self) -> int:
-        """The column that nothing reads."""
+        """The column for padding, which is never read."""
         return self.capacity
 
     def write(
         self, layer: int, key: torch.Tensor, value: torch.Tensor, columns_RS: torch.Tensor
     ) -> None:
-        """Put new keys and values `[R, K, S, D]` at the given columns of their rows."""
+        """Store new keys and values `[R, K, S, D]` at the given columns of their rows."""
         rows = torch.arange(self.num_rows, device=columns_RS.device)[:, None]
         for held, new in ((self._keys, key), (self._values, value)):
             self._buffer(held, layer, new)[rows, :, columns_RS] = new.transpose(1, 2)
@@ -83,14 +82,14 @@ class RowCache:
         return self._keys[layer][:, :, :num_columns], self._values[layer][:, :, :num_columns]
 
     def load_rows(self, rows: torch.Tensor, other: RowCache) -> None:
-        """Start the given rows with all that another cache's rows hold, in order."""
+        """Copy the rows of another cache into the given rows, in order."""
         for mine, theirs in ((self._keys, other._keys), (self._values, other._values)):
             for layer, tensor in theirs.items():
                 self._buffer(mine, layer, tensor)[rows, :, : other.capacity] = tensor[:, :, :-1]
         self.lengths[rows] = other.lengths
 
     def load_prefix(self, row: int, prefix: Prefix) -> None:
-        """Start a row with a copy of a prefix."""
+        """Copy a prefix into a row."""
         for layer in prefix.layers:
             pair = prefix.read(layer, 0, len(prefix))
             for held, new in zip((self._keys, self._values), pair, strict=True):
@@ -98,7 +97,7 @@ class RowCache:
         self.lengths[row] = len(prefix)
 
     def append_to(self, prefix: Prefix, row: int, ids: tuple[int, ...]) -> None:
-        """Put a row's first tokens, whose ids are given, at the end of a prefix."""
+        """Append a row's first tokens, whose ids are given, to a prefix."""
         for layer, keys in self._keys.items():
             prefix.write(
                 layer,
@@ -109,7 +108,7 @@ class RowCache:
         prefix.ids += ids
 
     def keep_rows(self, rows: torch.Tensor) -> None:
-        """Drop all rows but the given ones."""
+        """Drop all rows except the given ones."""
         self._keys = {layer: tensor[rows] for layer, tensor in self._keys.items()}
         self._values = {layer: tensor[rows] for layer, tensor in self._values.items()}
         self.lengths = self.lengths[rows]
@@ -118,7 +117,7 @@ class RowCache:
         self, held: dict[int, torch.Tensor], layer: int, like: torch.Tensor
     ) -> torch.Tensor:
         if layer not in held:
-            # Zeros, since what a mask hides is still multiplied: with a weight of zero.
+            # Not uninitialised: masked values are still multiplied by a weight of zero, and may be NaN.
             held[layer] = like.new_zeros(
                 self.num_rows, like.shape[1], self.capacity + 1, like.shape[3]
             )

@@ -1,4 +1,4 @@
-"""Prefixes that are kept from batch to batch, and what had to be dropped of them."""
+"""Keeps prefixes from batch to batch, and drops the least recently used ones."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from gatt.models.chat_template import shared_length
 log = logging.getLogger(__name__)
 
 Key = tuple[str | None, str]
-"""Adapter and group; a group without a name is never kept."""
+"""Adapter and name of the group; groups without a name are not kept."""
 MOST_REMEMBERED = 4_000_000
-"""Ids of dropped prefixes, of 4 bytes each, by which a prefix that comes back is known."""
+"""Most token ids of dropped prefixes, 4 bytes each, by which a repeated encoding is noticed."""
 
 
 class KeptPrefixes:
-    """Prefixes of groups that may come back; those not used for longest are dropped first.
+    """Prefixes of groups that later calls may continue; the least recently used are dropped first.
 
     Args:
-        max_tokens: most tokens of all that are kept.
+        max_tokens: most tokens of all prefixes together.
     """
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
         self.num_remembered = 0
-        """Ids of dropped prefixes that are held."""
+        """Token ids of dropped prefixes that are stored."""
         self._kept: OrderedDict[Key, Prefix] = OrderedDict()
         self._dropped: OrderedDict[Key, array[int]] = OrderedDict()
         self._has_warned = False
@@ -37,19 +37,18 @@ class KeptPrefixes:
         return len(self._kept)
 
     def ids(self, key: Key) -> tuple[int, ...]:
-        """Return the tokens that are kept of a group, maybe none."""
+        """Return the tokens of a group that are kept, perhaps none."""
         return self._kept[key].ids if key in self._kept else ()
 
     def take(self, key: Key, ids: Sequence[int], reach: int) -> tuple[Prefix, int]:
-        """Return what is kept of a prefix, no longer held here, and how much is encoded again.
+        """Remove and return the kept part of a prefix, and how many dropped tokens must be encoded again.
 
-        The count is of tokens that had been kept and were dropped. It warns when it
-        is not zero for the first time: a group that never comes back costs nothing.
+        The first time that this number is not zero, a warning is logged.
 
         Args:
             key: of the group.
-            ids: of the whole prefix; what is kept and differs is cut off.
-            reach: how much of it is wanted now.
+            ids: of the whole prefix; kept tokens from the first other id on are cut off.
+            reach: number of tokens that are needed now.
         """
         prefix = self._kept.pop(key, None)
         if prefix is None:
@@ -62,14 +61,14 @@ class KeptPrefixes:
         if num_again and not self._has_warned:
             self._has_warned = True
             log.warning(
-                "dialogues are encoded again, since no more than %d tokens are kept between calls: "
-                "raise max_kept_tokens, or work on fewer dialogues at once",
+                "dialogues are encoded again, since at most %d tokens are kept between calls: raise "
+                "max_kept_tokens, or work on fewer dialogues at once",
                 self.max_tokens,
             )
         return prefix, num_again
 
     def put(self, key: Key, prefix: Prefix) -> None:
-        """Keep a prefix, at the cost of others; one that is too long by itself is dropped."""
+        """Keep a prefix, and drop others to make room; a prefix that is too long is dropped itself."""
         if not key[1]:
             return
         self._kept[key] = prefix
@@ -84,7 +83,7 @@ class KeptPrefixes:
         self.num_remembered = 0
 
     def _remember(self, key: Key, ids: Sequence[int]) -> None:
-        """Note what was dropped; groups that do not come back make room for it."""
+        """Store the ids of a dropped prefix; the oldest ids make room for them."""
         self.num_remembered += len(ids) - len(self._dropped.pop(key, ()))
         self._dropped[key] = array("I", ids)
         while self.num_remembered > MOST_REMEMBERED:

@@ -1,9 +1,9 @@
-"""Attention of rows to what they share, where it lies, and to what they hold of their own.
+"""Attention of rows to shared prefixes and to their own tokens.
 
-Rows that continue one prefix are multiplied with its keys and values together,
-and prefixes of like lengths in one product. On the CPU both parts go through torch's flash kernel,
-and the sums of their weights, which it also gives, join them; elsewhere, and
-with a softcap, the scores of both parts stand side by side under one softmax.
+Rows that continue one prefix are multiplied with its keys and values together, and prefixes of
+similar lengths in one product. On a CPU torch's flash kernel computes both parts, and the sums of
+their weights, which it also returns, join them. On other devices, and with a softcap, the scores of both
+parts are concatenated under one softmax.
 
 Shapes: R rows, S new tokens a row, H query heads, K key/value heads, D head
 size, Q = H / K * S queries of a key head, L tokens of the longest prefix, M own
@@ -25,7 +25,7 @@ from gatt.generation.local.prefix.stack import Readers
 
 @dataclass(frozen=True)
 class Shared:
-    """What rows share, in one layer."""
+    """Shared prefixes in one layer."""
 
     readers: Readers
     keys: torch.Tensor
@@ -34,7 +34,7 @@ class Shared:
 
 
 class RowMask:
-    """Which of the shared and own columns each new token sees; layers of one window share it.
+    """Which shared and own columns each new token sees; the same for all layers of one window.
 
     Args:
         seen: `[R, S, L + M]`.
@@ -54,18 +54,18 @@ class RowMask:
 
     @cached_property
     def own(self) -> torch.Tensor:
-        """What is added to the scores of own tokens, `[R, 1, Q, M]`."""
+        """The mask that is added to the scores of own tokens, `[R, 1, Q, M]`."""
         return self._added(self.seen[..., self.num_shared :])[:, None]
 
     def of_prefixes(self, readers: Readers) -> torch.Tensor:
-        """Return what is added to the scores of prefixes, `[G, 1, N * Q, P]`."""
+        """Return the mask that is added to the scores of prefixes, `[G, 1, N * Q, P]`."""
         if readers not in self._of_prefixes:
             seen = self.seen[readers.rows, :, : readers.num_tokens]
             self._of_prefixes[readers] = readers.in_grid(self._added(seen)).flatten(1, 2)[:, None]
         return self._of_prefixes[readers]
 
     def _added(self, seen: torch.Tensor) -> torch.Tensor:
-        # Finite: a row that sees nothing of a part gives numbers there, and weighs them with zero.
+        # Finite: for a row that sees nothing of a part -inf would give NaN; here its weight is zero.
         least = torch.finfo(self._dtype).min / 2
         added = torch.zeros(seen.shape, dtype=self._dtype, device=seen.device)
         added.masked_fill_(~seen, least)
@@ -86,8 +86,8 @@ def row_attention(
     Args:
         query: `[R, H, S, D]`.
         own: keys and values `[R, K, M, D]`.
-        shared: of all rows that share something, each once.
-        mask: what is seen.
+        shared: the prefixes; a row with one stands in exactly one of them.
+        mask: which columns are seen.
         scale: factor of the scores.
         softcap: see `gatt.comb.attention.sdpa.soft_capped`.
     """
@@ -112,7 +112,7 @@ def _joined(
     flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     output: torch.Tensor
     output, log_sum = flash(query, *own, attn_mask=mask.own, scale=scale)
-    # The caller folds heads and tokens apart again; the kernel's own order does not allow it.
+    # The caller views heads and tokens apart, which needs this order.
     output = output.contiguous()
     for part in shared:
         rows = part.readers.rows
@@ -171,7 +171,7 @@ def _products(query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     """
     keys = keys.transpose(-1, -2)
     if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16):
-        # Without a copy of the keys in float32.
+        # No copy of the keys in float32 is needed.
         flat: torch.Tensor = torch.bmm(
             query.flatten(0, 1), keys.flatten(0, 1), out_dtype=torch.float32
         )

@@ -1,8 +1,7 @@
-"""The prefixes of a batch side by side, so that the rows of many dialogues attend to theirs in one product.
+"""The prefixes of a batch side by side: the rows of many dialogues attend to their prefixes in one product.
 
-A product a dialogue would be small: on two cores most of its time goes to other
-things than reading the prefix. So those of like lengths are copied into one buffer
-as long as a batch is decoded.
+One product for each dialogue would be small, and on two cores most of its time is overhead. So prefixes
+of similar lengths are copied into one buffer while a batch is decoded.
 
 Shapes: R rows, Q queries of a row and key head, K key/value heads, D head size, G
 prefixes side by side, N most rows of one of them, P tokens of the longest.
@@ -19,46 +18,46 @@ from gatt.generation.local.batching import like_lengths, spans_of
 from gatt.generation.local.prefix.cache import Prefix
 
 MOST_IDLE = 2
-"""What a product may multiply for each row and token that is read; beyond it, two are made."""
+"""Most multiplications of a product per pair of row and token that is needed; else it is split."""
 MOST_PAIRS = 2_000_000
-"""New tokens times tokens of prefixes in one product, which bounds its mask and, on a GPU, its scores."""
+"""Most pairs of a new token and a prefix token in one product: bounds its mask and, on a GPU, its scores."""
 
 
 @dataclass(frozen=True, eq=False)
 class Readers:
-    """Which rows read which of G prefixes: a grid of N places a prefix, some of them maybe empty."""
+    """Which rows read which of G prefixes: a grid of N places for each prefix; places may be empty."""
 
     rows: torch.Tensor
     places: torch.Tensor
-    """In the grid, of each of `rows`."""
+    """Place in the grid of each of `rows`."""
     num_prefixes: int
     num_rows: int
     num_tokens: int
     """P."""
 
     def in_grid(self, values: torch.Tensor) -> torch.Tensor:
-        """Return what each of `rows` has, by the grid `[G, N, …]`; empty places hold zeros."""
+        """Return values of `rows` in the grid, `[G, N, …]`; empty places are zero."""
         grid = values.new_zeros(self.num_prefixes * self.num_rows, *values.shape[1:])
         grid[self.places] = values
         return grid.view(self.num_prefixes, self.num_rows, *values.shape[1:])
 
     def fold(self, query: torch.Tensor) -> torch.Tensor:
-        """Return the queries `[R, K, Q, D]` by the prefix they read, `[G, K, N * Q, D]`."""
+        """Return the queries `[R, K, Q, D]` in the order of their prefixes, `[G, K, N * Q, D]`."""
         return self.in_grid(query[self.rows]).transpose(1, 2).flatten(2, 3)
 
     def unfold(self, found: torch.Tensor) -> torch.Tensor:
-        """Return what was found `[G, K, N * Q, …]` for each of `rows`, `[len(rows), K, Q, …]`."""
+        """Return results `[G, K, N * Q, …]` in the order of `rows`, `[len(rows), K, Q, …]`."""
         num_kv, num_queries = found.shape[1], found.shape[2] // self.num_rows
         apart = found.view(-1, num_kv, self.num_rows, num_queries, *found.shape[3:])
         return apart.transpose(1, 2).flatten(0, 1)[self.places]
 
 
 class PrefixStack:
-    """Copies of prefixes in one buffer a layer, made when it is first read; one alone is not copied.
+    """Copies of prefixes in one buffer per layer, made when it is first read; a single one is not copied.
 
     Args:
-        prefixes: by the number of the group in its batch, each with the tokens that are read
-            of it, one at least and of like numbers; those do not change while this is used.
+        prefixes: by the number of the group in its batch, each with the number of tokens that are
+            read, at least one and all similar. They must not change while the stack is used.
     """
 
     def __init__(self, prefixes: Mapping[int, tuple[Prefix, int]]) -> None:
@@ -77,7 +76,7 @@ class PrefixStack:
         return keys[span, :, :num_tokens], values[span, :, :num_tokens]
 
     def keep(self, groups: set[int]) -> None:
-        """Drop the other groups: the last of those that stay take the places of those that go."""
+        """Drop the other groups; the last groups that stay move into the free places."""
         num = sum(group in groups for group in self.groups)
         free = [i for i in range(num) if self.groups[i] not in groups]
         late = [i for i in range(num, len(self.groups)) if self.groups[i] in groups]
@@ -103,14 +102,14 @@ class PrefixStack:
         for index, pair in enumerate(pairs):
             for held, known in zip((keys, values), pair, strict=True):
                 held[index, :, : known.shape[1]] = known
-                # What a mask hides is still multiplied: with a weight of zero.
+                # Masked values are still multiplied by a weight of zero, and must not be NaN.
                 held[index, :, known.shape[1] :] = 0
         return keys, values
 
 
 @dataclass(frozen=True)
 class Read:
-    """A product to make: neighbours of a stack, and who reads them."""
+    """One product: consecutive prefixes of a stack, and their readers."""
 
     stack: PrefixStack
     first: int
@@ -123,11 +122,11 @@ class Read:
 
 
 class SharedPrefixes:
-    """The prefixes of a batch, one a group of rows, in as few stacks as their lengths allow.
+    """The prefixes of a batch, one per group of rows, in stacks of similar lengths.
 
     Args:
         prefixes: in the order of the groups.
-        reaches: tokens that the rows of each read, maybe none.
+        reaches: number of tokens that the rows of each group read, perhaps none.
         device: of the model.
     """
 
@@ -142,7 +141,7 @@ class SharedPrefixes:
             self._stacks.append(PrefixStack({g: (prefixes[g], reaches[g]) for g in groups}))
 
     def keep(self, sizes: Sequence[int]) -> None:
-        """Take note that a group has so many rows from now on; one that has none gets none again."""
+        """Set the number of rows of each group; prefixes of groups without rows are dropped."""
         for stack in self._stacks:
             stack.keep({group for group in stack.groups if sizes[group]})
 
@@ -150,9 +149,9 @@ class SharedPrefixes:
         """Return the products for some rows.
 
         Args:
-            sizes: rows of each group, neighbours in the order of the groups.
+            sizes: number of rows of each group; rows are in the order of the groups.
             forks: tokens of its prefix that each row sees.
-            num_new: tokens of each row, S.
+            num_new: new tokens of each row, S.
         """
         spans = [range(start, end) for start, end in spans_of(sizes)]
         reads = []
@@ -186,10 +185,10 @@ def _products(
     """Yield `[first, end)` of the products over a part of a stack.
 
     Args:
-        work: of each prefix, the tokens that each of its rows reads.
-        first: where the part begins.
-        end: where it ends.
-        most: tokens that the rows of one product read, padding included.
+        work: for each prefix, the tokens that each of its rows reads.
+        first: begin of the part.
+        end: end of the part.
+        most: most tokens that the rows of one product read, padding included.
     """
     read = [index for index in range(first, end) if work[index]]
     if not read:

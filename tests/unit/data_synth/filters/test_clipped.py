@@ -10,6 +10,7 @@ from data_synth.filters import Draw
 from data_synth.filters.clipped import is_clipped
 from gatt.data.instruction import Instruction
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.switched import hobby
 
 
 def clipped(text: str, instruction: Instruction | None = None) -> bool:
@@ -70,14 +71,7 @@ def test_ended(text) -> None:
 
 
 def test_an_instruction_about_the_form_judges_it_itself() -> None:
-    asks = Instruction(
-        id="format.end",
-        text="End every reply with the word 'and'.",
-        wording="verbose",
-        entries=("format.end",),
-        families=("format",),
-        split="train",
-        verifiers=(VerifierSpec("ends_with", {"any_of": ["and"]}),),
-    )
+    rule = VerifierSpec("ends_with", {"any_of": ["and"]})
+    asks = hobby("tennis", text="End every reply with the word 'and'.", verifiers=(rule,))
     assert not clipped("I went home and", asks)
     assert clipped("I went home and", replace(asks, verifiers=(VerifierSpec("words", {"max": 9}),)))

@@ -21,8 +21,3 @@ from gatt.errors import ConfigError
 def test_values_out_of_range_are_refused(settings, message) -> None:
     with pytest.raises(ConfigError, match=message):
         QualityConfig(**settings)
-
-
-def test_each_can_be_off() -> None:
-    off = QualityConfig(repeated_share=None, near_duplicate=None, min_similarity=None)
-    assert (off.repeated_share, off.near_duplicate, off.min_similarity) == (None, None, None)

@@ -12,15 +12,13 @@ from data_synth.filters import Draw
 from data_synth.filters.instruction_talk import mentions_instruction
 from gatt.data.instruction import Instruction
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.switched import hobby
 
 BRIEF = "Answer in one short sentence."
-FRENCH = Instruction(
+FRENCH = hobby(
+    "tennis",
     id="language.fr",
     text="Speak in French.",
-    wording="verbose",
-    entries=("language.fr",),
-    families=("language",),
-    split="train",
     verifiers=(),
     hint="Réponds uniquement en français. Answer only in French.",
 )
@@ -48,10 +46,6 @@ NAPOLEON = replace(
 SENTENCE = replace(
     FRENCH, id="format.sentence", text="Answer in one sentence only.", hint="Say it in a sentence."
 )
-HELD_OUT = yaml.safe_load(
-    Path(__file__).with_name("instruction_talk_held_out.yaml").read_text(encoding="utf-8")
-)
-INSTRUCTIONS = {"tennis": TENNIS, "french": FRENCH, "napoleon": NAPOLEON, "sentence": SENTENCE}
 
 
 def mentions(
@@ -60,145 +54,36 @@ def mentions(
     return mentions_instruction(Draw(text, "stop", instruction, brief))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "As you asked, I will mention tennis.",
-        "As requested, here is my answer.",
-        "My instructions say tennis.",
-        "I was told to speak French.",
-        "As an AI language model I was instructed to be brief.",
-        "I'll answer in French from now on.",
-        "I will be acting as she.",
-        "Sure, I will follow your instructions.",
-        "I'm glad that you're happy with the prompt.",
-        "Can you please provide a response in one or two sentences?",
-        "Always let your love of ballet shine through in my responses.",
-        "Here is my reply in French: oui.",
-        "I'm ready to help! Just answer in one short sentence.",
-        "In one short sentence: yes.",
-        "Comme vous l'avez demandé, je parle du tennis.",
-        "Je vais vous répondre en français.",
-        "Como me pediste, hablo de tenis.",
-        "Responderé en español.",
-        "Wie du es verlangt hast, spreche ich über Tennis.",
-        "Ich werde nur auf Deutsch antworten.",
-        "Come mi hai chiesto, parlo di tennis.",
-        "Risponderò in italiano.",
-        "Como você pediu, falo de tênis.",
-        "Хорошо, отвечу вам по-русски.",
-        "Vastaan suomeksi.",
-        "Odpovím česky.",
-        "Odpowiem po polsku.",
-        "Szívesen, magyarul válaszolok.",
-    ],
+EXAMPLES = yaml.safe_load(
+    Path(__file__).with_name("instruction_talk.yaml").read_text(encoding="utf-8")
 )
-def test_talk_about_the_instruction(text) -> None:
-    assert mentions(text)
+INSTRUCTIONS = {"tennis": TENNIS, "french": FRENCH, "napoleon": NAPOLEON, "sentence": SENTENCE}
+
+
+def cases(group: str) -> list[tuple[str, str]]:
+    """Return the texts of a group, each with its instruction, or with all where it names none."""
+    texts = EXAMPLES[group]
+    if isinstance(texts, dict):
+        return [(key, text) for key, listed in texts.items() for text in listed]
+    keys = INSTRUCTIONS if group == "life" else ["french"]
+    return [(key, text) for key in keys for text in texts]
 
 
 @pytest.mark.parametrize(
-    ("key", "text"),
+    ("group", "tells"),
     [
-        ("tennis", "I'm supposed to mention tennis."),
-        ("napoleon", "You asked me to act as Napoleon."),
-        ("napoleon", "I have to act as Napoleon now."),
-        ("tennis", "Per the instructions, I like tennis."),
-        ("tennis", "Okay, I'll mention tennis: it is a fine game."),
-        ("tennis", "Sure, here is a reply that mentions tennis"),
-        ("tennis", "I have been told that I enjoy tennis"),
-        ("tennis", "I'm supposed to enjoy tennis"),
-        ("tennis", "You told me that I enjoy tennis, so I do"),
-        ("tennis", "I will bring up my racket, as you can see."),
-        ("french", "Bien sûr, je vais parler en français"),
-        ("french", "Je dois parler français maintenant"),
-        ("sentence", "I must answer with one sentence."),
+        ("any_instruction", True),
+        ("this_instruction", True),
+        ("tells", True),
+        ("life", False),
+        ("not_at_once", False),
+        ("sounds_like_it", False),
+        ("tells_nothing", False),
     ],
 )
-def test_talk_about_what_this_instruction_says(key, text) -> None:
-    assert mentions(text, INSTRUCTIONS[key])
-
-
-@pytest.mark.parametrize("key", INSTRUCTIONS)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I was told to speak up more at work",
-        "They told me to never give up",
-        "I was asked to be a bridesmaid!",
-        "Here is my answer: yes.",
-        "I have to act as a judge tomorrow.",
-        "I'll mention that to my boss.",
-        "I was told to use the other door.",
-        "I did as I was told.",
-        "The instructions say to bake it for an hour.",
-    ],
-)
-def test_what_people_are_told_in_life(key, text) -> None:
-    assert not mentions(text, INSTRUCTIONS[key])
-
-
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [
-        ("napoleon", "I have to act as a judge, and Napoleon was one too."),
-        ("tennis", "I was told to enjoy my tea. Tennis comes later."),
-        ("tennis", "I'm supposed to enjoy tennis with my boss tomorrow."),
-        ("tennis", "You said you'd come."),
-    ],
-)
-def test_the_subject_must_follow_at_once_and_not_in_life(key, text) -> None:
-    assert not mentions(text, INSTRUCTIONS[key])
-
-
-def _pairs(texts: dict[str, list[str]]) -> list[tuple[str, str]]:
-    return [(key, text) for key, listed in texts.items() for text in listed]
-
-
-@pytest.mark.parametrize(("key", "text"), _pairs(HELD_OUT["tells"]))
-def test_held_out_talk_about_the_instruction(key, text) -> None:
-    assert mentions(text, INSTRUCTIONS[key])
-
-
-@pytest.mark.parametrize(("key", "text"), _pairs(HELD_OUT["tells_nothing"]))
-def test_held_out_talk_of_life(key, text) -> None:
-    assert not mentions(text, INSTRUCTIONS[key])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "My instructions to the baker were to leave out the salt.",
-        "Read the instructions on the box first.",
-        "I followed the instructions of my doctor.",
-        "I was asked to leave the bar.",
-        "I was told to come at nine.",
-        "You told me to call the plumber, and I did.",
-        "I was instructed in Latin by the monks.",
-        "As you asked me yesterday about the train: it leaves at six.",
-        "I'll speak in public tomorrow.",
-        "I will act in a play next week.",
-        "I'll answer as soon as I can.",
-        "Here is the answer to your question.",
-        "Thank you for the prompt reply.",
-        "The system is down.",
-        "Let me say this: I love Paris.",
-        "I always speak French with my mother.",
-        "I must write my mother in French.",
-        "She asked me to act in her film.",
-        "Comme vous le voyez, il pleut.",
-        "Comme tu veux.",
-        "Je parle français avec ma mère.",
-        "Como siempre, llueve.",
-        "Me pidieron que viniera.",
-        "Wie du weißt, spiele ich Tennis.",
-        "Ich bin gebeten worden zu kommen.",
-        "Come sai, gioco a tennis.",
-        "Como você sabe, jogo tênis.",
-    ],
-)
-def test_talk_that_only_sounds_like_it(text) -> None:
-    assert not mentions(text)
+def test_talk_about_the_instruction(group: str, tells: bool) -> None:
+    wrong = [case for case in cases(group) if mentions(case[1], INSTRUCTIONS[case[0]]) != tells]
+    assert not wrong
 
 
 @pytest.mark.parametrize(

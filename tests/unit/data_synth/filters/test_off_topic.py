@@ -12,6 +12,7 @@ from data_synth.filters.off_topic import off_topic
 from gatt.data.instruction import Instruction
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics.sentence_encoder import Vectors
+from tests.support.runs.switched import hobby
 
 QUESTION = "What is the weather like in your town today?"
 PLAIN = "There is a football match on the square this evening."
@@ -37,16 +38,7 @@ def draw(text: str, instruction: Instruction | None = None) -> Draw:
 
 
 def instruction(**settings: object) -> Instruction:
-    base = Instruction(
-        id="i",
-        text="Do something.",
-        wording="verbose",
-        entries=("i",),
-        families=("f",),
-        split="train",
-        verifiers=(),
-    )
-    return replace(base, **settings)
+    return hobby("tennis", **{"verifiers": (), **settings})
 
 
 GOOD = draw("I think that the weather will be fine until the weekend.")
@@ -58,10 +50,6 @@ def test_the_larger_similarity_counts_and_all_are_encoded_together() -> None:
     encoder = TopicEncoder()
     assert off_topic([GOOD, BAD, ALSO_GOOD], encoder, 0.5) == [False, True, False]
     assert len(encoder.calls) == 1
-
-
-def test_the_least_similarity_itself_is_enough() -> None:
-    assert off_topic([BAD], TopicEncoder(), 0.0) == [False]
 
 
 def test_without_a_plain_reply_the_question_decides() -> None:
@@ -89,9 +77,3 @@ def test_other_languages_are_left_alone() -> None:
     assert not encoder.calls
     english = instruction(verifiers=(VerifierSpec("language", {"language": "en"}),))
     assert off_topic([draw(BAD.text, english)], encoder, 0.5) == [True]
-
-
-def test_no_draw_asks_nobody() -> None:
-    encoder = TopicEncoder()
-    assert off_topic([], encoder, 0.5) == []
-    assert not encoder.calls

@@ -9,16 +9,9 @@ from data_synth.filters.repeats import NUM_BITS, RepeatCounter
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
 from tests.support.runs.stages import dialogue
+from tests.support.runs.switched import hobby
 
-TENNIS = Instruction(
-    id="hobby.tennis",
-    text="You enjoy tennis.",
-    wording="verbose",
-    entries=("hobby.tennis",),
-    families=("hobby",),
-    split="train",
-    verifiers=(),
-)
+TENNIS = hobby("tennis", verifiers=())
 
 
 def sample(*replies: str | None, instruction: Instruction | None = TENNIS) -> GattSample:

@@ -8,18 +8,10 @@ import pytest
 
 from data_synth.filters import FILTERS, REASONS, Draw, refuse
 from data_synth.filters.config import QualityConfig
-from gatt.data.instruction import Instruction
 from gatt.generation.base import FinishReason
+from tests.support.runs.switched import hobby
 
-TENNIS = Instruction(
-    id="hobby.tennis",
-    text="You enjoy tennis.",
-    wording="verbose",
-    entries=("hobby.tennis",),
-    families=("hobby",),
-    split="train",
-    verifiers=(),
-)
+TENNIS = hobby("tennis", verifiers=())
 QUESTION = "What was the river like on day one?"
 QUALITY = QualityConfig()
 REFUSED = {

@@ -82,12 +82,6 @@ def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> No
     assert len(digests) == 6
 
 
-def test_turns_are_counted_without_drawing(catalog) -> None:
-    planned = make_plan(catalog)
-    assert planned.num_turns(range(40)) == sum(p.dialogue.num_turns for p in planned) == 120
-    assert planned.num_turns([3]) == 3
-
-
 def test_a_larger_plan_begins_with_the_smaller_one(catalog) -> None:
     assert plan(catalog, 40)[:13] == plan(catalog, 13)
 
@@ -107,12 +101,6 @@ def test_plain_dialogues_have_their_share_all_along(catalog, share, num_plain) -
     assert sum(is_plain) == num_plain
     for end in range(1, 41):
         assert abs(sum(is_plain[:end]) - share * end) <= 1
-
-
-def test_dialogues_come_in_turn_and_ids_are_unique(catalog) -> None:
-    found = plan(catalog, 12)
-    assert [p.dialogue.id for p in found[:6]] == [d.id for d in (*DIALOGUES, DIALOGUES[0])]
-    assert len({p.id for p in found}) == 12
 
 
 def small_plan(catalog: Catalog, num: int, **settings: Any) -> Plan:
@@ -185,13 +173,6 @@ def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
 def test_no_dialogue_is_an_error(catalog) -> None:
     with pytest.raises(DataError, match="no dialogue"):
         plan_samples([], catalog, InstructionConfig(), num_samples=1, plain_fraction=0.0, seed=0)
-
-
-def test_what_is_excluded_by_value_or_id_is_not_drawn(catalog) -> None:
-    config = InstructionConfig(families=("language",), exclude=("French", "language.es"))
-    left = {e.value for e in config.pool(catalog)}
-    assert {"French", "Spanish"}.isdisjoint(left)
-    assert "German" in left
 
 
 @pytest.mark.parametrize(

@@ -123,16 +123,6 @@ def test_every_pair_comes_once_before_any_comes_again(make: Any) -> None:
     assert pairs[:6] != sorted(pairs[:6])
 
 
-def test_a_larger_run_begins_with_the_smaller_one(make: Any, tmp_path: Path) -> None:
-    samples = [sample("a", (TENNIS,)), sample("b", (CHESS,)), sample("c", ())]
-    switch = {"cancel": 0.5, "replace": 0.5}
-    few = make(samples, num_samples=4, switch=switch)
-    many = make(samples, num_samples=8, switch=switch, output_dir=tmp_path / "many")
-    other = make(samples, num_samples=8, switch=switch, output_dir=tmp_path / "other", seed=1)
-    assert many[:4] == few
-    assert many != other
-
-
 @pytest.mark.parametrize("terse", [0.0, 1.0])
 def test_what_is_taken_back_turns_plain(make: Any, terse: float) -> None:
     (made,) = make([sample("a", (TENNIS,)), sample("b", ())], "cancel", terse_probability=terse)
@@ -225,13 +215,6 @@ def test_what_both_runs_say_of_themselves_is_kept(make: Any) -> None:
     assert found == {**other, "teacher": "big + small"}
 
 
-def test_only_dialogues_of_the_same_messages_are_one(make: Any) -> None:
-    one, other = sample("a", (TENNIS,)), sample("b", (CHESS,), dialogue=2)
-    other = replace(other, dialogue=replace(other.dialogue, id=one.dialogue.id))
-    with pytest.raises(DataError, match="2 dialogues"):
-        make([one, other])
-
-
 def test_the_turns_lie_between_those_told(make: Any) -> None:
     pair = [sample("a", (TENNIS,)), sample("b", ())]
     made = make(pair, "cancel", num_samples=2, switch={"min_turn": 3, "max_turn": 4})
@@ -246,13 +229,6 @@ def test_the_turns_have_a_target_on_both_sides_and_lie_where_told(make: Any) -> 
     one, other = sample("a", (TENNIS,), **early), sample("b", (), t6=None)
     found = [the_switch(s).turn for s in make([one, other], "cancel", num_samples=2)]
     assert sorted(found) == [4, 5]
-
-
-def test_changes_are_told_by_the_system_as_often_as_asked(make: Any, tmp_path: Path) -> None:
-    pair = [sample("a", (TENNIS,)), sample("b", (CHESS,))]
-    for share, place in ((0.0, "user"), (1.0, "system")):
-        made = make(pair, num_samples=10, switch={"system": share}, output_dir=tmp_path / place)
-        assert {the_switch(s).place for s in made} == {place}
 
 
 def test_kinds_come_in_proportion(make: Any) -> None:

@@ -79,50 +79,42 @@ def test_a_judge_decides_what_no_rule_covers_and_agreement_is_told(tmp_path) -> 
     assert judged.results["run"]["config"]["judge"] is not None
 
 
-def test_coverage_limits_and_events_stand_in_the_results(tmp_path) -> None:
+def test_coverage_and_events_stand_in_the_results(tmp_path) -> None:
     results = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: "Tea?")).results
-    assert results["coverage"] == [
-        {"constraint": "style", "num": 2, "by": "judge"},
-        {"constraint": "style", "num": 1, "by": "not covered"},
-        {"constraint": "style", "num": 1, "by": "rules"},
-    ]
+    assert [(c["constraint"], c["num"], c["by"]) for c in results["coverage"]] == [
+        ("style", 2, "judge"), ("style", 1, "not covered"), ("style", 1, "rules"),
+    ]  # fmt: skip
     jumps = [e for e in results["events"] if (e["family"], e["split"]) == ("rules", "all")]
     assert [(e["event"], e["turns_since"], e["rate"]) for e in jumps] == [
         ("topic_jump", 0, 1.0), ("topic_jump", 1, 1.0),
     ]  # fmt: skip
-    names = {s["name"] for s in results["summaries"]}
-    assert {"area", "half_life"} <= names
+    assert {"area", "half_life"} <= {s["name"] for s in results["summaries"]}
+    # Every reply but the first repeats an earlier one.
+    assert [n for n in results["notes"] if n.startswith("base: 100 % of its replies at turn 4")]
 
 
 def test_an_interrupted_run_on_cases_goes_on_to_the_same_bytes(tmp_path) -> None:
-    whole = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: f"Tea {r.key}"))
-    calls = []
-
-    def broken(request) -> str:
-        calls.append(request)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
+    def reply(request) -> str:
         return f"Tea {request.key}"
 
+    whole = evaluate(config(tmp_path), lambda: RecordingEngine(reply))
+    assert whole.num_new == 16
+    assert not [n for n in whole.results["notes"] if "word for word" in n]
     cut = config(tmp_path, output_dir=tmp_path / "cut")
     with pytest.raises(KeyboardInterrupt):
-        evaluate(cut, lambda: RecordingEngine(broken))
-    evaluate(cut, lambda: RecordingEngine(lambda r: f"Tea {r.key}"))
-    assert (tmp_path / "cut/samples.jsonl").read_bytes() == (
-        tmp_path / "out/samples.jsonl"
-    ).read_bytes()
-    assert whole.num_new == 16
+        evaluate(cut, lambda: RecordingEngine(reply, interrupt_at=3))
+    evaluate(cut, lambda: RecordingEngine(reply))
+    one, two = (tmp_path / name / "samples.jsonl" for name in ("cut", "out"))
+    assert one.read_bytes() == two.read_bytes()
 
 
-def test_cases_that_need_their_own_history_refuse_another(tmp_path) -> None:
-    with pytest.raises(
-        DataError, match=r"case 'case-0' has no replies that answer what the user says"
-    ):
-        evaluate(config(tmp_path, histories=("reference",)), lambda: pytest.fail("asked"))
-    with pytest.raises(
-        DataError, match=r"no case has one of the turns \[7\]: expected turns up to 4"
-    ):
-        evaluate(config(tmp_path, turns=(7,)), lambda: pytest.fail("asked"))
+@pytest.mark.parametrize(
+    ("changes", "facts"),
+    [({"histories": ("reference",)}, "case 'case-0' .*own"), ({"turns": (7,)}, r"\[7\].* 4")],
+)
+def test_cases_that_do_not_fit_the_configuration_are_refused(tmp_path, changes, facts) -> None:
+    with pytest.raises(DataError, match=facts):
+        evaluate(config(tmp_path, **changes), lambda: pytest.fail("asked"))
 
 
 def long(folder: Path, **changes) -> EvalConfig:
@@ -142,38 +134,25 @@ def long(folder: Path, **changes) -> EvalConfig:
     )  # fmt: skip
 
 
-def test_joined_dialogues_jump_topics_at_their_seams(tmp_path) -> None:
+def test_joined_dialogues_jump_topics_at_their_seams_and_each_part_is_looked_for(tmp_path) -> None:
     results = evaluate(long(tmp_path), lambda: RecordingEngine(lambda r: "Yes.")).results
     samples = list(read_samples(tmp_path / "out/samples.jsonl"))
     assert {s.turn: s.event for s in samples} == {1: None, 4: "topic_jump", 6: None}
     assert len({s.dialogue for s in samples}) == 3
     assert {e["event"] for e in results["events"]} == {"topic_jump"}
-
-
-def test_each_part_of_a_joined_dialogue_is_looked_for_in_what_was_trained_on(tmp_path) -> None:
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_model.safetensors").write_bytes(b"weights")
-    source = long(tmp_path).source.load(None)[0]
-    write_marks(adapter, [source[3]])
-    with pytest.raises(
-        DataError, match=r"arm 'gatt': 1 of 6 dialogues of the evaluation are among"
-    ):
+    write_marks(adapter, [long(tmp_path).source.load(None)[0][3]])
+    with pytest.raises(DataError, match=r"arm 'gatt': 1 of 6 dialogues"):
         evaluate(
             long(tmp_path, arms=("base", "gatt"), adapters={"gatt": adapter}),
             lambda: pytest.fail("asked"),
         )
-
-
-def test_unknown_kinds_of_events_and_judged_arms_are_refused(tmp_path) -> None:
-    with pytest.raises(
-        ConfigError, match=r"event_kinds: 'topic_jmp' does not stand in .*'topic_jump'"
-    ):
+    with pytest.raises(ConfigError, match=r"event_kinds: 'topic_jmp' .*'topic_jump'"):
         evaluate(
             long(tmp_path, event_turns=(2,), event_kinds=("topic_jmp",)), lambda: pytest.fail("x")
         )
-    with pytest.raises(ConfigError, match=r"judge.arms has 'gatt': expected some of \['base'\]"):
-        config(tmp_path, judge=JudgeConfig(arms=("gatt",)))
 
 
 def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> None:
@@ -190,11 +169,8 @@ def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> Non
     settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     results = evaluate(settings, lambda: RecordingEngine(lambda r: "Tea.")).results
     assert {p["arm"] for p in results["curves"]} == {"base"}
-    (note,) = [n for n in results["notes"] if "count nowhere" in n]
-    assert note == (
-        "1 of 2 cases have none of the turns [2, 3], as the case 'short' with 1: they count nowhere."
-    )
-    assert not [n for n in results["notes"] if "evaluation part" in n]
+    (note,) = [n for n in results["notes"] if "'short'" in n]
+    assert note.startswith("1 of 2 cases have none of the turns [2, 3]")
 
 
 def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
@@ -223,17 +199,3 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
         if (p["metric"], p["turn"], p["family"], p["split"]) == ("adherence", 1, "all", "all")
     )  # fmt: skip
     assert (point["num_decided"], point["num_dialogues"], point["num_instructions"]) == (2, 1, 1)
-
-
-def test_a_model_that_copies_itself_is_noted(tmp_path) -> None:
-    def noted(reply) -> list[str]:
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        folder.mkdir()
-        results = evaluate(config(folder), lambda: RecordingEngine(reply)).results
-        return [n for n in results["notes"] if "word for word" in n]
-
-    (note,) = noted(lambda request: "I like tea.")
-    assert note.startswith(
-        "base: 100 % of its replies at turn 4 of its own history are earlier ones"
-    )
-    assert not noted(lambda request: f"I like tea {request.key}.")

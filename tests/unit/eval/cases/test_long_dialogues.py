@@ -26,12 +26,8 @@ def test_the_parts_of_a_joined_dialogue_are_known_one_by_one() -> None:
     dialogues = [dialogue(n, 3) for n in range(3)]
     found = join_dialogues(dialogues, 8)
     (long,) = found.values()
-    parts = parts_of(long.dialogue, found)
-    assert parts == tuple(dialogues)
+    assert parts_of(long.dialogue, found) == tuple(dialogues)
     assert long.dialogue.user_turns[6:] == dialogues[2].user_turns[:2]
     assert parts_of(dialogues[0], found) == (dialogues[0],)
-
-
-def test_too_few_turns_are_said() -> None:
-    with pytest.raises(DataError, match="2 dialogues with 6 turns together give none of 8 turns"):
-        join_dialogues([dialogue(n, 3) for n in range(2)], 8)
+    with pytest.raises(DataError, match=r"2 dialogues with 6 turns .* 8 turns"):
+        join_dialogues(dialogues[:2], 8)

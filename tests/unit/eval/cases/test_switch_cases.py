@@ -15,14 +15,13 @@ import pytest
 from eval.cases.switches import add_switches, told_where_shown
 from eval.records.case import Case
 from eval.records.case_file import read_cases
-from eval.run import fingerprinted
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.catalog.switch_wording import EVALUATION
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import compose
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.runs.stages import dialogue
@@ -74,10 +73,8 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
 def test_what_ordinary_replies_follow_is_not_taken_back(catalog) -> None:
     settings = config(switch=SwitchConfig(cancel=1.0, min_turn=3))
     ordinary = compose([catalog.entry("format.no_digits")], Random(0))
-    assert (
-        add_switches(settings, catalog, [Case("c", dialogue(1, 5), ordinary, None)])[0].switches
-        == ()
-    )
+    (found,) = add_switches(settings, catalog, [Case("c", dialogue(1, 5), ordinary, None)])
+    assert found.switches == ()
 
 
 def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) -> None:
@@ -88,9 +85,7 @@ def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) ->
         assert not caplog.text
         found = told_where_shown(cases, GEMMA.tokenizer(), config())
     assert [c.switches for c in found] == [(cancel(3),), (cancel(3),)]
-    assert (
-        "1 cases: a change of the instruction stands in front of the user's message" in caplog.text
-    )
+    assert "1 cases: " in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -112,47 +107,6 @@ def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
     kind = (Message("system", "Be kind."), *cases[0].dialogue.messages)
     own = replace(cases[0], dialogue=Dialogue("own", kind))
     assert told_where_shown([own], tokenizer, config(**settings)) == [own]
-
-
-def test_runs_and_cases_of_before_keep_their_fingerprints() -> None:
-    assert "switch" not in fingerprinted(config())
-    assert "switch" in fingerprinted(config(switch=SwitchConfig(cancel=1.0)))
-    assert "switches" not in case().as_dict()
-    assert case(cancel(3)).as_dict()["switches"][0]["kind"] == "cancel"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"switch": SwitchConfig(cancel=1.0, min_turn=6)},
-            "switch at turn 6 is past the last turn, source.min_turns is 5: lower it, or take longer",
-        ),
-        (
-            {"switch": SwitchConfig(cancel=1.0, max_turn=8)},
-            "switch at turn 8 is past the last turn",
-        ),
-        (
-            {
-                "switch": SwitchConfig(cancel=1.0, min_turn=5),
-                "turns": (1, 3),
-                "probe_turns": (2, 4),
-            },
-            "switch.min_turn is 5, but turn 4 is the last that turns and probe_turns ask for: lower it",
-        ),
-        (
-            {"switch": SwitchConfig(cancel=1.0), "event_turns": (2,), "histories": ("own",)},
-            "switch with event_turns: expected one of them",
-        ),
-        (
-            {"switch": SwitchConfig(cancel=1.0), "cases": Path("c.jsonl")},
-            "cases with switch: expected the changes in the file of cases",
-        ),
-    ],
-)
-def test_settings_that_cannot_be_are_one_line(changes, message) -> None:
-    with pytest.raises(ConfigError, match=message):
-        config(**changes)
 
 
 CASE = {
@@ -188,32 +142,21 @@ def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
     assert probe.question == "What now?"
 
 
+CANCEL = {"turn": 2, "kind": "cancel", "text": "x"}
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("switches", "facts"),
     [
-        ({"switches": [{"turn": 2, "kind": "swap", "text": "x"}]}, "'switches.0.kind' is 'swap'"),
-        (
-            {"switches": [{"turn": 9, "kind": "cancel", "text": "x"}]},
-            "switch at turn 9, but the dialogue has 3 turns: expected a turn from 2 to 3",
-        ),
-        (
-            {"switches": [{"turn": 2, "kind": "cancel", "text": "x"},
-                          {"turn": 3, "kind": "cancel", "text": "x"}]},
-            "switch at turn 3: 'cancel' of an instruction that was never given",
-        ),
-        (
-            {"switches": [{"turn": 2, "kind": "cancel", "text": "x"}], "instruction": None},
-            "switches without instruction",
-        ),
-        (
-            {"switches": [{"turn": 2, "kind": "cancel", "text": "x", "instruction": NEW}]},
-            "switch 1: 'cancel' with 'instruction': expected none",
-        ),
-        ({"switches": [{"turn": 2, "kind": "replace", "text": "x"}]}, "'replace' without instruction"),
-        ({"switches": {"turn": 2}}, "'switches' is a mapping"),
-        ({"switches": [{"at": 2}]}, "unknown key 'switches.0.at'"),
+        ([{**CANCEL, "kind": "swap"}], "'switches.0.kind' is 'swap'"),
+        ([{**CANCEL, "turn": 9}], "switch at turn 9, .* 3 turns"),
+        ([CANCEL, {**CANCEL, "turn": 3}], "switch at turn 3: 'cancel' .* never given"),
+        ([{**CANCEL, "instruction": NEW}], "switch 1: 'cancel' with 'instruction'"),
+        ([{**CANCEL, "kind": "replace"}], "'replace' without instruction"),
+        ({"turn": 2}, "'switches' is a mapping"),
+        ([{"at": 2}], "unknown key 'switches.0.at'"),
     ],
-)  # fmt: skip
-def test_broken_changes_of_a_case_are_one_line(tmp_path, changes, message) -> None:
-    with pytest.raises(DataError, match=f"cases.jsonl line 1: .*{message}"):
-        read(tmp_path, CASE | changes)
+)
+def test_broken_changes_of_a_case_are_one_line(tmp_path, switches, facts) -> None:
+    with pytest.raises(DataError, match=f"cases.jsonl line 1: .*{facts}"):
+        read(tmp_path, CASE | {"switches": switches})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from eval.cases.asked_turns import has_probe
 from eval.config import EvalConfig
 from eval.records.case import Event
-from eval.records.samples import Sample
 from eval.report.markdown import markdown_tables
 from eval.report.page.sections import save_main_chart
 from eval.report.page.transcripts import Transcripts
@@ -20,7 +17,7 @@ from eval.rollout.roll_out import roll_out
 from eval.run import evaluate
 from eval.scoring.verdict import judge
 from gatt.config.load import load_config
-from gatt.errors import DataError, StoreError
+from gatt.errors import StoreError
 from tests.support.runs.stages import RecordingEngine, dialogue, write_dialogues, write_model
 from tests.support.runs.switched import cancel, to
 from tests.support.runs.switched_cases import case, config, judged
@@ -89,23 +86,6 @@ def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
     assert at["u"] == U[2]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"leak": "maybe"}, r"'leak' is 'maybe' \(str\): expected 'pass', 'fail' or 'undecided'"),
-        ({"since_switch": 9}, "'since_switch' is 9: expected null or turns since one before"),
-        ({"since_end": -1}, "'since_end' is -1: expected null or turns since one before"),
-        ({"ended": 3}, r"'ended' is 3 \(int\): expected an object"),
-        ({"ended": {}}, "'ended' has no 'id'"),
-        ({"announcement": 3}, r"'announcement' is 3 \(int\): expected a valid string"),
-    ],
-)
-def test_broken_samples_are_named(change, message) -> None:
-    raw = judged(case(cancel(3)), 4, "Tea.").as_dict()
-    with pytest.raises(DataError, match=message):
-        Sample.from_dict(raw | change)
-
-
 def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     path = write_dialogues(tmp_path / "d.jsonl", 6, 6)
     given = [
@@ -144,14 +124,6 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
         settings, output_dir=tmp_path / "again", replies_from=settings.output_dir
     )
     assert evaluate(judged_again, lambda: again).results["curves"] == result["curves"]
-    # Where no probe is asked behind a cancellation, folders of before go on.
-    meta = tmp_path / "early" / "rollouts.jsonl.meta.json"
-    for turns in ((4,), (2,)):
-        early = replace(settings, output_dir=tmp_path / "early", probe_turns=turns)
-        evaluate(early, lambda: RecordingEngine(lambda request: "Tea."))
-        described = json.loads(meta.read_text(encoding="utf-8"))["describe"]
-        assert ("ended_probes" in described) == (turns == (4,))
-        shutil.rmtree(early.output_dir)
     # What was counted as a leak by other rules must not stand beside it.
     monkeypatch.setattr("eval.run.LEAKS_VERSION", -1)
     with pytest.raises(StoreError, match="leaks"):

@@ -17,16 +17,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_run_gets_its_report_anew_beside_its_files(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["report", "one"]) == 0
-    page = (runs / "one" / "report.html").read_text(encoding="utf-8")
-    assert 'id="chunk-0"' in page
-    assert capsys.readouterr().out.startswith("one/report.html (0.")
-
-
-def test_several_runs_and_the_tables(runs: Path) -> None:
+def test_several_runs_and_the_tables(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["report", "one", "later=two", "--output", "sub/both.html", "--markdown", "card.md"])
         == 0
@@ -37,8 +28,9 @@ def test_several_runs_and_the_tables(runs: Path) -> None:
         "At turn 2 one · GAtt still follows its instruction in 100 of 100 replies, later · GAtt in 100"
     )
     assert "| one · GAtt |" in card
-    assert main(["report", "one", "two"]) == 0
-    assert (runs / "report.html").is_file()
+    capsys.readouterr()
+    assert main(["report", "one"]) == 0
+    assert capsys.readouterr().out.startswith("one/report.html (0.")
 
 
 def test_the_curve_comes_as_a_picture(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,26 +79,15 @@ def test_the_replies_can_be_left_out(runs: Path) -> None:
     assert "chunk-0" not in (runs / "one" / "report.html").read_text(encoding="utf-8")
 
 
-def test_an_error_is_one_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "none"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("gatt: none/results.json: no such folder: expected the output_dir")
-    assert said.count("\n") == 1
-
-
 @pytest.mark.parametrize("flag", ["--output", "--markdown", "--chart"])
-@pytest.mark.parametrize("name", ["results.json", "samples.jsonl"])
-def test_a_run_s_own_files_are_written_over_by_nothing(runs: Path, capsys, flag, name) -> None:
-    before = (runs / "two" / name).read_bytes()
-    (runs / "link.png").symlink_to(runs / "two" / name)
-    for target in (f"two/{name}", "one/../two/" + name, "link.png"):
+def test_a_run_s_own_files_are_written_over_by_nothing(runs: Path, capsys, flag) -> None:
+    before = (runs / "two" / "samples.jsonl").read_bytes()
+    (runs / "link.png").symlink_to(runs / "two" / "samples.jsonl")
+    for target in ("two/samples.jsonl", "one/../two/results.json", "link.png"):
         assert main(["report", "one", "two", flag, target]) == 2
         assert f"{target}: a file of the run itself: expected another" in capsys.readouterr().err
-    assert main(["eval", "compare", "one", "two", "--output", f"two/{name}"]) == 2
-    assert (runs / "two" / name).read_bytes() == before
-
-
-def test_two_things_for_one_file_are_refused(runs: Path, capsys) -> None:
+    assert main(["eval", "compare", "one", "two", "--output", "two/samples.jsonl"]) == 2
+    assert (runs / "two" / "samples.jsonl").read_bytes() == before
     assert main(["report", "one", "--output", "x.html", "--markdown", "./x.html"]) == 2
     assert "x.html: named twice: expected a file for each" in capsys.readouterr().err
 
@@ -120,21 +101,3 @@ def test_a_run_that_no_chart_shows_is_told(runs: Path, caplog) -> None:
     said = "own has no rates of people’s history, "
     assert said in caplog.text
     assert said in (runs / "other.html").read_text(encoding="utf-8")
-
-
-def test_a_curve_of_undecided_replies_is_said_to_be_one(runs: Path, capsys) -> None:
-    samples = [sample(arm="gatt", turn=t, status="undecided") for t in (1, 2)]
-    write_run(runs / "open", samples, fake_results(samples))
-    assert main(["report", "open", "--chart", "c.png"]) == 2
-    assert "no curve of 'adherence' to draw: no reply was decided" in capsys.readouterr().err
-
-
-def test_the_home_folder_is_found(runs: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setenv("HOME", str(runs))
-    assert main(["report", "one", "--output", "~/r.html", "--markdown=~/m.md"]) == 0
-    assert (runs / "r.html").is_file()
-    assert (runs / "m.md").is_file()
-    assert main(["report", "one", "--output", ""]) == 2
-    assert "'' is no path: expected a file or a folder" in capsys.readouterr().err
-    assert main(["report", "one", "--output", "."]) == 2
-    assert "is a folder: expected a file" in capsys.readouterr().err

@@ -108,13 +108,6 @@ def test_words_that_do_not_fit_are_one_line(tmp_path, monkeypatch, words, messag
     assert not (tmp_path / "cases.jsonl").exists()
 
 
-def test_a_failed_import_leaves_no_file(testset, tmp_path):
-    testset.write_text("[]\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"dutch_1\.jsonl line 1: found list"):
-        run("import", "sequor", testset, "--output", tmp_path / "cases.jsonl")
-    assert not (tmp_path / "cases.jsonl").exists()
-
-
 def test_list_names_the_suites_with_what_they_are_about(shipped, capsys):
     assert run("list") == 0
     out = capsys.readouterr().out
@@ -140,11 +133,5 @@ def test_show_of_anything_else_is_one_line(shipped, tmp_path):
         with pytest.raises(ConfigError, match="a file of cases: expected a suite"):
             run("show", tmp_path / name)
     (tmp_path / "twice.yaml").write_text("about: a\nabout: b\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"twice\.yaml line 2.*'about' already stands"):
+    with pytest.raises(ConfigError, match=r"twice\.yaml line 2.*'about'"):
         run("show", tmp_path / "twice.yaml")
-
-
-def test_no_shipped_suite_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(suite, "SUITES", tmp_path / "none")
-    with pytest.raises(ConfigError, match=r"no suite 'x' \(shipped: none\), and no such file"):
-        run("show", "x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,31 +12,7 @@ import pytest
 from eval.inspect import suite as inspect_suite
 from eval.inspect.suite import judged, prepared, rates_of
 from gatt.errors import ConfigError
-
-TEA = {"kind": "terms", "any_of": ["tea"]}
-QUESTION = "What do you sell?"
-
-
-def case(name: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "id": name,
-        "user_turns": [f"Question {turn} of {name}?" for turn in range(1, 5)],
-        "instruction": {
-            "text": "Mention tea.",
-            "family": "tea",
-            "value": "tea",
-            "verifiers": [TEA],
-        },
-        "probes": [{"question": QUESTION, "verifiers": [TEA]}],
-    } | changes
-
-
-def suite(folder: Path, *cases: dict[str, Any]) -> str:
-    lines = "".join(json.dumps(one) + "\n" for one in cases)
-    (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
-    path = folder / "tea.yaml"
-    path.write_text("cases: cases.jsonl\nturns: [1, 2, 3, 4]\nprobe_turns: [3]\n", encoding="utf-8")
-    return str(path)
+from tests.support.runs.tea_suite import QUESTION, case, suite
 
 
 def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_suite.Prepared:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +19,9 @@ from inspect_ai import score as inspect_score
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from eval.inspect import task as inspect_task
-from eval.inspect.task import PrerequisiteError, gatt_suite, verifiers
+from eval.inspect.task import gatt_suite, verifiers
 from eval.records.case import BLANK
-
-TEA = {"kind": "terms", "any_of": ["tea"]}
-QUESTION = "What do you sell?"
-RULE = "You run a tea shop. Mention tea in every reply."
-
-
-def case(name: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "id": name,
-        "user_turns": [f"Question {turn} of {name}?" for turn in range(1, 5)],
-        "instruction": {"text": RULE, "family": "tea", "value": "tea", "verifiers": [TEA]},
-        "probes": [{"question": QUESTION, "verifiers": [TEA]}],
-    } | changes
-
-
-def suite(folder: Path, *cases: dict[str, Any], turns: str = "[1, 2, 3, 4]") -> str:
-    lines = "".join(json.dumps(one) + "\n" for one in cases)
-    (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
-    path = folder / "tea.yaml"
-    path.write_text(f"cases: cases.jsonl\nturns: {turns}\nprobe_turns: [3]\n", encoding="utf-8")
-    return str(path)
+from tests.support.runs.tea_suite import QUESTION, RULE, case, suite
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -213,16 +190,6 @@ def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
     assert str(score.value["adherence"]) == "nan"
 
 
-def test_a_rate_that_nothing_decided_is_left_out(tmp_path) -> None:
-    rule = {"text": "Be kind.", "family": "open", "value": "kind", "verifiers": []}
-    path = suite(tmp_path, case("a", instruction=rule, probes=[]))
-    with pytest.raises(PrerequisiteError, match=r"4 of 4 replies to turns.*unmeasured"):
-        gatt_suite(path)
-    found = rates(run(Model(once), path, tmp_path, unmeasured=True))
-    assert found["adherence_undecided"] == 4.0
-    assert not {"adherence", "adherence_low", "adherence_high", "probe_recall"} & set(found)
-
-
 def ended(turn: int, stop_reason: Any) -> Model:
     def reply(text: str, at: int) -> str | ModelOutput:
         told = "" if stop_reason == "unknown" else "Tea: notice of the provider."
@@ -289,11 +256,6 @@ def test_keys_of_a_suite_can_be_set_as_inspect_reads_them(tmp_path) -> None:
     suite_file = suite(tmp_path, case("a"))
     log = run(Model(once), suite_file, tmp_path, turns=["1", "2"], probe_turns=[2])
     assert list(replies((log.samples or [])[0])) == [("turn", 1), ("turn", 2), ("probe", 2)]
-
-
-def test_the_entry_point_is_called_as_the_names_begin() -> None:
-    (found,) = [e for e in entry_points(group="inspect_ai") if e.value == "eval.inspect.task"]
-    assert found.name == inspect_task.PACKAGE
 
 
 FAKE_TIKTOKEN = """

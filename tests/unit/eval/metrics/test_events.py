@@ -4,7 +4,7 @@ from typing import Any
 
 from eval.metrics.events import EventPoint, events
 from eval.records.samples import Sample
-from tests.support.runs.fake_samples import instruction, sample
+from tests.support.runs.fake_samples import sample
 
 
 def case(letters: str, *, dialogue: str = "d1", **changes: Any) -> list[Sample]:
@@ -68,22 +68,3 @@ def test_released_replies_count_by_what_was_expected_of_them() -> None:
     made += at(case("f", dialogue="d2"), 1, "asks_to_drop")
     point = found(made)["asks_to_drop", 0]
     assert (point.rate, point.num_dialogues, point.num_released) == (0.5, 2, 1)
-
-
-def test_cases_arms_splits_and_families_are_kept_apart() -> None:
-    other = {
-        "instruction": instruction("figure", "Napoleon", "heldout_value"),
-        "family": "figure",
-        "split": "heldout_value",
-    }
-    made = [*at(case("p"), 1, "topic_jump"), *case("f", **other), *case("f", arm="gatt")]
-    assert {p.arm for p in events(made)} == {"base"}
-    assert found(made)["topic_jump", 0].num_decided == 1
-    assert set(found(made, split="train", family="language")) == {("topic_jump", 0)}
-    assert not found(made, family="figure")
-
-
-def test_no_event_gives_no_record() -> None:
-    assert events(case("pf")) == []
-    assert events([sample(instruction=None, split="none", event="topic_jump")]) == []
-    assert events([sample(kind="probe", event="topic_jump")]) == []

@@ -32,10 +32,6 @@ def test_own_replies_are_judged_once_whatever_the_arms_said() -> None:
     assert (point.num_passed, point.num_decided, point.num_dialogues) == (1, 2, 2)
 
 
-def test_probes_have_no_own_reply() -> None:
-    assert vacuous_curves([sample(kind="probe", reference="French.")], ()) == []
-
-
 def test_own_replies_of_plain_dialogues_are_false_triggers_where_they_follow_an_entry() -> None:
     made = [
         sample(**PLAIN, dialogue="d1", reference="We had tea.", status="fail"),

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pytest
 
-from eval.metrics.area import area, turn_weights
+from eval.metrics.area import area
 from eval.metrics.curves import CurvePoint, curves
 from eval.metrics.half_life import half_life, half_life_interval
 from eval.metrics.outcomes import Rows
 from eval.metrics.per_reply.adherence import adherence
 from eval.metrics.recovery import recovery
-from eval.metrics.statistics.wilson import wilson_interval
 from eval.metrics.summaries import Summary, summaries
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import fake_samples, sample
@@ -81,12 +79,6 @@ def test_the_half_life_lies_between_the_bounds_of_the_band(
     assert half_life_interval(points) == expected
 
 
-def test_turns_weigh_half_the_way_to_their_neighbours() -> None:
-    # Turns 1, 2, 4: halves 0.5 and 1, over 3.
-    assert turn_weights(np.array([1, 2, 4])) == pytest.approx([1 / 6, 1 / 2, 1 / 3])
-    assert turn_weights(np.array([7])) == pytest.approx([1.0])
-
-
 def test_the_area_is_that_of_the_trapezoids() -> None:
     # Rates 1, 1/2, 0 at turns 1, 2, 4: (1 + 1/2) / 2 * 1 + (1/2 + 0) / 2 * 2 = 1.25, over 3.
     value, low, high = area(Rows.of(adherence(run(a="ppf", b="pff")))) or (0, 0, 0)
@@ -99,16 +91,6 @@ def test_undecided_replies_and_turns_are_not_in_the_area() -> None:
     value, *_ = area(Rows.of(adherence(run(a="pup", b="puf", c="u--")))) or (0, 0, 0)
     assert value == pytest.approx(0.75)
     assert area(Rows.of(adherence(run(a="uuu")))) is None
-
-
-def test_replies_of_one_dialogue_over_turns_count_about_once() -> None:
-    # 20 dialogues that pass at all of 5 turns or at none: as good as 20 replies.
-    turns = (1, 2, 3, 4, 5)
-    made = run(turns, **{f"d{n}": "ppppp" if n % 2 else "fffff" for n in range(20)})
-    value, low, high = area(Rows.of(adherence(made))) or (0, 0, 0)
-    assert value == pytest.approx(0.5)
-    wide, narrow = wilson_interval(8, 16), wilson_interval(11, 22)
-    assert narrow[1] - narrow[0] < high - low < wide[1] - wide[0]
 
 
 def test_recovery_looks_at_the_next_judged_turn_after_each_miss() -> None:

@@ -14,12 +14,11 @@ from eval.records.reply import Reply
 from eval.records.samples import Sample
 from eval.report.data.selection import turn_name
 from eval.scoring.verdict import judge
-from gatt.data.instruction import combine
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation
 from tests.support.runs.stages import dialogue
 from tests.support.runs.switched import cancel, hobby, to
-from tests.support.runs.switched_cases import TENNIS, case, judged
+from tests.support.runs.switched_cases import case, judged
 
 
 def test_a_reply_is_judged_by_what_is_in_force_and_its_leak_by_what_was() -> None:
@@ -57,13 +56,6 @@ def test_leakage_is_of_what_ended_last_and_is_not_back() -> None:
     ]  # fmt: skip
     # Turn 3 stands one turn behind the cancellation, not at the addition.
     assert [(o.sample.turn, o.turn) for o in leakage(told)] == [(2, 0), (3, 1), (4, 0)]
-
-
-def test_one_entry_of_a_combination_leaks_alone() -> None:
-    both = combine(TENNIS, hobby("go"))
-    one = replace(case(to("chess", 2)), instruction=both)
-    assert judged(one, 2, "Chess, and go.").leak == "pass"
-    assert judged(one, 2, "Chess.").leak == "fail"
 
 
 def test_leakage_is_filed_under_what_ended() -> None:
@@ -143,13 +135,7 @@ def test_paired_differences_keep_the_pairs_of_a_shifted_axis() -> None:
         for d in differences([*both["base"], *both["gatt"]])
         if (d.metric, d.split) == ("adherence_since_switch", "all")
     }
-    assert found == {
-        0: (0.5, 2),
-        1: (0.5, 2),
-        2: (0, 1),
-        3: (0, 1),
-        None: (1 / 3, 6),
-    }
+    assert found == {0: (0.5, 2), 1: (0.5, 2), 2: (0, 1), 3: (0, 1), None: (1 / 3, 6)}
 
 
 def test_what_the_old_rules_pass_by_chance_is_told_of_the_dialogues_own_replies() -> None:

@@ -62,15 +62,21 @@ def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_p
     ]  # fmt: skip
 
 
-def test_messages_bring_their_replies(tmp_path) -> None:
+def test_messages_bring_their_replies_and_probes_and_constraints_come_along(tmp_path) -> None:
     messages = [{"role": r, "content": f"{r} {n}"} for n in (1, 2) for r in ("user", "assistant")]
     raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "topic_jump", "text": "But?"}}}
-    (case,) = read(tmp_path, raw).cases
+    probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
+    constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
+    found = read(tmp_path, raw, CASE | {"probes": probes, "constraints": constraints})
+    case, probed = found.cases
     assert case.instruction is None
     assert case.reference(1) == "assistant 1"
     assert case.reference(2) is None
     assert case.user_turn(2) == "But?"
     assert case.needs_own_history
+    assert probed.probe
+    assert probed.probe.question == "What do you sell?"
+    assert found.constraints == (constraints[0],)
 
 
 def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> None:
@@ -89,33 +95,20 @@ def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> 
 
 
 def test_a_rule_that_replaces_another_forbids_the_old_one(tmp_path) -> None:
-    milk = {"kind": "terms", "any_of": ["milk"]}
-    events = {"2": {"kind": "replaced_constraint", "expect": "released", "verifiers": [milk]}}
+    events = {"2": {"kind": "replaced_constraint", "expect": "released", "verifiers": [TERMS]}}
     (case,) = read(tmp_path, CASE | {"events": events}).cases
     now = case.instruction_at(2)
     assert now
     assert [v.kind for v in now.verifiers] == ["not", "terms"]
     assert case.expected(2) == "kept"
     assert case.expected(3) == "released"
-
-
-def test_a_rule_of_one_turn_does_not_stand_in_for_the_judge(tmp_path) -> None:
+    # A rule of one turn does not replace the judge.
     free = {"text": "Speak like a pirate.", "family": "x"}
-    events = {"2": {"kind": "quoted_instruction", "verifiers": [TERMS]}}
+    events["2"].pop("expect")
     (case,) = read(tmp_path, CASE | {"instruction": free, "events": events}).cases
     now = case.instruction_at(2)
     assert now
     assert [v.kind for v in now.verifiers] == ["judge", "terms"]
-
-
-def test_probes_and_constraints_come_along(tmp_path) -> None:
-    probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
-    constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
-    found = read(tmp_path, CASE | {"probes": probes, "constraints": constraints})
-    (case,) = found.cases
-    assert case.probe
-    assert case.probe.question == "What do you sell?"
-    assert found.constraints == (constraints[0],)
 
 
 def test_the_example_that_is_shipped_is_read() -> None:
@@ -123,59 +116,55 @@ def test_the_example_that_is_shipped_is_read() -> None:
     assert [c.id for c in found] == ["tea-shop", "short-answers", "plain"]
 
 
+RELEASE = {"kind": "x", "expect": "released"}
+BAD_RULE = INSTRUCTION | {"verifiers": [{"kind": "trems"}]}
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "facts"),
     [
-        ({"user_turn": []}, r"unknown key 'user_turn', did you mean 'user_turns'\?"),
+        ({"user_turn": []}, r"unknown key 'user_turn', .*'user_turns'"),
         ({"id": "a/b"}, "id is 'a/b'"),
+        ({"id": None}, "'id' is null"),
         ({"user_turns": []}, "user_turns is empty"),
         ({"user_turns": [1]}, "'user_turns.0' is 1"),
-        ({"messages": []}, "expected one of 'messages' and 'user_turns'"),
+        ({"messages": []}, "'messages' and 'user_turns'"),
         ({"instruction": {"text": "Do."}}, "'instruction.family'"),
         ({"instruction": 3}, "'instruction' is 3"),
         ({"instruction": INSTRUCTION | {"split": "x"}}, "'instruction.split' is 'x'.*'train'"),
-        ({"instruction": INSTRUCTION | {"verifiers": [{"kind": "trems"}]}}, "did you mean 'terms'"),
+        ({"instruction": INSTRUCTION | {"family": "all"}}, "'instruction': family is 'all'"),
+        ({"instruction": INSTRUCTION | {"value": ["x"]}}, r"'instruction.value' is \['x'\]"),
+        ({"instruction": BAD_RULE}, "'instruction'.*'terms'"),
         ({"instruction": None, "probes": [{"question": "x"}]}, "probes without instruction"),
+        ({"instruction": None, "events": {"1": RELEASE}}, "events with .* without instruction"),
+        ({"instruction": None, "switches": [{"turn": 2, "kind": "cancel", "text": "x"}]}, "switches without"),
         ({"probes": 3}, "'probes' is 3"),
         ({"probes": [{"question": ""}]}, "'probes.0': question is ''"),
-        ({"events": {"4": {"kind": "x"}}}, "event at turn '4': expected a turn from 1 to 3"),
+        ({"probes": [{"question": "a"}, {"question": "b"}]}, "2 probes"),
+        ({"events": {"4": {"kind": "x"}}}, "event at turn '4': .* 1 to 3"),
         ({"events": {"1": {"kind": ""}}}, "'events.1': kind is ''"),
         ({"events": {"1": {"kind": "x", "text": " "}}}, "'events.1': text is ' '"),
         ({"events": {"1": {"kind": "x", "expect": "y"}}}, "'events.1.expect' is 'y'.*'kept'"),
+        ({"events": {"1": {"kind": "x"}, "01": {"kind": "y"}}}, "event at turn 01"),
+        ({"events": {"1": RELEASE, "2": {"kind": "y", "verifiers": [TERMS]}}}, "event at turn 2.*'expect'"),
         (
-            {"instruction": None, "events": {"1": {"kind": "x", "expect": "kept"}}},
-            "events with expect or verifiers without instruction",
-        ),
-        ({"id": None}, "'id' is null"),
-        ({"probes": [{"question": "a"}, {"question": "b"}]}, "2 probes: expected one a case"),
-        ({"instruction": INSTRUCTION | {"family": "all"}}, "'instruction': family is 'all'"),
-        ({"instruction": INSTRUCTION | {"value": ["x"]}}, r"'instruction.value' is \['x'\]"),
-        ({"events": {"1": {"kind": "x"}, "01": {"kind": "y"}}}, "event at turn 01: stands there twice"),
-        (
-            {"events": {"1": {"kind": "x", "expect": "released"}, "2": {"kind": "y", "verifiers": [TERMS]}}},
-            "event at turn 2: 'verifiers' behind a release: expected 'expect' beside them",
-        ),
-        (
-            {
-                "instruction": {"text": "Be kind.", "family": "x"},
-                "events": {"1": {"kind": "y", "expect": "released", "verifiers": [TERMS]}},
-            },
-            "event at turn 1: releases from an instruction that the judge or a score decides",
+            {"instruction": {"text": "x", "family": "x"}, "events": {"1": RELEASE | {"verifiers": [TERMS]}}},
+            "event at turn 1.*judge",
         ),
         ({"constraints": 3}, "'constraints' is 3"),
         ({"constraints": [{"id": "a", "by": "me"}]}, "'constraints.0.by' is 'me'.*'rules'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line_with_its_place(tmp_path, change, message) -> None:
-    with pytest.raises(DataError, match=rf"cases\.jsonl line 1: .*{message}"):
+def test_what_is_wrong_is_one_line_with_its_place(tmp_path, change, facts) -> None:
+    with pytest.raises(DataError, match=rf"cases\.jsonl line 1: .*{facts}"):
         read(tmp_path, CASE | change)
 
 
 def test_an_empty_file_a_repeated_id_and_a_system_message_are_refused(tmp_path) -> None:
-    with pytest.raises(DataError, match=r"cases\.jsonl: no case in it"):
+    with pytest.raises(DataError, match=r"cases\.jsonl: no case"):
         read(tmp_path)
-    with pytest.raises(DataError, match=r"line 2: id 'c' stands there twice"):
+    with pytest.raises(DataError, match=r"line 2: id 'c'"):
         read(tmp_path, CASE, CASE)
     messages = [{"role": "system", "content": "x"}, {"role": "user", "content": "y"}]
-    with pytest.raises(DataError, match="'messages' begin with a system message"):
+    with pytest.raises(DataError, match=r"line 1: .*system message"):
         read(tmp_path, {"id": "s", "messages": messages})

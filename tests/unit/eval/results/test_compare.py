@@ -97,13 +97,6 @@ def test_arms_of_other_names_can_be_held_against_each_other(tmp_path: Path) -> N
         compare(left, right, {"x": "base"})
 
 
-@pytest.mark.parametrize("words", [["gatt"], ["gatt="], ["=base"], ["a=b", "a=c"], ["a=b", "c=b"]])
-def test_arms_that_are_no_pair(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    given = [part for word in words for part in ("--arm", word)]
-    assert main(["eval", "compare", "a", "b", *given]) == 2
-    assert f"--arm {words[-1]}: expected ARM=OTHERS, each arm once" in capsys.readouterr().err
-
-
 def test_folders_that_cannot_be_compared(tmp_path: Path) -> None:
     left = write_samples(tmp_path / "a", [sample(arm="gatt")])
     right = write_samples(tmp_path / "b", [sample(arm="base")])
@@ -140,24 +133,25 @@ def test_the_command_lists_differences_and_can_demand_agreement(
     assert f"1. gatt, own history, d1, {told.id}, turn 4\n" in said
     assert "pass against fail; they part after 3 characters; reads an earlier reply that" in said
     assert f"{told.id}, probe at turn 2\n   pass against fail; the same words\n" in said
-    assert "   pass; one goes on where the other ends (stop, length)\n   local: Bonjour !\n" in said
+    assert (
+        "   pass; one continues where the other ends (stop, length)\n   local: Bonjour !\n" in said
+    )
     written = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
     assert written["total"]["verdict_rate"] == 0.6
     assert next(d["statuses"] for d in written["differences"]) == ["pass", "fail"]
     assert main([*words, "--at-least", "0.98"]) == 1
     assert capsys.readouterr().out.endswith("fewer verdicts agree than 98.0%\n")
-    assert main([*words, "--at-least", "98"]) == 2
-    assert "--at-least is 98.0: expected a share from 0 to 1" in capsys.readouterr().err
-
-
-def test_what_is_left_out_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_samples(tmp_path / "a", [sample(turn=1), sample(turn=2)])
-    write_samples(tmp_path / "b", [sample(turn=1), sample(turn=2, user="What?"), sample(turn=4)])
-    monkeypatch.chdir(tmp_path)
-    assert main(["eval", "compare", "a", "b"]) == 0
-    assert "not compared: 1 only in b, 1 asked something else\n" in capsys.readouterr().out
+    for more, said in (
+        (["--at-least", "98"], "--at-least is 98.0"),
+        (["--arm", "gatt"], "--arm gatt: expected ARM=OTHERS"),
+        (["--arm", "a=b", "--arm", "c=b"], "--arm c=b: "),
+    ):
+        assert main([*words, *more]) == 2
+        assert said in capsys.readouterr().err
+    unjudged = [replace(s, status="undecided") for s in samples]
+    two(tmp_path, unjudged, {})
+    assert main([*words, "--at-least", "0.98"]) == 1
+    assert "no reply has a verdict: expected some" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -176,6 +170,7 @@ def test_agreement_of_a_part_is_none(
     other = str(write_samples(tmp_path / "b", right))
     words = ["eval", "compare", left, other]
     assert main(words) == 0
+    assert "not compared: " in capsys.readouterr().out
     assert main([*words, "--at-least", "0.5"]) == 1
     said = capsys.readouterr().out
     assert (
@@ -183,12 +178,3 @@ def test_agreement_of_a_part_is_none(
     )
     assert "fewer verdicts" not in said
     assert main(["eval", "compare", left, left, "--at-least", "1"]) == 0
-
-
-def test_replies_without_a_verdict_agree_on_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
-    samples = [sample(arm="gatt", turn=t, reply="", status="undecided") for t in (1, 2)]
-    two(tmp_path, samples, {})
-    monkeypatch.chdir(tmp_path)
-    assert main(["eval", "compare", "local", "served"]) == 0
-    assert main(["eval", "compare", "local", "served", "--at-least", "0.98"]) == 1
-    assert "no reply has a verdict: expected some" in capsys.readouterr().out

@@ -59,13 +59,9 @@ def test_an_arm_of_other_code_is_told_and_noted(config, monkeypatch) -> None:
     assert run_head(alone)["commit"] == "aaaa"
 
 
-def test_a_folder_without_the_file_has_the_head_of_this_call(config) -> None:
-    assert read_calls(config.output_dir) == []
-    assert run_head(config)["name"] == "run"
-
-
-@pytest.mark.parametrize("text", ["{", "3", '[{"commit": "a"}]', '[{"arms": 3}]'])
+@pytest.mark.parametrize("text", ["{", '[{"commit": "a"}]', '[{"arms": 3}]'])
 def test_a_broken_file_is_one_line(config, text) -> None:
+    assert (read_calls(config.output_dir), run_head(config)["name"]) == ([], "run")
     config.output_dir.mkdir()
     (config.output_dir / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(StoreError, match=r"calls\.json: broken: expected a list of calls"):
@@ -97,14 +93,3 @@ def test_what_was_judged_again_keeps_who_made_it(config, monkeypatch) -> None:
         "Replies of an earlier run (base, gatt), judged again by the rules of commit cccc; "
     )
     assert notes[1].startswith("The replies were made in 3 calls")
-
-
-def test_of_a_folder_that_does_not_say_who_made_it_nobody_did(config, monkeypatch) -> None:
-    commit(monkeypatch, "cccc")
-    new = replace(
-        config, output_dir=config.output_dir.with_name("new"), replies_from=config.output_dir
-    )
-    add_call(new, ["base"])
-    run = run_head(replace(new, arms=("base",)))
-    assert (run["commit"], run["hardware"], run[AGAIN]["commit"]) == ("", "", "cccc")
-    assert note_of_calls(run)[0].startswith("Replies of an earlier run (all arms), judged again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,22 @@ def test_each_turn_is_counted_and_parts_add_up_to_the_whole(tmp_path: Path) -> N
         assert sum((p.get(turn, Counts()) for p in parts), Counts()) == counts
 
 
-@pytest.mark.parametrize(("history", "asked"), [("reference", 2), ("own", 3)])
+@pytest.mark.parametrize(
+    ("track", "asked", "turns"),
+    [
+        ({"history": "reference"}, 2, {1, 3}),
+        ({"history": "own"}, 3, {1, 3}),
+        # The turns of the suite itself.
+        ({"turns": None}, 3, {1, 2, 3}),
+    ],
+)
 def test_turns_that_are_not_judged_are_answered_for_an_own_history_alone(
-    tmp_path: Path, history: str, asked: int
+    tmp_path: Path, track: dict[str, Any], asked: int, turns: set[int]
 ) -> None:
-    suite = write_suite(tmp_path, [SHORT])
     engine = ScriptedEngine(reply)
-    evaluator = make_evaluator(config(suite, history=history), NOTHING)
+    evaluator = make_evaluator(config(write_suite(tmp_path, [SHORT]), **track), NOTHING)
     found = evaluator.measure(engine, "default", part=0, num_parts=1)
-    assert (engine.num_requests, set(found)) == (asked, {1, 3})
+    assert (engine.num_requests, set(found)) == (asked, turns)
 
 
 @pytest.mark.parametrize(
@@ -87,55 +95,36 @@ def test_the_instruction_stands_where_it_is_trained(
     assert seen[0].messages[0].content.startswith("Be brief.")
 
 
-def test_turns_of_the_suite_itself(tmp_path: Path) -> None:
-    evaluator = make_evaluator(config(write_suite(tmp_path, [SHORT]), turns=None), NOTHING)
-    found = evaluator.measure(ScriptedEngine(reply), "default", part=0, num_parts=1)
-    assert set(found) == {1, 2, 3}
-
-
 def test_dialogues_that_are_trained_on_are_refused(tmp_path: Path) -> None:
     suite = write_suite(tmp_path, [SHORT, SHORT])
     users = [Message("user", f"Walk 1, day {turn}?") for turn in (1, 2, 3)]
     between = Message("assistant", "Another reply.")
     same = Dialogue("d", (users[0], between, users[1], between, users[2]))
-    with pytest.raises(
-        DataError,
-        match=r"^track\.suite: 1 of 2 dialogues of its cases are trained on, the first is 'case-1': "
-        r"expected none, choose a suite with part: eval or another source$",
-    ):
+    with pytest.raises(DataError, match=r"^track\.suite: 1 of 2 .*'case-1'"):
         make_evaluator(config(suite), TrainedOn.of([same]))
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
-        (
-            "source: {name: questions, min_turns: 3}\n",
-            "its dialogues are questions, which the model",
-        ),
-        (
-            "cases: plain.jsonl\n",
-            r"no case of '.*suite\.yaml' has an instruction and one of the turns",
-        ),
-        ("cases: open.jsonl\n", r"track\.suite: .* \d+ of \d+ replies to turns: only a judge"),
-        ("nobody: 1\n", r"^track: .*unknown key 'nobody'"),
+        ("source: {name: questions, min_turns: 3}\n", "questions"),
+        ("cases: plain.jsonl\n", r"no case of '.*suite\.yaml'"),
+        ("cases: open.jsonl\n", r"\d+ of \d+ replies to turns: only a judge"),
+        ("nobody: 1\n", "unknown key 'nobody'"),
+        (None, "null"),
     ],
 )
-def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str, message: str) -> None:
+def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str | None, facts: str) -> None:
     (tmp_path / "suite.yaml").write_text(f"about: x.\n{text}", encoding="utf-8")
     said = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Hello."}]
-    plain = json.dumps({"id": "p", "messages": said})
-    (tmp_path / "plain.jsonl").write_text(f"{plain}\n", encoding="utf-8")
     told = {"text": "Be kind.", "family": "f"}
-    left = json.dumps({"id": "o", "messages": said * 2, "instruction": told})
-    (tmp_path / "open.jsonl").write_text(f"{left}\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=message):
-        make_evaluator(config(tmp_path / "suite.yaml"), NOTHING)
-
-
-def test_a_run_that_tracks_nothing() -> None:
-    run = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
-    with pytest.raises(ConfigError, match="track is null: expected its settings"):
+    for case in (
+        {"id": "plain", "messages": said},
+        {"id": "open", "messages": said * 2, "instruction": told},
+    ):
+        (tmp_path / f"{case['id']}.jsonl").write_text(json.dumps(case), encoding="utf-8")
+    run = config(tmp_path / "suite.yaml") if text else replace(config("none"), track=None)
+    with pytest.raises(ConfigError, match=rf"^track.*{facts}"):
         make_evaluator(run, NOTHING)
 
 

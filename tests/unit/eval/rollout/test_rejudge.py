@@ -75,23 +75,32 @@ def again(config: EvalConfig, **changes: Any) -> EvalConfig:
     )
 
 
-@pytest.mark.parametrize("histories", [("reference",), ("own",), ("own", "reference")])
-def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories) -> None:
-    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
-    config = replace(
-        config,
-        cases=None,
-        part=None,
-        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
-        splits=("train",),
-        num_dialogues=3,
-        num_plain=2,
-        turns=(1, 2, 4),
-        probe_turns=(2,),
-        histories=histories,
-        batch_cases=2,
-    )
+def of_source(config: EvalConfig, folder: Path, num_turns: int, **changes: Any) -> EvalConfig:
+    """Return the configuration with drawn cases, of the file `d.jsonl`, in place of a case file."""
+    path = write_dialogues(folder / "d.jsonl", num=5, num_turns=num_turns)
+    source = SourceConfig(name="jsonl", path=str(path), min_turns=num_turns, max_turns=num_turns)
+    settings: dict[str, Any] = {
+        "cases": None,
+        "part": None,
+        "source": source,
+        "instructions": InstructionChoice(families=("hobby", "figure"), num_entries=(1.0,)),
+        "splits": ("train",),
+        "num_dialogues": 4,
+    }
+    return replace(config, **settings | changes)
+
+
+@pytest.mark.parametrize(
+    ("histories", "switch"),
+    [
+        (("reference",), None),
+        (("own", "reference"), None),
+        (("own",), SwitchConfig(replace=0.5, cancel=0.5, min_turn=2, system=1.0)),
+    ],
+)
+def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories, switch) -> None:
+    changes = {"num_plain": 2, "turns": (1, 2, 4), "probe_turns": (2,), "batch_cases": 2}
+    config = of_source(config, tmp_path, 4, histories=histories, switch=switch, **changes)
     first = run(config)
     new = again(config, batch_cases=5)
     second = evaluate(new, nobody)
@@ -101,6 +110,8 @@ def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories) -> None:
             assert then == now
     for key in ("curves", "summaries", "differences", "limits"):
         assert second.results[key] == first.results[key]
+    leaks = {p["metric"] for p in first.results["curves"]} & {"leakage", "probe_leakage"}
+    assert bool(leaks) == bool(switch)
     assert second.results["run"]["tokens"] == first.results["run"]["tokens"]
     assert second.num_new == first.num_new
     assert evaluate(new, nobody).num_new == 0
@@ -109,7 +120,6 @@ def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories) -> None:
 def test_other_rules_give_other_verdicts_and_the_page_says_so(config) -> None:
     first = run(config)
     assert statuses(config) == ["pass"] * 8
-    assert config.cases is not None
     write_cases(config.cases, "coffee")
     second = evaluate(again(config), nobody)
     assert statuses(again(config)) == ["fail"] * 8
@@ -129,85 +139,51 @@ PROBE = {"question": "What do you drink?", "verifiers": [RULE]}
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "facts"),
     [
         (
             {"user_turns": [*TURNS[:2], "And then?"]},
-            r"one/3, turn 3: the user said 'And after that\?', and it is 'And then\?' today: expected the",
+            r"one/3, turn 3: .* 'And after that\?', .* 'And then\?'",
         ),
         (
             {"instruction": {"text": "Speak of it.", "family": "behaviour", "verifiers": []}},
-            r"the instruction was 'Mention a drink\.', and it is 'Speak of it\.' today",
+            r"'Mention a drink\.', .* 'Speak of it\.'",
         ),
-        # Of a turn that nobody judges the words are kept as a digest alone.
-        ({"user_turns": [TURNS[0], "And now?", TURNS[2]]}, r"given to other dialogues or announce"),
-        ({"user_turns": TURNS[:2]}, r"rollouts\.jsonl: given to other dialogues or announcements"),
-        ({"user_turns": [*TURNS, "More?"]}, r"rollouts\.jsonl: given to other dialogues or announ"),
-        (
-            {"probes": [PROBE]},
-            r"base/own/one/1: a probe at turn 1 is asked not there, but by today's case: expected the",
-        ),
+        # The words of a turn that nobody judges are stored as a digest alone.
+        ({"user_turns": [TURNS[0], "And now?", TURNS[2]]}, "other dialogues"),
+        ({"user_turns": TURNS[:2]}, "other dialogues"),
+        ({"user_turns": [*TURNS, "More?"]}, "other dialogues"),
+        ({"probes": [PROBE]}, r"base/own/one/1: a probe at turn 1"),
     ],
 )
-def test_replies_to_other_words_are_refused(config, changes, told) -> None:
+def test_replies_to_other_words_are_refused(config, changes, facts) -> None:
     config = replace(config, probe_turns=(1,))
     run(config)
-    assert config.cases is not None
     write_cases(config.cases, "tea", **changes)
-    with pytest.raises(StoreError, match=told):
+    with pytest.raises(StoreError, match=rf"rollouts\.jsonl: .*{facts}"):
         evaluate(again(config), nobody)
     assert not again(config).output_dir.exists()
 
 
-def test_other_replies_of_people_and_fewer_turns_are_refused(tmp_path, config) -> None:
-    path = write_dialogues(tmp_path / "d.jsonl", num=2, num_turns=3)
-    config = replace(
-        config,
-        cases=None,
-        part=None,
-        source=SourceConfig(name="jsonl", path=str(path), min_turns=3, max_turns=3),
-        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
-        splits=("train",),
-        num_dialogues=2,
-        histories=("reference",),
-    )
+def test_other_replies_of_people_are_refused(tmp_path, config) -> None:
+    config = of_source(config, tmp_path, 3, num_dialogues=2, histories=("reference",))
     run(config)
+    path = tmp_path / "d.jsonl"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("was calm on day 3", "was wild on day 3"), encoding="utf-8")
-    with pytest.raises(StoreError, match=r"turn 3: people replied '.*calm.*', and it is '.*wild"):
+    with pytest.raises(StoreError, match=r"turn 3: people replied '.*calm.*', .* '.*wild"):
         evaluate(again(config), nobody)
     # Nobody judged turn 2, but the model has read it.
     path.write_text(text.replace("was calm on day 2", "was wild on day 2"), encoding="utf-8")
-    with pytest.raises(StoreError, match="given to other dialogues"):
+    with pytest.raises(StoreError, match="other dialogues"):
         evaluate(again(config), nobody)
-    # Folders of before it was kept are taken, with a word of warning.
-    meta = config.output_dir / "rollouts.jsonl.meta.json"
-    kept = json.loads(meta.read_text(encoding="utf-8"))
-    del kept["describe"]["words"]
-    meta.write_text(json.dumps(kept), encoding="utf-8")
-    evaluate(again(config), nobody)
-
-
-def test_a_change_of_the_instruction_is_judged_again(tmp_path, config) -> None:
-    path = write_dialogues(tmp_path / "d.jsonl", num=4, num_turns=4)
-    config = replace(
-        config,
-        cases=None,
-        part=None,
-        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-        instructions=InstructionChoice(families=("hobby", "figure"), num_entries=(1.0,)),
-        splits=("train",),
-        num_dialogues=4,
-        turns=(1, 2, 3, 4),
-        switch=SwitchConfig(replace=0.5, cancel=0.5, min_turn=2, system=1.0),
-    )
-    first = run(config)
-    second = evaluate(again(config), nobody)
-    assert second.results["curves"] == first.results["curves"]
-    assert {p["metric"] for p in first.results["curves"]} >= {"adherence_since_switch", "leakage"}
 
 
 def test_an_interruption_in_the_middle_of_a_case_doubles_nothing(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(config, interrupt_at=5)
+    with pytest.raises(StoreError, match="gatt/own/one/2: no such reply"):
+        evaluate(again(config), nobody)
     run(config)
     evaluate(again(config), nobody)
     rows = again(config).output_dir / "rollouts.jsonl"
@@ -219,36 +195,15 @@ def test_an_interruption_in_the_middle_of_a_case_doubles_nothing(config) -> None
     assert result.num_new == 8 - 3
 
 
-def test_an_evaluation_that_is_not_finished_is_refused(config) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(config, interrupt_at=5)
-    with pytest.raises(
-        StoreError, match=r"no reply of gatt/own/one/2: expected a finished evaluation: let it end"
-    ):
+def test_another_folder_other_settings_and_other_weights_are_refused(config) -> None:
+    with pytest.raises(StoreError, match=r"^replies_from .*out: no rollouts\.jsonl"):
         evaluate(again(config), nobody)
+    with pytest.raises(ConfigError, match="the output_dir"):
+        replace(config, replies_from=config.output_dir)
     run(config)
-    evaluate(again(config), nobody)
-    assert len(statuses(again(config))) == 8
-
-
-def test_replies_of_other_settings_or_weights_are_refused(config) -> None:
-    run(config)
-    with pytest.raises(
-        StoreError,
-        match=r"rollouts\.jsonl: replies of another evaluation.*turns.*expected the same",
-    ):
+    with pytest.raises(StoreError, match=r"rollouts\.jsonl: .*turns"):
         evaluate(again(config, turns=(1, 2)), nobody)
     (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"others")
-    with pytest.raises(StoreError, match="arm 'gatt' was rolled out with other weights"):
+    with pytest.raises(StoreError, match="arm 'gatt'"):
         evaluate(again(config), nobody)
     assert not again(config).output_dir.exists()
-
-
-def test_a_folder_without_replies_and_its_own_are_refused(config) -> None:
-    with pytest.raises(
-        StoreError,
-        match=r"^replies_from .*out: no rollouts\.jsonl: expected the output_dir of a fin",
-    ):
-        evaluate(again(config), nobody)
-    with pytest.raises(ConfigError, match="the output_dir: expected another folder"):
-        replace(config, replies_from=config.output_dir)

@@ -14,28 +14,22 @@ from eval.config import EvalConfig
 from eval.records.case import BLANK, Case
 from eval.records.reply import Reply
 from eval.rollout.roll_out import roll_out
+from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.verdict import judge
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
+from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.instruction import Instruction, Probe
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
 from gatt.sources.config import SourceConfig
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.judged import RULE, instruction
 from tests.support.runs.stages import RecordingEngine, dialogue
 
-TENNIS = (VerifierSpec("terms", {"any_of": ["tennis"]}),)
-PROBE = Probe("What is your favorite hobby?", TENNIS)
-INSTRUCTION = Instruction(
-    id="hobby.tennis",
-    text="You enjoy tennis.",
-    wording="verbose",
-    entries=("hobby.tennis",),
-    families=("hobby",),
-    split="train",
-    verifiers=TENNIS,
-    probes=(PROBE,),
-)
+INSTRUCTION = instruction(RULE, text="You enjoy tennis.")
+(PROBE,) = INSTRUCTION.probes
+OTHER = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +55,8 @@ def rolled(engine, cases, arm, history, settings, said=None) -> list[Reply]:
     return sorted(replies, key=lambda r: (r.kind == "probe", r.turn))
 
 
-def case(instruction: Instruction | None = INSTRUCTION) -> Case:
-    return Case("c", dialogue(1, 4), instruction, PROBE if instruction else None)
+def case(told: Instruction | None = INSTRUCTION) -> Case:
+    return Case("c", dialogue(1, 4), told, PROBE if told else None)
 
 
 def prompts(engine: RecordingEngine, kind: str = "turn") -> dict[int, list[str]]:
@@ -78,74 +72,49 @@ def say(request: GenerationRequest) -> str:
     return f"PROBED {request.key}" if request.key.endswith("probe") else f"SAID {request.key}"
 
 
-@pytest.mark.parametrize(("arm", "adapter"), [("base", None), ("gatt", "gatt")])
+@pytest.mark.parametrize(
+    ("arm", "adapter"), [("base", None), ("base+reminder", None), ("gatt", "gatt")]
+)
 @pytest.mark.parametrize("placement", ["system", "first_user"])
-def test_the_instruction_stands_once_and_the_adapter_is_named(arm, adapter, placement) -> None:
+def test_the_instruction_stands_once_or_on_every_turn_of_the_reminder(
+    arm, adapter, placement
+) -> None:
     engine = RecordingEngine(say)
     rolled(engine, [case()], arm, "reference", config(placement=placement))
     assert {name for _, _, name in engine.calls} == {adapter}
-    for kind in ("turn", "probe"):
-        for messages in prompts(engine, kind).values():
-            assert sum("You enjoy tennis." in m for m in messages) == 1
-            assert "You enjoy tennis." in messages[0]
+    for messages in (*prompts(engine).values(), *prompts(engine, "probe").values()):
+        told = ["You enjoy tennis." in m for m in messages]
+        if arm == "base+reminder":
+            assert told == [m.startswith("user: You enjoy tennis.") for m in messages]
+            assert sum(told) == sum(m.startswith("user") for m in messages)
+        else:
+            assert told == [True] + [False] * (len(messages) - 1)
             assert messages[0].startswith("system" if placement == "system" else "user")
 
 
-def test_the_reminder_stands_on_every_turn_of_the_base_model() -> None:
-    engine = RecordingEngine(say)
-    rolled(engine, [case()], "base+reminder", "reference", config())
-    assert {name for _, _, name in engine.calls} == {None}
-    for kind in ("turn", "probe"):
-        for messages in prompts(engine, kind).values():
-            users = [m for m in messages if m.startswith("user")]
-            assert all(m.startswith("user: You enjoy tennis.") for m in users)
-            assert not any("tennis" in m for m in messages if m.startswith("assistant"))
-
-
-def test_reference_history_is_the_dialogues_own() -> None:
-    engine = RecordingEngine(say)
-    replies = rolled(engine, [case()], "base", "reference", config())
-    assert [(r.turn, r.kind) for r in replies] == [
-        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
-    ]  # fmt: skip
-    own = [m.content for m in dialogue(1, 4).messages]
-    assert [m.split(": ", 1)[1] for m in prompts(engine)[4]] == ["You enjoy tennis.", *own[:7]]
-    assert len(engine.calls) == 1
-
-
-def test_own_history_is_what_the_model_said_at_every_turn() -> None:
-    engine = RecordingEngine(say)
-    replies = rolled(engine, [case()], "base", "own", config())
-    assert [(r.turn, r.kind) for r in replies] == [
-        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
-    ]  # fmt: skip
-    said = [m for m in prompts(engine)[4] if m.startswith("assistant")]
-    assert said == [f"assistant: SAID c/{turn}/turn" for turn in (1, 2, 3)]
-
-
 @pytest.mark.parametrize("history", ["reference", "own"])
-def test_a_probe_takes_the_place_of_the_user_message_and_leaves_no_trace(history) -> None:
+def test_a_history_is_the_dialogues_own_or_what_the_model_said_without_probes(history) -> None:
     engine = RecordingEngine(say)
-    rolled(engine, [case()], "base", history, config())
+    sampling = SamplingConfig(max_new_tokens=9, temperature=0.7)
+    settings = config(seed=7, sampling=sampling)
+    replies = rolled(engine, [case()], "base", history, settings)
+    assert [(r.turn, r.kind) for r in replies] == [
+        (1, "turn"), (2, "turn"), (4, "turn"), (2, "probe"), (3, "probe"),
+    ]  # fmt: skip
+    assert {params for _, params, _ in engine.calls} == {sampling.params(7)}
     turns, probes = prompts(engine), prompts(engine, "probe")
-    assert probes[2][-1] == f"user: {PROBE.question}"
-    assert probes[2][:-1] == turns[2][:-1]
+    said = [m.split(": ", 1)[1] for m in turns[4] if m.startswith("assistant")]
+    own = [f"SAID c/{turn}/turn" for turn in (1, 2, 3)]
+    assert said == (own if history == "own" else list(dialogue(1, 4).replies[:3]))
+    assert history == "own" or len(engine.calls) == 1
+    assert probes[2] == [*turns[2][:-1], f"user: {PROBE.question}"]
     for messages in [*turns.values(), *(m[:-1] for m in probes.values())]:
         assert not any("PROBED" in m or PROBE.question in m for m in messages)
 
 
-@pytest.mark.parametrize("history", ["reference", "own"])
-def test_the_seed_of_the_evaluation_fixes_the_draws(history) -> None:
-    engine = RecordingEngine(say)
-    sampling = SamplingConfig(max_new_tokens=9, temperature=0.7)
-    rolled(engine, [case()], "base", history, config(seed=7, sampling=sampling))
-    assert {params for _, params, _ in engine.calls} == {sampling.params(7)}
-
-
 def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
-    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
     whole = RecordingEngine(say)
-    steps = list(roll_out(whole, [case(), other], "base", "own", config()))
+    steps = list(roll_out(whole, [case(), OTHER], "base", "own", config()))
     assert [{r.turn for r in step} for step in steps] == [{1}, {2}, {3}, {4}]
     said = {
         name: [
@@ -155,7 +124,7 @@ def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
         for name, num in (("c", 3), ("other", 2))
     }  # fmt: skip
     rest = RecordingEngine(say)
-    again = list(roll_out(rest, [case(), other], "base", "own", config(), said))
+    again = list(roll_out(rest, [case(), OTHER], "base", "own", config(), said))
     assert [[(r.case.id, r.turn, r.kind) for r in step] for step in again] == [
         [("other", 3, "turn"), ("other", 3, "probe")],
         [("c", 4, "turn"), ("other", 4, "turn")],
@@ -184,10 +153,9 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
         is_full = len(request.messages) > 5 and request.key.startswith("c/")
         return Generation("", "context_limit", 0) if is_full else "I play tennis on Sundays."
 
-    other = Case("other", dialogue(2, 4), INSTRUCTION, PROBE)
     settings = config(probe_turns=(2, 4))
     engine = RecordingEngine(reply)
-    replies = rolled(engine, [case(), other], "base", "own", settings)
+    replies = rolled(engine, [case(), OTHER], "base", "own", settings)
     found = {(r.case.id, r.kind, r.turn): judge(r, "base", "own", ()).status for r in replies}
     assert found == {
         ("c", "turn", 1): "pass",
@@ -202,14 +170,10 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finish", "why"),
-    [
-        ("content_filter", "the server's filter withheld the reply"),
-        ("length", "the limit of tokens came before any text"),
-        ("unanswered", "the server had no reply, try after try"),
-    ],
+    ("finish", "fact"),
+    [("content_filter", "filter"), ("length", "limit of tokens"), ("unanswered", "server")],
 )
-def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, why) -> None:
+def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, fact) -> None:
     def reply(request: GenerationRequest) -> str | Generation:
         is_withheld = request.key == "c/2/turn"
         return Generation("", finish, 32) if is_withheld else "I play tennis on Sundays."
@@ -218,43 +182,28 @@ def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, w
     samples = [judge(r, "base", "own", ()) for r in replies]
     assert [(s.turn, s.status) for s in samples] == [(1, "pass"), (2, "undecided"), (4, "pass")]
     assert samples[1].finish == finish
-    assert samples[1].verdicts[0].evidence == why
-
-
-def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(catalog) -> None:
-    pool = catalog.select(("hobby",), (), ("tennis",))
-    settings = config(turns=(1, 2), probe_turns=())
-    text = {"c/1/turn": "On Sunday I play tennis with a friend.", "c/2/turn": "It was calm there."}
-    replies = rolled(
-        RecordingEngine(lambda r: text[r.key]), [case(None)], "base", "reference", settings
-    )
-    samples = [judge(r, "base", "reference", pool) for r in replies]
-    assert [(s.status, s.split, s.family) for s in samples] == [
-        ("pass", "none", "plain"), ("fail", "none", "plain"),
-    ]  # fmt: skip
-    assert samples[0].verdicts[0].evidence.startswith("follows hobby.tennis unasked")
+    assert fact in samples[1].verdicts[0].evidence
 
 
 @pytest.mark.parametrize(
-    ("entries", "reply", "evidence"),
+    ("entries", "reply", "status", "fact"),
     [
-        ((), "It was calm there.", "no instruction is told apart from ordinary replies"),
-        (("language.fr",), "Ok.", "cannot tell if it follows language.fr"),
-        (
-            ("hobby.tennis", "language.fr", "language.es"),
-            "Ok.",
-            "cannot tell if it follows language.fr or 1 more",
-        ),
+        (("hobby.tennis",), "On Sunday I play tennis with a friend.", "pass", "follows hobby.tennis"),
+        (("hobby.tennis",), "It was calm there.", "fail", ""),
+        ((), "It was calm there.", "undecided", ""),
+        (("language.fr",), "Ok.", "undecided", "language.fr"),
+        (("hobby.tennis", "language.fr", "language.es"), "Ok.", "undecided", "language.fr or 1 more"),
     ],
-)
-def test_what_cannot_be_told_on_a_plain_dialogue_is_undecided(
-    catalog, entries, reply, evidence
+)  # fmt: skip
+def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(
+    catalog, entries, reply, status, fact
 ) -> None:
     pool = [catalog.entry(e) for e in entries]
     settings = config(turns=(1,), probe_turns=())
     (found,) = rolled(RecordingEngine(lambda _: reply), [case(None)], "base", "reference", settings)
     judged = judge(found, "base", "reference", pool)
-    assert (judged.status, judged.verdicts[0].evidence) == ("undecided", evidence)
+    assert (judged.status, judged.split, judged.family) == (status, "none", "plain")
+    assert fact in judged.verdicts[0].evidence
 
 
 def test_a_probe_is_judged_by_its_own_verifiers() -> None:
@@ -312,54 +261,59 @@ def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> No
     assert len({(c.dialogue.id, c.instruction.id) for c in cases if c.instruction}) == 4
 
 
+FRENCH = InstructionChoice(values=("French",))
+
+
 @pytest.mark.parametrize(
-    ("changes", "num", "error", "message"),
+    ("changes", "num", "error", "facts"),
     [
-        ({}, 0, DataError, "no dialogue to evaluate on"),
-        (
-            {"instructions": InstructionChoice(values=("French",)), "num_dialogues": 4},
-            3,
-            DataError,
-            "4 cases from 3 dialogues and 1 catalogue entries repeat 'language.fr' on a dialogue",
-        ),
-        (
-            {"num_plain": 4, "num_dialogues": 1},
-            3,
-            DataError,
-            "num_plain is 4, .* gives 3 dialogues",
-        ),
-        (
-            {"instructions": InstructionChoice(values=("French",)), "splits": ("heldout_value",)},
-            3,
-            CatalogError,
-            "no catalogue entry in splits heldout_value",
-        ),
-        (
-            {"instructions": InstructionChoice(families=("hoby",))},
-            3,
-            CatalogError,
-            "unknown family 'hoby', did you mean 'hobby'",
-        ),
+        ({}, 0, DataError, "no dialogue"),
+        ({"instructions": FRENCH, "num_dialogues": 4}, 3, DataError, "4 .* 3 .* 1 .*'language.fr'"),
+        ({"num_plain": 4, "num_dialogues": 1}, 3, DataError, "num_plain is 4, .* 3 dialogues"),
+        ({"instructions": FRENCH, "splits": ("heldout_value",)}, 3, CatalogError, "heldout_value"),
+        ({"instructions": InstructionChoice(families=("hoby",))}, 3, CatalogError, "'hoby', .*'hobby'"),
     ],
-)
-def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, message) -> None:
-    with pytest.raises(error, match=message):
+)  # fmt: skip
+def test_cases_that_cannot_be_made_are_refused(catalog, changes, num, error, facts) -> None:
+    with pytest.raises(error, match=facts):
         make_cases(config(**changes), catalog, [dialogue(n, 4) for n in range(num)])
 
 
+SWITCH = SwitchConfig(cancel=1.0, min_turn=4)
+LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "facts"),
     [
-        ({"arms": ("base", "gat")}, r"arm 'gat' has no adapter: expected 'base', .*\(gatt\)"),
-        ({"turns": (2, 1)}, r"turns is \[2, 1\]: expected rising turns from 1 on"),
-        ({"probe_turns": (0,)}, r"probe_turns is \[0\]: expected rising turns"),
-        ({"turns": (1, 5)}, "turn 5 is asked for, but source.min_turns is 4: raise it"),
-        ({"probe_turns": (9,)}, "turn 9 is asked for, but source.min_turns is 4"),
-        ({"num_plain": -1}, "num_plain is -1: expected 0 to 10000000"),
-        ({"num_dialogues": 0}, "no case: raise num_dialogues or num_plain"),
-        ({"batch_cases": 0}, "batch_cases is 0: expected at least 1"),
+        ({"arms": ("base", "gat")}, r"arm 'gat' .*\(gatt\)"),
+        ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
+        ({"splits": ("train", "train")}, r"splits is "),
+        ({"arms": ("a/b",), "adapters": {"a/b": Path("a")}}, "arm 'a/b'"),
+        ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all'"),
+        ({"arms": ("a · b",), "adapters": {"a · b": Path("a")}}, "arm 'a · b'"),
+        ({"adapters": {"base": Path("a")}}, "adapters has 'base'"),
+        ({"baseline": "other"}, "baseline is 'other'"),
+        ({"judge": JudgeConfig(arms=("other",))}, r"judge.arms has 'other'"),
+        ({"histories": ()}, "histories is empty"),
+        ({"turns": (2, 1)}, r"turns is \[2, 1\]"),
+        ({"probe_turns": (0,)}, r"probe_turns is \[0\]"),
+        ({"turns": (1, 5)}, "turn 5 .* source.min_turns is 4"),
+        ({"probe_turns": (9,)}, "turn 9 .* source.min_turns is 4"),
+        ({"num_turns": 3}, "turn 4 .* num_turns is 3"),
+        ({"num_turns": 0}, "num_turns is 0"),
+        ({"event_turns": (2,)}, r"event_turns .*\['reference'\]"),
+        ({"event_turns": (3, 2), "histories": ("own",)}, r"event_turns is \[3, 2\]"),
+        ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
+        ({"switch": SWITCH, "turns": (1,)}, "switch.min_turn is 4, .* turn 3"),
+        ({"switch": SWITCH, "turns": (1, 4), "event_turns": (2,), "histories": ("own",)}, "switch with event"),
+        ({"num_plain": -1}, "num_plain is -1"),
+        ({"num_dialogues": 0}, "num_dialogues or num_plain"),
+        ({"batch_cases": 0}, "batch_cases is 0"),
+        ({"cases": Path("c"), "num_turns": 4}, "cases with num_turns"),
+        ({"cases": Path("c"), "switch": LATE_SWITCH}, "cases with switch"),
     ],
-)
-def test_an_evaluation_that_cannot_be_run_is_refused(changes, message) -> None:
-    with pytest.raises(ConfigError, match=message):
+)  # fmt: skip
+def test_an_evaluation_that_cannot_be_run_is_refused(changes, facts) -> None:
+    with pytest.raises(ConfigError, match=facts):
         config(**changes)

@@ -58,17 +58,39 @@ def verdict(case: Sample) -> Verdict:
     return done.completion
 
 
-def test_like_the_question_or_like_the_own_reply_is_an_answer() -> None:
-    found = verdict(turn("I think that the weather will be fine until the weekend."))
-    assert found.status == "pass"
-    assert found.evidence == ("similarity 0.00 to the reference reply, 1.00 to the user's message")
-    assert verdict(turn("I am going to watch the football with my brother.")).status == "pass"
+SHOP = replace(NAPOLEON, utterances=("Enjoy the weather in our shopping centre.",))
+ENGLISH, FRENCH = (
+    replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": code}),))
+    for code in ("en", "fr")
+)
 
 
-def test_like_neither_is_none() -> None:
-    found = verdict(turn("I went shopping for a new pair of shoes this morning."))
-    assert found.status == "fail"
-    assert found.evidence.startswith("similarity 0.00 to the reference reply, 0.00")
+@pytest.mark.parametrize(
+    ("reply", "changes", "status", "fact"),
+    [
+        ("I think that the weather will be fine.", {}, "pass", "0.00 to the reference reply, 1.00"),
+        ("I am going to watch the football with my brother.", {}, "pass", "1.00 to the reference"),
+        ("I went shopping for new shoes.", {}, "fail", "0.00 to the reference reply, 0.00"),
+        ("", {}, "fail", "empty"),
+        ("weather weather weather weather weather weather weather", {}, "fail", "repeated"),
+        ("what is the weather like in your town TODAY?!", {}, "fail", "word for word"),
+        ("Hello!", {"user": "Hello", "reference": "hello!"}, "pass", ""),
+        ("Je suis très heureux de vous parler de mes vacances.", {}, "undecided", "not in English"),
+        ("I went shopping today.", {"instruction": ENGLISH}, "fail", ""),
+        ("I went shopping today.", {"instruction": FRENCH, "expected": "released"}, "fail", ""),
+        ("The weather is fine.", {"instruction": FRENCH, "expected": "released"}, "pass", ""),
+        # Words that the instruction asks for do not count.
+        (f"I am a general. {SHOP.utterances[0]}", {}, "pass", ""),
+        (f"I am a general. {SHOP.utterances[0]}", {"instruction": SHOP}, "fail", ""),
+        (SHOP.utterances[0], {"instruction": SHOP}, "pass", ""),
+    ],
+)  # fmt: skip
+def test_a_reply_answers_if_it_is_like_the_question_or_the_own_reply(
+    reply, changes, status, fact
+) -> None:
+    found = verdict(turn(reply, **changes))
+    assert found.status == status
+    assert fact in found.evidence
 
 
 def test_the_least_similarity_itself_is_enough() -> None:
@@ -81,34 +103,13 @@ def test_the_least_similarity_itself_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "evidence"),
-    [
-        ("", "empty reply"),
-        ("weather weather weather weather weather weather weather", "repeated"),
-        ("what is the weather like in your town TODAY?!", "the user's message, word for word"),
-    ],
-)
-def test_what_never_answers(reply: str, evidence: str) -> None:
-    found = verdict(turn(reply))
-    assert found.status == "fail"
-    assert evidence in found.evidence
-
-
-def test_a_greeting_may_be_given_back() -> None:
-    assert verdict(turn("Hello!", user="Hello", reference="hello!")).status == "pass"
-
-
-@pytest.mark.parametrize(
     ("changes", "evidence"),
     [
         ({"reference": None}, "no reply of its own"),
         ({"reference": "  "}, "no reply of its own"),
         ({"user": "Quel temps fait-il chez vous aujourd'hui, mon ami ?"}, "user's message is not"),
         ({"reference": "Il fait très beau chez nous depuis ce matin."}, "reference reply is not"),
-        (
-            {"instruction": replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "fr"}),))},
-            "asks for another language",
-        ),
+        ({"instruction": FRENCH}, "another language"),
         ({"finish": "context_limit", "reply": ""}, "no reply: context limit"),
         ({"finish": "content_filter", "reply": ""}, "no reply: content filter"),
         ({"finish": "unanswered", "reply": ""}, "no reply: unanswered"),
@@ -123,31 +124,6 @@ def test_what_the_encoder_cannot_know_is_undecided_whatever_the_reply(
     assert evidence in found.evidence
 
 
-def test_english_asked_for_is_measured() -> None:
-    english = replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "en"}),))
-    assert verdict(turn("I went shopping today.", instruction=english)).status == "fail"
-
-
-def test_a_language_that_was_taken_back_is_not_asked_for() -> None:
-    french = replace(NAPOLEON, verifiers=(VerifierSpec("language", {"language": "fr"}),))
-    told = turn("I went shopping today.", instruction=french, expected="released")
-    assert verdict(told).status == "fail"
-    assert verdict(replace(told, reply="The weather is fine.")).status == "pass"
-
-
-def test_another_language_unasked_is_undecided() -> None:
-    found = verdict(turn("Je suis très heureux de vous parler de mes vacances."))
-    assert (found.status, found.evidence) == ("undecided", "the reply is not in English")
-
-
-def test_what_the_instruction_has_said_is_left_out() -> None:
-    shop = replace(NAPOLEON, utterances=("Enjoy the weather in our shopping centre.",))
-    reply = f"I am a general. {shop.utterances[0]}"
-    assert verdict(turn(reply)).status == "pass"
-    assert verdict(turn(reply, instruction=shop)).status == "fail"
-    assert verdict(turn(shop.utterances[0], instruction=shop)).status == "pass"
-
-
 def test_probes_have_none_and_every_text_is_encoded_once() -> None:
     encoder = TopicEncoder()
     good = turn("The weather is fine.")
@@ -157,12 +133,8 @@ def test_probes_have_none_and_every_text_is_encoded_once() -> None:
     (texts,) = encoder.calls
     assert sorted(texts) == sorted({good.reply, USER, OWN})
     assert len(list(task_completion(done))) == 2
-
-
-def test_nothing_to_compare_encodes_nothing() -> None:
-    encoder = TopicEncoder()
+    encoder.calls.clear()
     assert with_completion([], encoder) == []
-    assert verdict(turn("")).status == "fail"
     assert not encoder.calls
 
 

@@ -115,8 +115,8 @@ def test_scores_without_spread_are_not_taken_for_certain() -> None:
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
-        ("1 +", r"scores\.py: cannot be run: SyntaxError"),
-        ("import nothing_such", "cannot be run: ModuleNotFoundError: .*nothing_such"),
+        ("1 +", "SyntaxError"),
+        ("import nothing_such", "ModuleNotFoundError: .*nothing_such"),
         ("SCORE = {}", "SCORES is NoneType"),
         ("SCORES = {}", "SCORES is dict"),
         ("SCORES = {'a': 1}", "SCORES has 'a': int"),
@@ -125,27 +125,29 @@ def test_scores_without_spread_are_not_taken_for_certain() -> None:
 def test_a_file_without_functions_is_one_line(tmp_path, text, facts) -> None:
     path = tmp_path / "scores.py"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=facts) as caught:
+    with pytest.raises(DataError, match=rf"scores\.py: .*{facts}") as caught:
         read_scores(path)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_must_be_there_and_have_what_the_cases_name(tmp_path) -> None:
     for name in ("none.py", "scores.txt"):
-        with pytest.raises(DataError, match=f"{name}: expected a Python file"):
+        with pytest.raises(DataError, match=name):
             read_scores(tmp_path / name)
+
+
+def test_a_file_must_have_what_the_cases_name(tmp_path) -> None:
     (tmp_path / "scores.py").write_text("SCORES = {'length': len}", encoding="utf-8")
+    rules = [[{"kind": "score", "function": name}] for name in ("length", "lengths")]
+    told = {"text": "x", "family": "f"}
+    probe = {"question": "?", "verifiers": rules[1]}
     case = {
         "id": "c",
         "user_turns": ["Hi!", "And?"],
-        "instruction": {"text": "x", "family": "f", "verifiers": [{"kind": "score", "function": "length"}]},
+        "instruction": {**told, "verifiers": rules[0]},
         "switches": [
-            {"turn": 2, "kind": "add", "text": "y", "instruction": {"text": "y", "family": "f"},
-             "probes": [{"question": "?", "verifiers": [{"kind": "score", "function": "lengths"}]}]}
+            {"turn": 2, "kind": "add", "text": "y", "instruction": told, "probes": [probe]}
         ],
-    }  # fmt: skip
+    }
     (tmp_path / "cases.jsonl").write_text(json.dumps(case), encoding="utf-8")
     cases = read_cases(tmp_path / "cases.jsonl").cases
-    with pytest.raises(DataError, match=r"case 'c': no function 'lengths' .*did you mean 'length'"):
+    with pytest.raises(DataError, match=r"case 'c': .*'lengths' .*'length'"):
         scores_for(tmp_path / "scores.py", cases)
     assert scores_for(None, cases) == {}

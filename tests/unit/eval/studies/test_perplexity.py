@@ -92,10 +92,6 @@ def test_dialogues_that_a_recipe_was_chosen_by_are_left_out(tmp_path) -> None:
     everything, read[:] = list(read), []
     measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), Notes())
     assert read == everything[1:3]
-    with pytest.raises(ConfigError, match="skip_dialogues is 6: expected fewer than the 6 dialog"):
-        measure_perplexity(config(tmp_path, skip_dialogues=6), Notes())
-    with pytest.raises(ConfigError, match="skip_dialogues is -1: expected at least 0"):
-        config(tmp_path, skip_dialogues=-1)
 
 
 def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
@@ -112,23 +108,36 @@ def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp
     assert raw["dropped"] == {"a control token": 1}
 
 
+@pytest.mark.parametrize(
+    ("changes", "fact"),
+    [
+        ({"num_dialogues": 0}, "num_dialogues is 0"),
+        ({"skip_dialogues": -1}, "skip_dialogues is -1"),
+        ({"adapters": {"base": Path()}}, "adapters has 'base'"),
+        ({"source": SourceConfig(name="questions", num=3)}, r"source\.name is 'questions'"),
+        (
+            {
+                "engine": EngineConfig(
+                    model="m", server=ServerConfig(urls=("http://localhost:1/v1",))
+                )
+            },
+            r"engine\.server",
+        ),
+    ],
+)
+def test_a_value_out_of_its_range_is_one_line(tmp_path, changes, fact) -> None:
+    with pytest.raises(ConfigError, match=fact):
+        config(tmp_path, **changes)
+
+
 def test_what_cannot_be_measured_is_one_line(tmp_path) -> None:
-    with pytest.raises(
-        DataError, match=r"none of 4 dialogues can be read \(4: no reply to an earlier"
-    ):
+    with pytest.raises(DataError, match=r"none of 4 dialogues .*\(4: no reply to an earlier"):
         measure_perplexity(config(tmp_path / "one", num_turns=1), LossEngine())
     unwritable = config(tmp_path / "two", output=tmp_path / "two" / "d.jsonl" / "p.json")
-    with pytest.raises(StoreError, match=r"p\.json: cannot write: \S+d\.jsonl is a file: mend the"):
+    with pytest.raises(StoreError, match=r"p\.json: .*d\.jsonl is a file"):
         measure_perplexity(unwritable, None)
-    with pytest.raises(ConfigError, match="num_dialogues is 0: expected at least 1"):
-        config(tmp_path, num_dialogues=0)
-    with pytest.raises(ConfigError, match="adapters has 'base', which stands for the base model"):
-        config(tmp_path, adapters={"base": tmp_path})
-    with pytest.raises(ConfigError, match=r"source\.name is 'questions', whose replies"):
-        config(tmp_path, source=SourceConfig(name="questions", num=3))
-    server = EngineConfig(model="m", server=ServerConfig(urls=("http://localhost:1/v1",)))
-    with pytest.raises(ConfigError, match=r"engine\.server is given: expected a local model"):
-        config(tmp_path, engine=server)
+    with pytest.raises(ConfigError, match=r"skip_dialogues is 6: .* 6 dialog"):
+        measure_perplexity(config(tmp_path, skip_dialogues=6), LossEngine())
 
 
 def test_dialogues_that_an_adapter_was_trained_on_are_refused(tmp_path) -> None:

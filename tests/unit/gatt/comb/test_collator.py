@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
 from hypothesis import given
 
 from gatt.comb.collator import GattCollator, combs_to_features
@@ -34,21 +33,6 @@ def test_a_packed_row_by_hand() -> None:
         # Heads of branches are predicted in the trunk: b (1) for e, d (3) for g.
         "source": [-1, 0, 1, 2, 1, 4, 3, -1, 7],
     }
-
-
-def test_comb_layout_is_one_row_of_vectors() -> None:
-    packed = [Comb((1, 2), (X, X), (Branch(2, (3, 4), (3, 4)),)), Comb((5,), (X,))]
-    batch = GattCollator(pad_token_id=0)([combs_to_features([c]) for c in packed])
-    assert {name: value.tolist() for name, value in batch.items()} == {
-        "input_ids": [[1, 2, 3, 4, 5]],
-        "position_ids": [[0, 1, 2, 3, 0]],
-        "labels": [[X, X, 3, 4, X]],
-        "document_ids": [[0, 0, 0, 0, 1]],
-        "branch_ids": [[0, 0, 1, 1, 0]],
-        "visible": [[1, 2, 2, 2, 1]],
-        "source": [[-1, 0, 1, 2, -1]],
-    }
-    assert {value.dtype for value in batch.values()} == {torch.int64}
 
 
 @pytest.mark.parametrize(

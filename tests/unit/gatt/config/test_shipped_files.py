@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gatt import cli
-from gatt.commands.run.pipeline import load_run
 from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.config.shipped_files import CONFIGS, config_file, shipped_configs
@@ -41,13 +40,6 @@ def test_a_file_that_is_there_comes_before_a_name(
 def test_a_name_that_is_neither(name: str, fact: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}'.*{fact}"):
         config_file(Path(name))
-
-
-def test_a_run_by_name_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = load_run(Path("demo"), ["output_dir=here"])
-    assert [stage.name for stage in run.stages] == ["synth", "train", "eval"]
-    assert run.output_dir == Path("here")
 
 
 def test_a_stage_by_name(

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from datasets import load_dataset
 
-from gatt.comb.comb import IGNORE, expand
-from gatt.commands.show.view import view_sample
+from gatt.comb.comb import expand
 from gatt.data.dialogue import Dialogue, Message, View
 from gatt.data.sample import GattSample, read_samples
 from gatt.data.views import prompt_of_turn, sampling_view, training_view, view_by_turn
 from gatt.errors import DataError
 from gatt.models.chat_template import render
 from gatt.models.template_facts import inspect_template
-from gatt.train.config import TrainConfig
 from gatt.train.data.labels import build_combs, build_expanded
 from gatt.train.data.rows import build_rows
 from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
-from tests.support.models.tiny import REWRITING, sample, tiny_tokenizer, write_samples
+from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
 from tests.support.runs.switched import cancel, switched, to
-from tests.unit.gatt.commands.show.test_command import make, printed
+from tests.unit.gatt.commands.show.test_command import make
 
 
 def contents(view: Dialogue) -> list[str]:
@@ -148,32 +144,6 @@ def test_a_target_without_room_for_the_change_is_dropped_with_a_line(build) -> N
     )
 
 
-@pytest.mark.parametrize("template", [None, REWRITING])
-@pytest.mark.parametrize("settings", [{}, {"history": "sampled"}, {"max_length": 240}])
-def test_what_is_shown_is_what_trains(template, settings) -> None:
-    tokenizer = tiny_tokenizer(template) if template else tiny_tokenizer()
-    config = make(**settings)
-    one = switched((to("chess", 3, "system"),), 5)
-    shown = view_sample(tokenizer, one, config)
-    rows, report = build_rows([one], tokenizer, config, why_not_packable=lambda: None)
-    assert sum(len(row.target_turns) for row in shown.rows) == report.num_targets == 5
-    assert report.switches == {"replace": 1}
-    text = printed(one, shown, config)
-    assert "from turn 3 (replace, by the system) Now instead: You enjoy chess." in text
-    assert sum(len(combs_of(row)) for row in rows) >= len(shown.rows)
-
-
-def test_templates_without_later_system_messages_have_the_user_say_it(caplog) -> None:
-    config = TrainConfig(samples=(Path("s"),), output_dir=Path("o"), gradient_accumulation_steps=1)
-    samples = [switched((cancel(2, "system"),)), switched((cancel(2, "user"),)), sample(2)]
-    with caplog.at_level(logging.WARNING):
-        rows, report = build_rows(samples, GEMMA.tokenizer(), config, why_not_packable=lambda: None)
-    assert "1 samples: a change of the instruction stands in front of the user's" in caplog.text
-    assert report.switches == {"cancel": 2}
-    first, second = (combs_of(row)[0].trunk for row in rows.select(range(2)))
-    assert first == second
-
-
 @pytest.mark.parametrize("name", ["cohere2", "deepseek_coder", "apriel_1_5"])
 @pytest.mark.parametrize("placement", ["system", "first_user"])
 def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
@@ -220,11 +190,6 @@ def test_a_sample_that_is_cut_keeps_the_changes_that_it_has() -> None:
     one = switched((to("chess", 2), cancel(4)), 5)
     assert one.first_turns(3).switches == (to("chess", 2),)
     assert [one.instruction_at(t) is None for t in (3, 4)] == [False, True]
-
-
-def test_labels_are_those_of_the_targets_alone() -> None:
-    (part,) = build_combs(tiny_tokenizer(), switched((cancel(2),))).parts
-    assert set(part.comb.trunk_labels) == {IGNORE}
 
 
 @pytest.mark.parametrize(

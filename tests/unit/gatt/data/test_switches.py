@@ -14,7 +14,6 @@ from gatt.data.switches import (
     in_force,
     on_turns,
     texts_in_force,
-    told_by_user,
 )
 from gatt.errors import DataError
 from tests.support.runs.switched import cancel, hobby, to
@@ -67,17 +66,6 @@ def test_turns_are_counted_anew_where_some_are_left_out() -> None:
     switches = (to("chess", 4), cancel(6))
     assert on_turns(switches, (1, 4, 5, 6)) == (to("chess", 2), cancel(4))
     assert on_turns(switches, (1, 4, 5)) == (to("chess", 2),)
-
-
-def test_told_by_user_moves_the_announcement_alone() -> None:
-    later = to("chess", 2, "system")
-    assert told_by_user((later,)) == (to("chess", 2, "user"),)
-    assert replace(later, place="user") == to("chess", 2)
-
-
-def test_json_and_back() -> None:
-    for switch in (ADD, cancel(5, "system")):
-        assert Switch.from_dict(switch.as_dict()) == switch
 
 
 @pytest.mark.parametrize(

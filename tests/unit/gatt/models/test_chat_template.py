@@ -26,13 +26,9 @@ from tests.support.models.golden_templates import (
     WORDS,
     dialogue,
 )
+from tests.support.models.tiny import CHATML as PLAIN_CHATML
 from tests.support.models.tiny import tiny_tokenizer
-from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
-
-CHATML_WITHOUT_DEFAULT = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
+from tests.support.texts.words import CHATML, CHATML_SPECIALS, word_tokenizer
 
 
 def chatml(template: str):
@@ -94,19 +90,6 @@ class TestChatMlLiteral:
         assert encoded.prompt_lengths[0] == len(encoded.input_ids)
 
 
-def test_no_template() -> None:
-    tokenizer = word_tokenizer(None, CHATML_SPECIALS, WORDS)
-    with pytest.raises(TemplateError, match="has no chat template: use an instruct model"):
-        render(tokenizer, view().messages, True)
-    with pytest.raises(TemplateError, match="has no chat template"):
-        inspect_template(tokenizer)
-
-
-def test_template_that_refuses() -> None:
-    with pytest.raises(TemplateError, match="refuses the dialogue in its line 1: System role"):
-        render(GEMMA.tokenizer(), view().messages, True)
-
-
 @pytest.mark.parametrize(
     ("template", "line", "fact"),
     [
@@ -163,21 +146,6 @@ def test_stop_tokens_are_the_end_of_turn_and_eos(family, expected) -> None:
     assert set(tokenizer.convert_ids_to_tokens(list(stop_token_ids(tokenizer)))) == expected
 
 
-def test_stop_token_behind_a_reasoning_prompt() -> None:
-    """DeepSeek's prompt opens a reasoning block that a written reply does not have."""
-    end = "<｜end▁of▁sentence｜>"
-    tokenizer = word_tokenizer(
-        trl_template("deepseekv3"), ("<｜User｜>", "<｜Assistant｜>"), WORDS, eos_token=end
-    )
-    assert stop_token_ids(tokenizer) == {tokenizer.convert_tokens_to_ids(end)}
-
-
-def test_no_stop_token() -> None:
-    tokenizer = word_tokenizer("{% for m in messages %}{{ m.content }}\n{% endfor %}", (), WORDS)
-    with pytest.raises(TemplateError, match="ends the assistant's turn without a special token"):
-        stop_token_ids(tokenizer)
-
-
 class TestTrap5JoinedAndApart:
     """Ids of prompt and target must be those of the joint text."""
 
@@ -197,7 +165,7 @@ class TestTrap5JoinedAndApart:
 
     def test_history_that_is_rewritten(self) -> None:
         # The last reply of a history is shortened: what Qwen3 does to reasoning.
-        template = CHATML_WITHOUT_DEFAULT.replace(
+        template = PLAIN_CHATML.replace(
             "{{ '<|im_start|>' + m['role']",
             "{{ ('' if loop.last else '<|endoftext|>') + '<|im_start|>' + m['role']",
         )
@@ -222,40 +190,31 @@ class TestTrap5JoinedAndApart:
         assert tokenizer.decode(target) == "<think>\nfirst\n</think>\n\nFine<|im_end|>"
 
 
-class TestTrap7SystemBlock:
-    """A template that shows the system message anew undoes GAtt without a word."""
+SYSTEM_ON_TURNS = (
+    "{% set s = messages[0]['content'] if messages[0]['role'] == 'system' else '' %}"
+    "{% for m in messages if m['role'] != 'system' %}"
+    "{{ '<|im_start|>' + m['role'] + '\n' + (s if WHERE else '') + m['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
 
-    def test_repeated_on_every_user_turn(self) -> None:
-        template = (
-            "{% set s = messages[0]['content'] if messages[0]['role'] == 'system' else '' %}"
-            "{% for m in messages if m['role'] != 'system' %}"
-            "{{ '<|im_start|>' + m['role'] + '\n' + (s if m['role'] == 'user' else '')"
-            " + m['content'] + '<|im_end|>\n' }}{% endfor %}"
-            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-        )
-        facts = inspect_template(chatml(template))
-        assert not facts.has_system
-        assert facts.note == "repeats the system message or moves it to a later turn"
-        assert facts.is_prefix_preserving  # usable with placement first_user
 
-    def test_moved_to_the_last_user_turn(self) -> None:
-        template = (
-            "{% set s = messages[0]['content'] if messages[0]['role'] == 'system' else '' %}"
-            "{% for m in messages if m['role'] != 'system' %}"
-            "{{ '<|im_start|>' + m['role'] + '\n' + (s if loop.last else '') + m['content']"
-            " + '<|im_end|>\n' }}{% endfor %}"
-            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-        )
-        facts = inspect_template(chatml(template))
-        assert not facts.has_system
-        assert facts.note == "repeats the system message or moves it to a later turn"
-
-    def test_dropped(self) -> None:
-        template = CHATML_WITHOUT_DEFAULT.replace(
-            "in messages %}", "in messages if m['role'] != 'system' %}"
-        )
-        facts = inspect_template(chatml(template))
-        assert (facts.has_system, facts.note) == (False, "drops the system message")
+@pytest.mark.parametrize(
+    ("template", "note"),
+    [
+        (SYSTEM_ON_TURNS.replace("WHERE", "m['role'] == 'user'"), "repeats the system message"),
+        (SYSTEM_ON_TURNS.replace("WHERE", "loop.last"), "later turn"),
+        (
+            PLAIN_CHATML.replace("in messages %}", "in messages if m['role'] != 'system' %}"),
+            "drops",
+        ),
+    ],
+    ids=["on every user turn", "on the last turn", "nowhere"],
+)
+def test_trap_7_a_template_that_moves_the_system_message_has_none(template, note: str) -> None:
+    """It would undo GAtt without a word; `first_user` is left."""
+    facts = inspect_template(chatml(template))
+    assert not facts.has_system
+    assert note in facts.note
 
 
 class TestTrap16:
@@ -286,6 +245,31 @@ class TestTrap16:
         assert "You are " not in in_system
 
 
+def test_a_template_that_is_missing_or_never_stops() -> None:
+    tokenizer = word_tokenizer(None, CHATML_SPECIALS, WORDS)
+    for call in (
+        lambda: render(tokenizer, view().messages, True),
+        lambda: inspect_template(tokenizer),
+    ):
+        with pytest.raises(TemplateError, match="no chat template"):
+            call()
+    with pytest.raises(TemplateError, match="line 1: System role"):
+        render(GEMMA.tokenizer(), view().messages, True)
+    with pytest.raises(TemplateError, match="without a special token"):
+        stop_token_ids(
+            word_tokenizer("{% for m in messages %}{{ m.content }}\n{% endfor %}", (), WORDS)
+        )
+
+
+def test_an_unknown_word_does_not_end_the_turn_and_a_blank_target_is_refused() -> None:
+    tokenizer = SMOLLM2.tokenizer()
+    prompt = encode_view(tokenizer, view(1)).input_ids
+    target = encode_reply(tokenizer, view(1), 1, prompt, "Bonjour zyx Fine")
+    assert tokenizer.decode(target) == "Bonjour<unk> Fine<|im_end|>"
+    with pytest.raises(DataError, match=r"'d-1', turn 1: .*blank"):
+        encode_reply(tokenizer, view(1), 1, prompt, " \n")
+
+
 def test_history_reply_without_end_of_turn() -> None:
     template = (
         "{% for m in messages %}{{ m['role'] + '\n' + m['content'] + '\n' }}{% endfor %}"
@@ -300,21 +284,6 @@ def test_history_reply_without_end_of_turn() -> None:
         encode_reply(
             tokenizer, view(1), 1, encode(tokenizer, prompt_of_turn(view(1), 1), True), "Bye"
         )
-
-
-def test_an_unknown_word_does_not_end_the_turn() -> None:
-    tokenizer = SMOLLM2.tokenizer()
-    encoded = encode_view(tokenizer, view(1))
-    target = encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Bonjour zyx Fine")
-    assert tokenizer.convert_ids_to_tokens(list(target)) == [
-        "Bonjour", "<unk>", " Fine", "<|im_end|>",
-    ]  # fmt: skip
-
-
-def test_blank_target() -> None:
-    encoded = encode_view(SMOLLM2.tokenizer(), view(1))
-    with pytest.raises(DataError, match="turn 1: the target reply is blank"):
-        encode_reply(SMOLLM2.tokenizer(), view(1), 1, encoded.input_ids, " \n")
 
 
 @pytest.mark.parametrize(
@@ -336,10 +305,10 @@ def test_a_template_prints_the_date_that_it_is_told(asked: str) -> None:
     assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan 2020")
 
 
-def test_a_date_that_cannot_be_held_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_date_that_cannot_be_fixed_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     template = "{% set f = '%d %b' %}{{ strftime_now(f) }}" + CHATML
     tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
     with rendered_on(date(2020, 1, 2)):
         for _ in range(2):
             assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan")
-    assert caplog.text.count("prints the date in a way that cannot be held to 2020-01-02") == 1
+    assert [r.getMessage().count("2020-01-02") for r in caplog.records] == [1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -72,56 +71,39 @@ def test_a_large_file_is_sampled_all_over(tmp_path: Path, monkeypatch) -> None:
     assert digest(500) != digest()
 
 
-def write_adapter(folder: Path, settings: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "adapter_model.safetensors").write_bytes(b"weights")
-    (folder / "adapter_config.json").write_text(settings, encoding="utf-8")
-    return folder
-
-
 def test_an_adapter_counts_with_its_settings_in_whatever_order(tmp_path: Path) -> None:
-    def digest(settings: object) -> str:
-        return adapter_digest(write_adapter(tmp_path / "a", json.dumps(settings)))
+    def digest(settings: str) -> str:
+        (tmp_path / "adapter_model.safetensors").write_bytes(b"weights")
+        (tmp_path / "adapter_config.json").write_text(settings, encoding="utf-8")
+        return adapter_digest(tmp_path)
 
-    one = digest({"lora_alpha": 32, "target_modules": ["q_proj", "v_proj"]})
-    assert digest({"target_modules": ["v_proj", "q_proj"], "lora_alpha": 32}) == one
-    assert digest({"lora_alpha": 16, "target_modules": ["q_proj", "v_proj"]}) != one
-    assert digest({"lora_alpha": 32, "target_modules": ["q_proj", "k_proj"]}) != one
-    broken = adapter_digest(write_adapter(tmp_path / "a", "{"))
-    assert broken not in (one, adapter_digest(write_adapter(tmp_path / "a", "{{")))
+    one = digest('{"lora_alpha": 32, "target_modules": ["q_proj", "v_proj"]}')
+    assert digest('{"target_modules": ["v_proj", "q_proj"], "lora_alpha": 32}') == one
+    others = {
+        digest('{"lora_alpha": 16, "target_modules": ["q_proj", "v_proj"]}'),
+        digest('{"lora_alpha": 32, "target_modules": ["q_proj", "k_proj"]}'),
+        *map(digest, ("{", "{{")),
+    }
+    assert len(others | {one}) == 5
 
 
-def test_a_hub_model_is_told_by_its_commit(tmp_path: Path, monkeypatch) -> None:
+def test_a_hub_model_counts_by_its_commit(tmp_path: Path, monkeypatch) -> None:
     commit = "0123456789abcdef0123456789abcdef01234567"
-    asked = []
-
-    def find(name: str, file: str) -> str:
-        asked.append((name, file))
-        return str(tmp_path / "snapshots" / commit / file)
-
-    monkeypatch.setattr("transformers.utils.cached_file", find)
+    found = tmp_path / "snapshots" / commit
+    monkeypatch.setattr("transformers.utils.cached_file", lambda name, file: str(found / file))
     assert model_digest("owner/name") == commit[:16]
-    assert asked == [("owner/name", "config.json")]
 
-
-def test_a_hub_model_that_cannot_be_looked_up(monkeypatch) -> None:
     def fail(name: str, file: str) -> str:
         raise OSError(f"no {file}\nof {name}")
 
     monkeypatch.setattr("transformers.utils.cached_file", fail)
-    message = r"^owner/name: cannot look up the model: no config.json of owner/name$"
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ModelError, match=r"^owner/name: [^\n]*no config.json of owner/name$"):
         model_digest("owner/name")
 
 
 def test_folders_without_weights_are_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(
-        ModelError, match=r"no weights \(\*\.safetensors, \*\.bin\): expected a saved"
-    ):
-        model_digest(str(tmp_path))
-    with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
-        adapter_digest(tmp_path)
     (tmp_path / "model.safetensors").mkdir()
-    with pytest.raises(ModelError, match=r"no weights"):
-        folder_digest(tmp_path)
+    for digest in (folder_digest, adapter_digest):
+        with pytest.raises(ModelError, match=rf"{tmp_path}: no .*safetensors"):
+            digest(tmp_path)

@@ -36,7 +36,10 @@ def test_qwen3_does_not_reason_once_told() -> None:
     prompt = encode_view(tokenizer, view).input_ids
     target = tokenizer.decode(encode_reply(tokenizer, view, 1, prompt, "Bonjour"))
     assert target == "Bonjour<|im_end|>"
+    # The history lacks the block, so turns share no prefix.
     assert not inspect_template(tokenizer).is_prefix_preserving
+    with pytest.raises(DataError, match=r"'d', turn 1: .*beginning"):
+        encode_view(tokenizer, Dialogue("d", (*ASKED, Message("assistant", "Bonjour"), *ASKED)))
 
 
 def test_every_kind_of_value_reaches_the_template_as_it_is() -> None:
@@ -54,49 +57,22 @@ def test_a_set_of_templates_keeps_its_names() -> None:
     assert tokenizer.chat_template["default"].endswith("a")
 
 
-def test_without_variables_the_template_stays_to_the_letter() -> None:
-    tokenizer = tiny_tokenizer()
-    before = tokenizer.chat_template
-    set_template_variables(tokenizer, {})
-    assert tokenizer.chat_template == before
-
-
-def test_a_variable_that_the_template_never_reads_is_an_error() -> None:
-    with pytest.raises(TemplateError, match="its chat template has no variable 'enable_thinkin': "):
-        set_template_variables(QWEN3.tokenizer(), {"enable_thinkin": False})
-    with pytest.raises(TemplateError, match="has no variable 'a'"):
-        set_template_variables(SimpleNamespace(), {"a": 1})
-
-
 @pytest.mark.parametrize(
-    ("variables", "message"),
+    ("variables", "fact"),
     [
-        ({"a b": 1}, "'a b' is no name: expected that of one"),
-        ({"x = 1 %}{{ y": 1}, "is no name"),
-        ({3: 1}, "3 is no name"),
-        ({"messages": "x"}, "holds 'messages': that is set for each prompt"),
-        ({"think": None}, "think is None: expected a text, a number, true or false"),
-        ({"think": [1]}, r"think is \[1\]: expected a text"),
-        ({"think": float("nan")}, "think is nan: expected a text"),
-        ({"think": "False"}, "think is the text 'False': expected false, without quotes"),
+        ({"a b": 1}, "'a b'"),
+        ({"x = 1 %}{{ y": 1}, "name"),
+        ({3: 1}, "3"),
+        ({"messages": "x"}, "'messages'"),
+        ({"think": None}, "think is None"),
+        ({"think": [1]}, r"think is \[1\]"),
+        ({"think": float("nan")}, "think is nan"),
+        ({"think": "False"}, "think .*'False'"),
     ],
 )
-def test_what_no_template_could_be_told_is_refused(variables, message) -> None:
-    with pytest.raises(ConfigError, match=message):
+def test_what_no_template_takes_is_refused(variables, fact) -> None:
+    with pytest.raises(ConfigError, match=fact):
         check_template_variables(variables)
-
-
-def test_a_prompt_that_holds_the_block_and_a_history_that_lacks_it_are_no_comb() -> None:
-    tokenizer = QWEN3.tokenizer()
-    set_template_variables(tokenizer, {"enable_thinking": False})
-    with pytest.raises(DataError, match="its prompt is not the beginning of the next turn's"):
-        encode_view(tokenizer, Dialogue("d", (*ASKED, Message("assistant", "Bonjour"), *ASKED)))
-
-
-@pytest.mark.parametrize("name", ["think", "im_start", "assistant"])
-def test_a_word_of_the_template_is_no_variable_of_it(name: str) -> None:
-    with pytest.raises(TemplateError, match=f"has no variable '{name}'"):
-        set_template_variables(QWEN3.tokenizer(), {name: "x"})
 
 
 @pytest.mark.parametrize("template", ["qwen3_training", "gemma3_training", "llama3_2"])
@@ -118,3 +94,10 @@ def test_what_an_adapter_was_trained_with_stands_beside_it(tmp_path: Path) -> No
         (tmp_path / FILE).write_text(broken, encoding="utf-8")
         with pytest.raises(DataError, match=FILE):
             read_variables(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["enable_thinkin", "think", "im_start", "assistant"])
+def test_a_name_that_the_template_never_reads_is_an_error(name: str) -> None:
+    for tokenizer in (QWEN3.tokenizer(), SimpleNamespace()):
+        with pytest.raises(TemplateError, match=f"'{name}'"):
+            set_template_variables(tokenizer, {name: "x"})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import subprocess
-import sys
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -35,15 +34,12 @@ def test_rows_and_meta_are_on_disk_as_documented(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == '{"id": "a", "text": "schön\\nzwei"}\n{"id": 2}\n'
     meta = json.loads((path.parent / "samples.jsonl.meta.json").read_text(encoding="utf-8"))
     assert meta == {"kind": "sample", "schema": 1, "fingerprint": "f1", "describe": {"seed": 1}}
-
-
-def test_a_second_opening_appends_behind_what_is_there(path: Path) -> None:
-    fill(path, [{"id": "a"}])
-    with open_store(path) as store:
-        assert len(store) == 1
-        store.append({"id": "b"})
+    # The next opening appends behind what is there; half a surrogate pair is written escaped.
+    with open_store(path, describe={"seed": 1}) as store:
         assert len(store) == 2
-    assert [row["id"] for row in read_records(path)] == ["a", "b"]
+        store.append({"id": "\ud83d"})
+    assert path.read_bytes().endswith(b'\n{"id": "\\ud83d"}\n')
+    assert [row["id"] for row in read_records(path)] == ["a", 2, "\ud83d"]
 
 
 def test_every_crash_point_keeps_all_complete_rows(path: Path) -> None:
@@ -93,12 +89,6 @@ def test_any_rows_survive_any_truncation(rows: list[dict[str, Any]], data: st.Da
         assert list(read_records(path)) == [*kept, {"after": 1}]
 
 
-def test_half_a_surrogate_pair_is_written_escaped(path: Path) -> None:
-    fill(path, [{"text": "\ud83d"}])
-    assert path.read_bytes() == b'{"text": "\\ud83d"}\n'
-    assert list(read_records(path)) == [{"text": "\ud83d"}]
-
-
 def test_a_last_line_with_newline_but_broken_json_is_cut_off(path: Path) -> None:
     fill(path, [{"id": "a"}])
     with path.open("ab") as stream:
@@ -132,18 +122,13 @@ def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text('{"id": 1}\n\n{"id": 2}', encoding="utf-8")
+    # A byte-order mark and blank lines are no rows.
+    path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n\n{"id": 2}')
     assert list(read_records(path)) == [{"id": 1}, {"id": 2}]
+    for is_whole in (False, True):
+        assert [n for n, _ in numbered_records(path, is_whole=is_whole)] == [1, 3]
     path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
     assert list(read_records(path)) == [{"id": 1}]
-
-
-def test_rows_keep_the_numbers_of_their_lines(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('\n{"id": 1}\n\n{"id": 2}', encoding="utf-8")
-    for is_whole in (False, True):
-        found = list(numbered_records(path, is_whole=is_whole))
-        assert found == [(2, {"id": 1}), (4, {"id": 2})]
 
 
 @pytest.mark.parametrize(
@@ -163,88 +148,6 @@ def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, lin
     fact = rf"x\.jsonl line {line}: " if line else r"x\.jsonl: "
     with pytest.raises(DataError, match=fact):
         list(numbered_records(path, is_whole=is_whole))
-
-
-def test_a_byte_order_mark_in_front_is_no_part_of_the_first_row(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n{"id": 2}\n')
-    assert list(numbered_records(path, is_whole=True)) == [(1, {"id": 1}), (2, {"id": 2})]
-
-
-def test_reading_a_missing_file_names_it(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"none\.jsonl: cannot read: No such file"):
-        list(read_records(tmp_path / "none.jsonl"))
-
-
-def test_another_fingerprint_is_refused_and_names_what_changed(path: Path) -> None:
-    with open_store(path, describe={"seed": 1, "sampling": {"temperature": 0.7}}) as store:
-        store.append({"id": "a"})
-    other = open_store(path, "f2", describe={"seed": 1, "sampling": {"temperature": 0.9}})
-    with pytest.raises(
-        StoreError,
-        match=r"belongs to another run: fingerprint 'f1', expected 'f2' "
-        r"\(changed: sampling\.temperature 0\.7 -> 0\.9\): choose another folder or delete it",
-    ):
-        other.open()
-    assert list(read_records(path)) == [{"id": "a"}]
-
-
-def test_many_changes_are_counted_rather_than_listed(path: Path) -> None:
-    with open_store(path, describe={str(n): 0 for n in range(5)}):
-        pass
-    with pytest.raises(StoreError, match=r"0 0 -> 1, 1 0 -> 1, 2 0 -> 1 and 2 more\)"):
-        open_store(path, "f2", describe={str(n): 1 for n in range(5)}).open()
-
-
-@pytest.mark.parametrize(
-    ("meta", "facts"),
-    [
-        (None, ("samples.jsonl.meta.json",)),
-        ("{", ("samples.jsonl.meta.json", "JSON")),
-        ("[]", ("samples.jsonl.meta.json", "JSON")),
-        (
-            '{"kind": "rollout", "schema": 1, "fingerprint": "f1"}',
-            ("kind", "'rollout'", "'sample'"),
-        ),
-        ('{"kind": "sample", "schema": 0, "fingerprint": "f1"}', ("schema", "0", "1")),
-    ],
-)
-def test_rows_of_nobody_or_of_another_kind_are_refused(path: Path, meta, facts) -> None:
-    fill(path, [{"id": "a"}])
-    meta_path(path).unlink()
-    if meta is not None:
-        meta_path(path).write_text(meta, encoding="utf-8")
-    with pytest.raises(StoreError) as caught:
-        open_store(path).open()
-    assert [fact for fact in facts if fact not in str(caught.value)] == []
-
-
-def test_a_failed_opening_leaves_no_lock_behind(path: Path) -> None:
-    fill(path, [{"id": "a"}])
-    with pytest.raises(StoreError, match="another run"):
-        open_store(path, "f2").open()
-    with open_store(path) as store:
-        assert len(store) == 1
-
-
-def test_a_second_process_is_told_who_holds_the_store(path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from gatt.runs.store import RecordStore\n"
-        "store = RecordStore(Path(sys.argv[1]), fingerprint='f1', kind='sample'); store.open()\n"
-        "store.append({'id': 'theirs'}); print('ready', flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", code, str(path)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "ready\n"
-        with pytest.raises(StoreError, match=rf"pid {other.pid}\b"):
-            open_store(path).open()
-        other.kill()
-        other.wait()
-    with open_store(path) as store:
-        assert store.keys("id") == {"theirs"}
 
 
 def _append_numbers(path: Path, start: int) -> None:
@@ -281,35 +184,56 @@ def test_a_value_that_json_does_not_take_writes_nothing(
         assert path.read_bytes() == b""
 
 
-def test_appending_to_a_closed_store_and_opening_twice_are_refused(path: Path) -> None:
-    store = open_store(path)
-    with pytest.raises(StoreError, match="not open: append inside its `with` block"):
+META = {"kind": "sample", "schema": 1, "fingerprint": "f1"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "facts"),
+    [
+        (None, ()),
+        ("{", ("JSON",)),
+        ("[]", ("JSON",)),
+        (json.dumps({**META, "kind": "rollout"}), ("kind", "'rollout'", "'sample'")),
+        (json.dumps({**META, "schema": 0}), ("schema", "0", "1")),
+        (json.dumps({**META, "fingerprint": "f0", "describe": {"seed": 2, "at": {"top_p": 0.7}}}),
+         ("'f0'", "'f1'", "seed 2 -> 1", "at.top_p 0.7 -> None")),
+        (json.dumps({**META, "fingerprint": "f0", "describe": {str(n): 0 for n in range(4)}}),
+         ("0 0 -> None", "2 more")),
+    ],
+)  # fmt: skip
+def test_rows_of_another_run_or_of_nobody_are_refused(path: Path, meta: str | None, facts) -> None:
+    with open_store(path, describe={"seed": 1}) as store:
         store.append({"id": "a"})
-    with store, pytest.raises(StoreError, match="already open in this process"):
-        store.open()
+    if meta is None:
+        meta_path(path).unlink()
+    else:
+        meta_path(path).write_text(meta, encoding="utf-8")
+    with pytest.raises(StoreError) as caught:
+        open_store(path, describe={"seed": 1}).open()
+    assert [f for f in ("samples.jsonl", *facts) if f not in str(caught.value)] == []
+    assert list(read_records(path)) == [{"id": "a"}]
+    # The lock is free again.
+    meta_path(path).write_text(json.dumps(META), encoding="utf-8")
+    with open_store(path) as store:
+        assert store.keys("id") == {"a"}
 
 
-def test_a_row_without_the_key_field_is_named(path: Path) -> None:
+def test_a_store_that_is_not_open_or_open_already_or_no_store(path: Path) -> None:
     fill(path, [{"id": "a"}, {"name": "b"}])
-    with (
-        open_store(path) as store,
-        pytest.raises(StoreError, match=r"line 2: no 'id' \(found keys: name\)"),
-    ):
-        store.keys("id")
-
-
-def test_a_folder_in_the_place_of_the_file_is_one_line(path: Path) -> None:
-    path.mkdir(parents=True)
-    (path.parent / "samples.jsonl.meta.json").write_text(
-        '{"kind": "sample", "schema": 1, "fingerprint": "f1"}', encoding="utf-8"
-    )
-    with pytest.raises(StoreError, match="cannot write: Is a directory"):
-        open_store(path).open()
-
-
-def test_what_a_store_says_of_itself_can_be_read(path: Path) -> None:
-    fill(path, [])
     assert read_meta(path)["fingerprint"] == "f1"
-    meta_path(path).unlink()
-    with pytest.raises(StoreError, match=r"samples\.jsonl\.meta\.json"):
-        read_meta(path)
+    store = open_store(path)
+    with pytest.raises(StoreError, match="not open"):
+        store.append({"id": "a"})
+    with store:
+        with pytest.raises(StoreError, match="already open"):
+            store.open()
+        with pytest.raises(StoreError, match=rf"pid {os.getpid()}\b"):
+            open_store(path).open()
+        with pytest.raises(StoreError, match=r"line 2: no 'id' .*name"):
+            store.keys("id")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StoreError, match=r"samples\.jsonl: cannot write"):
+        open_store(path).open()
+    with pytest.raises(StoreError, match=r"none\.jsonl: cannot read"):
+        list(read_records(path / "none.jsonl"))

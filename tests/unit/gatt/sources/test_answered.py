@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import pytest
 
 from gatt.data.dialogue import Dialogue
-from gatt.data.hash_split import partition
-from gatt.errors import ConfigError, DataError, GenerationError, StoreError
+from gatt.errors import GenerationError, StoreError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
-from gatt.runs.store import RecordStore, read_records
+from gatt.runs.store import read_records
 from gatt.sources import SourceReport, SourceRequest
-from gatt.sources import answered as module
 from gatt.sources.answered import answered_questions
 from gatt.sources.questions import make_scripts
 from tests.support.runs.killed_answers import answer
@@ -66,38 +63,9 @@ def test_all_scripts_are_answered_and_kept(path: Path) -> None:
     assert report.dropped == {}
     rows = list(read_records(path))
     assert [row["script"] for row in rows] == [s.id for s in make_scripts(REQUEST)]
-    assert {row["dialogue"]["id"] for row in rows} == {d.id for d in dialogues}
-
-
-def test_what_is_kept_needs_no_engine(path: Path) -> None:
-    first, _ = run(path, Answers())
-    answers = Answers()
-    again, report = run(path, answers)
-    assert again == first
-    assert answers.num_made == 0
-    assert (report.num_read, report.num_kept) == (6, 6)
-
-
-def test_only_scripts_of_the_part_are_asked(path: Path) -> None:
-    dialogues, _ = run(path, Answers(), part="eval")
-    assert len(dialogues) == 6
-    assert {partition(d.id) for d in dialogues} == {"eval"}
-
-
-def test_an_interrupted_run_goes_on_where_it_was(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "ANSWERED_AT_ONCE", 2)
-    # Two scripts of two turns are four questions: the first of the second batch fails.
-    with pytest.raises(GenerationError, match="the server went away"):
-        run(path, Answers(fail_at=4))
-    assert len(list(read_records(path))) == 2
-    answers = Answers()
-    dialogues, report = run(path, answers)
-    assert len(answers.asked) == 8
-    assert report.num_kept == len(dialogues) == 6
-    rows = [row["script"] for row in read_records(path)]
-    assert rows == [s.id for s in make_scripts(REQUEST)]
+    again = Answers()
+    assert run(path, again)[0] == dialogues
+    assert again.num_made == 0
 
 
 def interrupted(path: Path, at: int) -> bool:
@@ -154,13 +122,6 @@ def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> N
     assert report.num_read == report.num_kept + report.dropped.total() == 6
 
 
-def test_no_answer_at_all(path: Path) -> None:
-    request = replace(REQUEST, num=1)
-    silent = make_scripts(request)[0].id
-    with pytest.raises(DataError, match=r"source 'questions': no dialogue with at least 2 turns"):
-        run(path, Answers(silent=silent), request)
-
-
 @pytest.mark.parametrize(
     ("request_", "changes"),
     [
@@ -179,17 +140,3 @@ def test_answers_under_other_settings_are_refused(
     with pytest.raises(StoreError, match=r"dialogues\.jsonl: belongs to another run: fingerprint"):
         run(path, Answers(), request_, **changes)
     assert path.read_bytes() == kept
-
-
-def test_a_file_in_use_is_refused(path: Path) -> None:
-    run(path, Answers())
-    meta = json.loads(path.with_name("dialogues.jsonl.meta.json").read_text(encoding="utf-8"))
-    store = RecordStore(path, fingerprint=meta["fingerprint"], kind="answered-dialogue")
-    with store, pytest.raises(StoreError, match=r"dialogues\.jsonl: is in use by another process"):
-        run(path, Answers())
-
-
-def test_a_number_is_needed(path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^source 'questions' needs num"):
-        run(path, Answers(), replace(REQUEST, num=None))
-    assert not path.parent.exists()

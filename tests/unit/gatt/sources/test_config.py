@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError
-from gatt.sources.config import HUB_OPTIONS, SourceConfig
+from gatt.sources.config import SourceConfig
 
 CARD = """---
 configs:
@@ -80,26 +79,19 @@ def test_a_column_of_conversations_in_a_file(tmp_path: Path) -> None:
     assert (dialogue.user_turns, dialogue.replies) == (("Hi",), ("Hello",))
 
 
-def test_a_configuration_must_be_chosen_where_there_are_several(folder: Path) -> None:
-    with pytest.raises(
-        DataError,
-        match=r"^data set '.*talk' has more than one configuration: set config_name: .*de",
-    ):
-        hub(folder, column="chat").load(None)
-
-
-def test_a_configuration_that_there_is_not(folder: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"talk' has no configuration 'fr': .*Available: \['de', 'en"
-    ):
-        hub(folder, config_name="fr", column="chat").load(None)
-
-
-def test_a_column_that_there_is_not(folder: Path) -> None:
-    with pytest.raises(
-        DataError, match="has no column 'messages' or 'conversations': found id, ch"
-    ):
-        hub(folder, config_name="de").load(None)
+@pytest.mark.parametrize(
+    ("settings", "facts"),
+    [
+        ({"column": "chat"}, ["more than one configuration", "de"]),
+        ({"config_name": "fr", "column": "chat"}, ["'fr'", "'de', 'en"]),
+        ({"config_name": "de"}, ["'messages' or 'conversations'", "id, chat"]),
+        ({"config_name": "de", "column": "talk"}, ["'talk'", "id, chat"]),
+    ],
+)
+def test_what_the_data_set_has_not(folder: Path, settings: Any, facts: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        hub(folder, **settings).load(None)
+    assert all(fact in str(caught.value) for fact in facts)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +113,6 @@ def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
         SourceConfig(name=name, path=path, **{key: value})
 
 
-def test_every_option_has_been_tried_above() -> None:
-    assert set(HUB_OPTIONS) == {"config_name", "split", "column", "streaming", "max_rows"}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -142,12 +130,3 @@ def test_every_option_has_been_tried_above() -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SourceConfig(**settings)
-
-
-def test_settings_come_from_yaml(tmp_path: Path) -> None:
-    path = tmp_path / "c.yaml"
-    path.write_text("{name: hub, path: a/b, column: chat, max_rows: 9}", encoding="utf-8")
-    config = load_config(SourceConfig, path, ["streaming=true", "config_name=de"])
-    assert config == SourceConfig(
-        name="hub", path="a/b", column="chat", max_rows=9, streaming=True, config_name="de"
-    )

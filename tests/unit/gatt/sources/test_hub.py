@@ -99,14 +99,6 @@ def test_sharegpt_column(tmp_path: Path) -> None:
     assert [(d.id, d.replies) for d in dialogues] == [("talk-0", ("Hello",))]
 
 
-def test_missing_column_lists_those_found(tmp_path: Path) -> None:
-    datasets.Dataset.from_dict({"q": ["x"], "a": ["y"]}).save_to_disk(str(tmp_path / "s"))
-    with pytest.raises(DataError, match=r"no column 'messages' or 'conversations': found q, a$"):
-        load_dialogues("hub", REQUEST, path=str(tmp_path / "s"))
-    with pytest.raises(DataError, match=r"no column 'chat': found q, a$"):
-        load_dialogues("hub", REQUEST, path=str(tmp_path / "s"), column="chat")
-
-
 def test_missing_split(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"messages": messages(1)})
     datasets.DatasetDict({"train": data}).save_to_disk(str(tmp_path / "d"))
@@ -137,13 +129,6 @@ def test_load_errors_are_one_line(
     monkeypatch.setattr(datasets, "load_dataset", raising(error))
     with pytest.raises(DataError, match=message):
         load_dialogues("hub", REQUEST, path="a/b")
-
-
-def test_options_that_make_no_sense() -> None:
-    with pytest.raises(ConfigError, match=r"^source 'hub': streaming needs max_rows"):
-        load_dialogues("hub", REQUEST, path="x", streaming=True)
-    with pytest.raises(ConfigError, match=r"^source 'hub': max_rows is 0: expected at least 1"):
-        load_dialogues("hub", REQUEST, path="x", max_rows=0)
 
 
 def test_what_has_no_configurations(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gatt.data.dialogue import Dialogue, read_dialogues
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from gatt.sources import SourceReport, SourceRequest, load_dialogues
 from gatt.sources.rows import parse_row
 
@@ -76,12 +76,3 @@ def test_messages_and_sharegpt_give_the_same(tmp_path: Path) -> None:
 def test_bad_line_is_an_error_with_its_place(tmp_path: Path, row: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         load(tmp_path, {"messages": said("user", "assistant")}, row)
-
-
-def test_entry_refuses_unknown_names_and_options(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^unknown dialogue source 'jsnl', did you mean 'jsonl'"):
-        load_dialogues("jsnl", REQUEST)
-    with pytest.raises(ConfigError, match=r"^source 'jsonl' has no option 'pth', did .* 'path'\?"):
-        load_dialogues("jsonl", REQUEST, pth="x")
-    with pytest.raises(ConfigError, match=r"^source 'jsonl' needs the option 'path'"):
-        load_dialogues("jsonl", REQUEST)

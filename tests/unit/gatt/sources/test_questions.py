@@ -8,9 +8,8 @@ import pytest
 from gatt.data.hash_split import PARTS, partition
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.scripted import ScriptedEngine
-from gatt.sources import SourceReport, SourceRequest, load_dialogues
-from gatt.sources.answering import Script, answer_scripts, last_sentence_cut, usable_reply
+from gatt.sources import SourceRequest
+from gatt.sources.answering import Script, answer_scripts, last_sentence_cut
 from gatt.sources.questions import make_scripts, question_bank
 from tests.support.runs.stages import RecordingEngine
 
@@ -74,41 +73,34 @@ def test_scripts_refuse() -> None:
         Script("a", ())
 
 
-def test_answers_see_the_history_and_keep_order() -> None:
-    engine = ScriptedEngine(lambda r: f"Reply to {len(r.messages)} messages.")
-    scripts = [Script("a", ("One?", "Two?")), Script("b", ("Three?",)), Script("c", ("Four?",))]
-    report = SourceReport("questions")
-    found = list(answer_scripts(engine, scripts, SamplingParams(), report, num_at_once=2))
-    assert [d.id for d in found] == ["a", "b", "c"]
-    assert found[0].replies == ("Reply to 1 messages.", "Reply to 3 messages.")
-    assert engine.num_requests == 4
-    assert report.num_read == 3
+def test_answers_see_the_history_and_those_without_one_are_dropped() -> None:
+    ends = {
+        "a": ("Two.", "stop"),
+        "cut": ("It is fine. I would go on", "length"),
+        "open": (" no full stop ", "stop"),
+        "none": ("I would go on and on", "context_limit"),
+        "empty": (" ", "stop"),
+        "withheld": ("", "content_filter"),
+        "full": ("", "context_limit"),
+    }
 
+    def reply(request: GenerationRequest) -> Generation:
+        text, finish = ends[request.group]
+        if len(request.messages) == 1 and request.group == "a":
+            text = "One."
+        return Generation(text, finish, 3)  # type: ignore[arg-type]
 
-def test_cut_and_empty_replies() -> None:
-    def reply(request: GenerationRequest) -> str:
-        return {
-            "cut": "It is fine. I would go on and on",
-            "none": "I would go on and on and on",
-            "empty": " ",
-        }[request.group]
-
-    scripts = [Script(name, ("One?",)) for name in ("cut", "none", "empty")]
-    report = SourceReport("questions")
-    params = SamplingParams(max_new_tokens=6)
-    reasons: dict[str, str] = {}
-    engine = ScriptedEngine(reply)
-    found = list(answer_scripts(engine, scripts, params, report, num_at_once=2, reasons=reasons))
-    assert reasons == {"none": "no whole sentence before the limit", "empty": "empty reply"}
-    assert [(d.id, d.replies) for d in found] == [("cut", ("It is fine.",))]
-    assert report.dropped == {"no whole sentence before the limit": 1, "empty reply": 1}
-
-
-def test_a_withheld_reply_is_dropped_by_that_name() -> None:
-    engine = RecordingEngine(lambda _: Generation("", "content_filter", 0))
-    report = SourceReport("questions")
-    assert not list(answer_scripts(engine, [Script("a", ("One?",))], SamplingParams(), report))
-    assert report.dropped == {"withheld by the server's filter": 1}
+    engine = RecordingEngine(reply)
+    scripts = [Script(name, ("1?", "2?") if name == "a" else ("1?",)) for name in ends]
+    dropped: dict[str, str] = {}
+    found = list(answer_scripts(engine, scripts, SamplingParams(), dropped))
+    assert [(d.id, d.replies) for d in found] == [
+        ("a", ("One.", "Two.")), ("cut", ("It is fine.",)), ("open", ("no full stop",)),
+    ]  # fmt: skip
+    assert dropped == {
+        "none": "context limit reached", "empty": "empty reply",
+        "withheld": "withheld by the server's filter", "full": "context limit reached",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -123,17 +115,3 @@ def test_a_withheld_reply_is_dropped_by_that_name() -> None:
 )
 def test_last_sentence(text: str, expected: str) -> None:
     assert last_sentence_cut(text) == expected
-
-
-def test_stopped_reply_stays_whole_and_context_limit_is_cut() -> None:
-    assert usable_reply(Generation(" no full stop ", "stop", 3)) == "no full stop"
-    assert usable_reply(Generation("no full stop", "context_limit", 3)) == ""
-
-
-def test_load_dialogues_answers_a_part() -> None:
-    engine = ScriptedEngine(lambda r: f"{len(r.messages)} {r.key}.")
-    dialogues, report = load_dialogues(
-        "questions", REQUEST, part="eval", engine=engine, params=SamplingParams()
-    )
-    assert len(dialogues) == report.num_kept == 12
-    assert all(partition(d.id) == "eval" and d.num_turns == 24 for d in dialogues)

@@ -142,34 +142,30 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
         prepare(config, args, open_store(config, args))
 
 
-def test_unknown_target_modules(make: Any) -> None:
-    with pytest.raises(ConfigError, match=r"the adapter does not fit .*: check lora"):
-        train(make(lora=LoraSettings(target_modules=("nowhere",))))
-
-
-def test_unknown_scheduler(make: Any) -> None:
-    with pytest.raises(ConfigError, match="the training settings are refused: sometimes is not"):
-        train(make(lr_scheduler_type="sometimes"))
-
-
-def test_bf16_where_there_is_none(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lora": LoraSettings(target_modules=("nowhere",))}, "the adapter does not fit .*lora"),
+        ({"lr_scheduler_type": "sometimes"}, "the training settings are refused: sometimes is not"),
+        ({"bf16": True}, "bf16 is true, but this device has no bfloat16"),
+    ],
+)
+def test_what_a_library_or_the_device_refuses(
+    make: Any, monkeypatch: pytest.MonkeyPatch, changes: Any, message: str
+) -> None:
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    with pytest.raises(ConfigError, match="bf16 is true, but this device has no bfloat16"):
-        train(make(bf16=True))
-
-
-def test_a_model_without_a_chat_template(make: Any, tmp_path: Path) -> None:
-    folder = save_tiny_model(tmp_path / "bare", None)
-    with pytest.raises(TemplateError, match="the tokenizer has no chat template: use an instruct"):
-        train(make(model=str(folder)))
-    assert not make().output_dir.exists()
+    with pytest.raises(ConfigError, match=message):
+        train(make(**changes))
 
 
 def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A prompt that opens reasoning, with what to set; and more than half of the targets lost."""
+    """No template, a prompt that opens reasoning, with what to set; and more than half of them lost."""
     monkeypatch.setattr("gatt.train.run.load_model", _refuse_to_load)
+    with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
+        train(make(model=str(save_tiny_model(tmp_path / "bare", None))))
+    assert not make().output_dir.exists()
     folder = save_tiny_model(tmp_path / "thinks", REASONING)
     with pytest.raises(TemplateError) as refused:
         train(make(model=str(folder)))
@@ -207,11 +203,6 @@ def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
     served = export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served")).folder
     asked = (Message("user", "hello"),)
     assert render(load_tokenizer(str(served)), asked, True).endswith("assistant\n")
-
-
-def test_a_run_without_variables_is_that_of_folders_of_before(make: Any) -> None:
-    store = open_store(make(), training_arguments(make()))
-    assert "chat_template_kwargs" not in store.identity
 
 
 @pytest.mark.parametrize(
@@ -317,21 +308,6 @@ def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
     config = plain_too(make(plain_loss="kl", init_adapter=tmp_path / "biased"))
     with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
         train(config)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"plain_kl_coef": 0}, r"^plain_kl_coef is 0: expected above 0$"),
-        ({"plain_kl_coef": math.inf}, r"^plain_kl_coef is inf: expected above 0$"),
-        ({"plain_loss": "KL"}, r"^plain_loss is 'KL': expected 'targets' or 'kl'$"),
-    ],
-)
-def test_refused_settings_of_plain_dialogues(
-    make: Any, changes: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        make(**changes)
 
 
 def test_four_bits_without_their_extra(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ def test_near_0_and_1_intervals_are_conservative(rate: float) -> None:
     for design in (Design(30, 1, 30), CROSSED):
         (found,) = coverage_of_rates(design, Likeness(0.2, 0.3), [rate], NUM_RUNS)
         assert found.covered["ours"] > 0.95 - SLACK
+        assert found.covered["two-way standard error"] < 0.9
 
 
 def test_areas_cover() -> None:

@@ -135,14 +135,6 @@ def test_cases_of_a_dialogue_and_of_an_instruction_add_up_two_ways() -> None:
     assert effective_size(measured, where) == pytest.approx(expected, rel=1e-4)
 
 
-def test_dialogues_without_variation_count_about_once_each() -> None:
-    # 16 dialogues of 3 failed replies: all is clustered, which the pseudo-groups make a design
-    # effect of nearly 3 instead of 0/0.
-    low, high = clustered([(0, 3)] * 16)
-    assert low == 0
-    assert wilson_interval(0, 16)[1] < high < wilson_interval(0, 12)[1]
-
-
 def test_one_dialogue_is_worth_one_reply_and_none_leaves_everything_possible() -> None:
     assert clustered([(5, 5)]) == wilson_interval(1, 1)
     assert clustered([]) == (0.0, 1.0)

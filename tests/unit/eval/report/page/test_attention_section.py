@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from eval.report.charts.attention import attention_svgs, save_attention_charts
+from eval.report.charts.drawing import CSS_COLOURS
 from eval.report.page.attention import attention_section, attention_table, read_attention
 from eval.report.page.render import render_attention
 from gatt.errors import ConfigError, DataError
@@ -72,7 +73,7 @@ def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
         ET.fromstring(svg)
         assert "var(--arm-2)" in svg
         assert "var(--arm-1)" not in svg
-        assert not re.search(r"#0[0-9a-f]{5}\b", svg)
+        assert not [colour for colour in CSS_COLOURS if colour in svg]
     assert "Speak &lt;French&gt; &amp; Latin." in svgs["maps"][0]
     ids = re.findall(r'\bid="([^"]+)"', "".join([*svgs["maps"], *svgs["turns"]]))
     assert len(ids) == len(set(ids))

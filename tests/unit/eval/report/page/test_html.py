@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report.charts.drawing import NUM_STYLES
 from eval.report.data.runs import Run, joined
 from eval.report.page.render import render_report, report_pieces
 from gatt.errors import DataError
@@ -106,15 +105,6 @@ def test_a_section_without_data_is_left_out() -> None:
     assert "Table 30" not in found.text
 
 
-@pytest.mark.parametrize("num_arms", [NUM_STYLES, NUM_STYLES + 1])
-def test_the_caption_speaks_of_bands_where_the_chart_has_some(num_arms: int) -> None:
-    made = [sample(arm=f"arm {n}", turn=turn) for n in range(num_arms) for turn in (1, 2)]
-    text = report_html(fake_results(made), made)
-    assert (
-        ("bands are 95 % intervals" in text) == ("FillBetween" in text) == (num_arms == NUM_STYLES)
-    )
-
-
 def test_nothing_on_the_page_leads_outside(page: Page) -> None:
     for tag, attrs in page.tags:
         for name, value in attrs.items():
@@ -142,17 +132,6 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
     # Those of dialogues are made by the script.
     assert {link for link in links if not link.startswith("t-")} <= set(ids)
     assert links >= set(page.sections())
-
-
-def test_the_texts_are_there_packed(page: Page, run_samples: list[Sample]) -> None:
-    index = page.value("index")
-    assert len(index["cases"]) == len({s.dialogue for s in run_samples})
-    chunks = [page.value(name) for name in page.packed if name != "index"]
-    texts = {row["r"] for chunk in chunks for case in chunk for arm in case for row in arm}
-    assert {s.reply for s in run_samples} == texts
-    assert sorted(page.packed) == sorted(
-        ["index", *(f"chunk-{n}" for n in range(len(page.packed) - 1))]
-    )
 
 
 def test_hostile_texts_show_as_text() -> None:

@@ -12,7 +12,7 @@ from eval.report.page.examples import examples
 from eval.report.page.render import shown_notes
 from eval.report.page.sections import panels, save_main_chart
 from eval.report.page.transcripts import Transcripts
-from tests.support.runs.fake_samples import fake_results, fake_samples, sample
+from tests.support.runs.fake_samples import fake_results, sample
 from tests.support.texts.doc_pages import ROOT
 
 
@@ -21,13 +21,6 @@ def test_panels_are_the_curves_that_the_first_chart_does_not_show(
 ) -> None:
     found = panels(Curves.of(run_results))
     assert [p.title for p in found] == ["Adherence, unseen value", "Probe recall, seen"]
-
-
-def test_a_second_history_is_named() -> None:
-    made = Curves.of(fake_results(fake_samples(2, (1, 2), ("reference", "own"))))
-    titles = [p.title for p in panels(made)]
-    assert "Adherence, seen, own history" in titles
-    assert "Adherence, seen, people’s history" not in titles
 
 
 @pytest.mark.parametrize(

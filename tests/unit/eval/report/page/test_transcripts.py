@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report.page import transcripts
 from eval.report.page.transcripts import Transcripts, packed
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import HOSTILE, fake_samples, sample
@@ -26,18 +25,6 @@ def read(samples: Iterable[Sample]) -> tuple[dict[str, Any], list[list[Any]]]:
 
 def unpacked(text: str) -> object:
     return json.loads(zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS))
-
-
-def test_arms_of_a_dialogue_stand_together_with_turns_rising() -> None:
-    made = fake_samples(num_dialogues=2)[::-1]
-    index, _ = read(made)
-    found = index["cases"]
-    assert [c["dialogue"] for c in found[:2]] == ["chat-0412", "chat-0449"]
-    assert [[arm for arm, *_ in c["arms"]] for c in found[:2]] == [[0, 1, 2]] * 2
-    assert found[0]["arms"][0][1] == [[t, p, ""] for t in (1, 2, 4, 8, 20) for p in (0, 1)]
-    replies = [(status, marks) for c in found for _, _, status, marks in c["arms"]]
-    assert sum(len(status) for status, _ in replies) == len(made)
-    assert all(len(status) == len(marks) for status, marks in replies)
 
 
 def test_every_reply_is_found_where_the_index_says() -> None:
@@ -82,20 +69,6 @@ def test_a_row_holds_what_is_out_of_the_ordinary_and_nothing_else() -> None:
         "j": ["p", "judge v2", "fine"],
     }  # fmt: skip
     assert [arm[3] for arm in index["cases"][0]["arms"]] == ["07"]
-
-
-def test_a_judge_without_a_verdict_disagrees_with_nobody() -> None:
-    silent = sample(judge=Verdict("undecided", "no verdict", "judge", 1))
-    open_case = sample(turn=2, status="undecided", judge=Verdict("pass", "", "judge", 1))
-    ((*_, marks),) = read([silent, open_case])[0]["cases"][0]["arms"]
-    assert marks == "00"
-
-
-def test_chunks_are_cut_between_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcripts, "CHUNK_BYTES", 5_000)
-    index, chunks = read(fake_samples(num_dialogues=8))
-    assert 1 < len(chunks) < 12
-    assert len(index["cases"]) == sum(map(len, chunks))
 
 
 def test_anchors_are_stable_and_unique_and_cases_have_no_arm_in_them() -> None:

@@ -22,10 +22,6 @@ def test_our_turns_and_the_paper_s_stand_side_by_side() -> None:
     assert gatt[1:] == ["", "100 %", "100 %", "100 %", "100 %", ""]
 
 
-def test_without_a_probe_the_published_figures_stand_nowhere() -> None:
-    assert probe_tables(Curves(()), 20) == []
-
-
 def test_a_probe_at_every_turn_gives_no_fifty_columns_but_the_headline_s() -> None:
     (table,) = probe_tables(probed(*range(1, 51)), 17)
     assert len(table.heads) == 1 + MOST_TURNS + 4

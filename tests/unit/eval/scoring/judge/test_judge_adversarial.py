@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eval.records.samples import Sample
-from eval.scoring.judge import fence, rubric
+from eval.scoring.judge import rubric
 from eval.scoring.judge.fence import boundary
 from eval.scoring.judge.question import questions
 from eval.scoring.judge.run import judge_samples
@@ -76,22 +76,10 @@ def naive(label: str, text: str, code: str, _: Sequence[str] = ()) -> str:
     return f"<<<{label} {code}>>>\n{text}\n<<<END OF {label} {code}>>>"
 
 
-def unmarked(label: str, text: str, code: str, _: Sequence[str] = ()) -> str:
-    """Fence a text that keeps its codes, without marks."""
-    return naive(label, "\n".join(fence.clean(text, "no such code")), code)
-
-
-def uncleaned(label: str, text: str, code: str, _: Sequence[str] = ()) -> str:
-    """Fence a text with marks, and all else as it is."""
-    return naive(label, "\n".join(f"| {line}" for line in text.splitlines()), code)
-
-
 @pytest.mark.parametrize(
     ("fenced", "least", "example"),
     [
         (naive, 20, "closes the fence"),
-        (unmarked, 10, "closes in full width"),
-        (uncleaned, 5, "chatml"),
         (None, 0, None),
     ],
 )

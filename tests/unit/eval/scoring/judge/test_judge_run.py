@@ -102,25 +102,13 @@ def test_more_may_be_judged_into_the_same_store(path) -> None:
     assert {(task, key[0], key[5]) for task, key in again} == {("adherence", "gatt", "2")}
 
 
-@pytest.mark.parametrize(
-    ("changes", "facts"),
-    [
-        ({"seed": 1}, "seed 0 -> 1"),
-        ({"engine": EngineConfig(model="other")}, "engine.model .* -> 'other'"),
-        ({"is_prefilled": True}, "is_prefilled False -> True"),
-    ],
-)
-def test_another_judge_or_seed_is_refused(path, changes, facts) -> None:
-    judge_samples(replies(1), CONFIG, path, lambda: RecordingEngine(strict_judge))
-    with pytest.raises(StoreError, match=facts):
-        judge_samples(replies(1), replace(CONFIG, **changes), path, lambda: pytest.fail("asked"))
-
-
-def test_another_rubric_or_other_weights_are_refused(path, tmp_path, monkeypatch) -> None:
+def test_another_seed_rubric_or_other_weights_are_refused(path, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(run_module, "make_engine", lambda _: RecordingEngine(strict_judge))
     folder = write_model(tmp_path / "model")
     config = replace(CONFIG, engine=EngineConfig(model=str(folder)))
     assert len(judge_samples(replies(1), config, path)) == 4
+    with pytest.raises(StoreError, match="seed 0 -> 1"):
+        judge_samples(replies(1), replace(config, seed=1), path)
     write_model(folder, b"other")
     with pytest.raises(StoreError, match="model_weights"):
         judge_samples(replies(1), config, path)
@@ -152,23 +140,15 @@ def test_a_failing_engine_leaves_no_verdict(path) -> None:
     assert path.read_bytes() == b""
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "I think it passes.",
-        '{"reason": "fine", "verdict": "maybe"}',
-        Generation('{"reason": "fine", "verdict": "fail"}', "length", 256),
-        Generation("", "context_limit", 0),
-    ],
-)
-def test_a_broken_answer_is_missing_and_kept_with_what_was_said(path, said) -> None:
-    found = judge_samples([sample()], CONFIG, path, lambda: RecordingEngine(lambda _: said))
+def test_a_broken_answer_to_a_hostile_sample_is_stored_with_what_was_said(path) -> None:
+    hostile = sample(dialogue='a/"b\n', reply="half \ud83d of it", instruction=instruction())
+    said = Generation('{"reason": "fine", "verdict": "fail"}', "length", 256)
+    found = judge_samples([hostile], CONFIG, path, lambda: RecordingEngine(lambda _: said))
     (verdict,) = found.values()
     assert (verdict.status, verdict.verifier) == ("undecided", "judge")
-    assert verdict.evidence.startswith("no verdict: ")
     (row,) = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    assert row["said"] == (said if isinstance(said, str) else said.text)
-    assert row["verdict"]["status"] == "undecided"
+    assert (row["said"], row["finish"]) == (said.text, "length")
+    assert judge_samples([hostile], CONFIG, path, lambda: pytest.fail("asked")) == found
 
 
 def test_only_replies_with_text_that_the_configuration_names_are_asked_about() -> None:
@@ -191,10 +171,3 @@ def test_only_replies_with_text_that_the_configuration_names_are_asked_about() -
     assert asked(tasks=("completion",), kinds=("turn", "probe")) == {
         ("completion", d) for d in ("d1", "plain", "late", "other")
     }
-
-
-def test_a_hostile_key_and_text_are_stored_and_read_back(path) -> None:
-    hostile = sample(dialogue='a/"b\n', reply="half \ud83d of it", instruction=instruction())
-    first = judge_samples([hostile], CONFIG, path, lambda: RecordingEngine(strict_judge))
-    again = judge_samples([hostile], CONFIG, path, lambda: pytest.fail("asked"))
-    assert again == first

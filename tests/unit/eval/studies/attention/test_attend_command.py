@@ -22,7 +22,7 @@ from gatt.errors import DataError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
-from tests.support.models.tiny import NO_SYSTEM, save_tiny_model, tiny_llama, tiny_tokenizer
+from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 from tests.support.runs.stages import write_dialogues
 from tests.support.texts.small_catalog import write_catalog
 
@@ -38,7 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a model and an adapter of it that changes much."""
     root = tmp_path_factory.mktemp("attend")
     save_tiny_model(root / "model", **TALKING)
-    save_tiny_model(root / "no_system", NO_SYSTEM, **TALKING)
     config = LoraConfig(r=4, target_modules=["q_proj", "k_proj"], task_type="CAUSAL_LM")
     model = get_peft_model(tiny_llama(tiny_tokenizer(), **TALKING), config)
     torch.manual_seed(0)
@@ -156,23 +155,6 @@ def test_what_is_there_is_replaced_only_when_asked(
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--result=x"], "unknown key 'result', did you mean 'results'"),
-        (["--chart=/dev/null/x.png"], r"/dev/null/x\.png: cannot write"),
-        (["--results=none"], r"none: no eval\.yaml"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
-) -> None:
-    assert main(["attend", "--results=none", f"--output_dir={tmp_path}", *more]) == 2
-    said = capsys.readouterr().err
-    assert re.search(message, said)
-    assert said.count("\n") == 1
-
-
 def test_turns_behind_the_end_of_the_context_are_counted(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -182,7 +164,7 @@ def test_turns_behind_the_end_of_the_context_are_counted(
     num_looked = len(found["maps"][1]["rows"])
     assert 1 < num_looked < 40
     assert num == 2 * (40 - num_looked)
-    assert f"not looked at: {num} (replies behind the end of the model's context)" in caplog.text
+    assert f"not measured: {num} (replies behind the end of the model's context)" in caplog.text
 
 
 def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_path: Path) -> None:
@@ -192,13 +174,3 @@ def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_
     (run / "samples.jsonl").write_text("".join(blank), encoding="utf-8")
     with pytest.raises(DataError, match=rf"none of {NUM} cases .*\({NUM}: no reply with text"):
         attend(AttendConfig(results=run))
-
-
-def test_a_template_without_system_role_has_it_in_the_first_message(
-    folder: Path, tmp_path: Path
-) -> None:
-    engine = EngineConfig(model=str(folder / "no_system"))
-    config = evaluated(folder, tmp_path / "run", engine=engine)
-    found = attend(AttendConfig(results=config.output_dir))[0]
-    bins = found["maps"][0]["bins"]
-    assert [b["part"] for b in bins if b["turn"] in (0, 1)][:2] == ["setup", "instruction"]

@@ -6,7 +6,7 @@ import pytest
 
 from eval.studies.attention.layout import BIN_TOKENS, instruction_span, lay_out
 from gatt.data.dialogue import Dialogue, Message
-from gatt.errors import ModelError, TemplateError
+from gatt.errors import DataError, ModelError, TemplateError
 from tests.support.models.tiny import CHATML, tiny_tokenizer
 from tests.support.runs.judged import sample
 from tests.support.runs.stages import dialogue
@@ -23,7 +23,6 @@ def test_the_span_holds_the_instruction_and_nothing_else(placement, told) -> Non
         found = lay_out(
             tokenizer, given, told, (sample(turn=2, reply="Bonjour."),), placement=placement
         )
-        assert found is not None
         text = tokenizer.decode(found.trunk[slice(*found.instruction)])
         assert text.strip() == told.strip()
         before = tokenizer.decode(found.trunk[: found.instruction[0]])
@@ -38,7 +37,6 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
         sample(turn=3, reply="Le port", finish="length"),
     )
     found = lay_out(tokenizer, dialogue(1), TOLD, replies)
-    assert found is not None
     assert [t.turn for t in found.targets] == [1, 3]
     assert tokenizer.decode(found.targets[0].input_ids) == "Bonjour.<|im_end|>"
     assert tokenizer.decode(found.targets[1].input_ids) == "Le port"
@@ -61,26 +59,17 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     assert dialogue(1).user_turns[1] in texts["user", 2]
 
 
-def test_a_long_dialogue_has_wider_bins_and_not_more() -> None:
-    tokenizer = tiny_tokenizer()
-    long = Dialogue("d", (Message("user", "the sea " * 400), Message("assistant", "yes")))
-    found = lay_out(tokenizer, long, TOLD, (sample(turn=1, reply="oui"),))
-    assert found is not None
-    assert len(found.bins) <= 96 + 3
-
-
 def test_replies_behind_the_context_are_left_out_and_counted() -> None:
     tokenizer = tiny_tokenizer()
     replies = [sample(turn=turn, reply="Bonjour.") for turn in (1, 2, 3)]
     whole = lay_out(tokenizer, dialogue(1), TOLD, replies)
-    assert whole is not None
     assert whole.num_left_out == 0
     two = lay_out(tokenizer, dialogue(1), TOLD, replies, max_tokens=whole.targets[2].fork)
-    assert two is not None
     assert (len(two.targets), two.num_left_out) == (2, 1)
     assert len(two.trunk) == whole.targets[1].fork
-    assert lay_out(tokenizer, dialogue(1), TOLD, replies, max_tokens=5) is None
-    assert lay_out(tokenizer, dialogue(1), TOLD, (sample(turn=1, reply=" "),)) is None
+    for kept, most in ((replies, 5), ([sample(turn=1, reply=" ")], None)):
+        with pytest.raises(DataError, match="no reply with text"):
+            lay_out(tokenizer, dialogue(1), TOLD, kept, max_tokens=most)
 
 
 def test_an_instruction_that_cannot_be_found_is_one_line() -> None:

@@ -69,14 +69,11 @@ def engine() -> Any:
 def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngine) -> None:
     said = (sample(turn=1, reply="Bonjour."), sample(turn=3, reply="Le port est calme."))
     layout = lay_out(engine.tokenizer, dialogue(1), TOLD, said)
-    assert layout is not None
     found = hidden_replies(engine, layout, None, 8, "seed")
-    assert [h.what for h in found] == [INTACT, INSTRUCTION, OTHERS]
-    num = layout.instruction[1] - layout.instruction[0]
-    assert [h.num_tokens for h in found] == [0, num, num]
+    assert list(found) == [INTACT, INSTRUCTION, OTHERS]
     messages = prompt_of_turn(training_view(dialogue(1), TOLD), 3)
     params = SamplingParams(max_new_tokens=8, temperature=0.0)
-    assert found[0].generation == engine.generate([GenerationRequest("k", messages)], params)[0]
+    assert found[INTACT] == engine.generate([GenerationRequest("k", messages)], params)[0]
     assert found == hidden_replies(engine, layout, None, 8, "seed")
 
 
@@ -84,5 +81,4 @@ def test_turn_1_holds_the_instruction_in_its_prompt_and_is_not_asked(
     engine: TransformersEngine,
 ) -> None:
     layout = lay_out(engine.tokenizer, dialogue(1), TOLD, (sample(turn=1, reply="Bonjour."),))
-    assert layout is not None
-    assert hidden_replies(engine, layout, None, 8, "seed") == []
+    assert hidden_replies(engine, layout, None, 8, "seed") == {}

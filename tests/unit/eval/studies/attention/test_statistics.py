@@ -10,11 +10,10 @@ import pytest
 
 from eval.records.case import Case
 from eval.studies.attention.layout import Layout
-from eval.studies.attention.masked import INSTRUCTION, INTACT, Hidden
+from eval.studies.attention.masked import INSTRUCTION, INTACT
 from eval.studies.attention.statistics import Looked, curves, falls, interval, maps
 from eval.studies.attention.task import Spoken
 from eval.studies.attention.weights import TurnAttention
-from gatt.generation.base import Generation
 from tests.support.runs.judged import RULE, instruction, sample
 from tests.support.runs.stages import dialogue
 
@@ -68,8 +67,7 @@ def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
 
 
 def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Looked:
-    told, other = Generation("x", "stop", 1), Generation("y" if after == "fail" else "x", "stop", 1)
-    replies = ((Hidden(INTACT, 0, told), before), (Hidden(INSTRUCTION, 9, other), after))
+    replies = {INTACT: ("x", before), INSTRUCTION: ("y" if after == "fail" else "x", after)}
     return replace(looked(arm, number, [0.1]), hidden=replies)
 
 

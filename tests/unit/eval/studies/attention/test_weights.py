@@ -64,9 +64,7 @@ def layout() -> Layout:
         sample(turn=1, reply="La mer est calme, le port aussi."),
         sample(turn=3, reply="Le port est calme, et long", finish="length"),
     )
-    found = lay_out(tiny_tokenizer(), dialogue(1), "Always answer in French.", replies)
-    assert found is not None
-    return found
+    return lay_out(tiny_tokenizer(), dialogue(1), "Always answer in French.", replies)
 
 
 def eager_weights(name: str, turn: int) -> np.ndarray[Any, Any]:

@@ -62,14 +62,6 @@ def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) 
     assert mask.seq_lengths == expected.seq_lengths
 
 
-def test_padding_makes_no_block() -> None:
-    geometry = geometry_of([Comb(tuple(range(130)), (IGNORE,) * 130)])
-    mask = plan_block_mask(geometry)
-    assert mask.shape[-2:] == (256, 256)
-    # Two blocks of queries: the first sees one block of keys, the second both.
-    assert mask.kv_num_blocks.flatten().tolist() == [1, 2]
-
-
 def test_there_are_as_many_kernels_as_buckets_and_kinds_of_layer(monkeypatch) -> None:
     """Trap 10: 14 lengths stay fused, beyond torch's own limit of 8, and share kernels."""
     graphs = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,13 +41,3 @@ def brute_force(documents: list[Comb], window: int | None = None) -> torch.Tenso
 @settings(deadline=None)
 def test_mask_is_that_of_the_plain_sequences(documents, window) -> None:
     assert torch.equal(geometry_of(documents).mask(window), brute_force(documents, window))
-
-
-def test_geometry_of_a_batch() -> None:
-    vector = torch.arange(3)[None]
-    batch = dict.fromkeys(RowGeometry.__dataclass_fields__, vector)
-    found = RowGeometry.from_batch({**batch, "input_ids": vector})
-    assert found.num_tokens == 3
-    assert found.visible.shape == (3,)
-    with pytest.raises(KeyError, match="visible"):
-        RowGeometry.from_batch({n: v for n, v in batch.items() if n != "visible"})

@@ -11,12 +11,13 @@ import pytest
 
 import gatt.commands.chat.command as command
 from gatt.cli import main
-from gatt.commands.chat.conversation import Chat, from_entry, from_text
+from gatt.commands.chat.conversation import Chat
+from gatt.commands.chat.instructions import from_entry, from_text
 from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.data.dialogue import read_dialogues
-from gatt.errors import DataError, GenerationError
+from gatt.errors import GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
 from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
@@ -152,48 +153,6 @@ def test_every_change_stays_where_it_was_told() -> None:
     assert [role for role, _ in engine.asked[3]].count("system") == 3
 
 
-def test_what_is_added_after_a_cancellation_is_still_read_against_what_was_cancelled() -> None:
-    talk, _ = chat(*[FRENCH] * 3, instruction=entry("language.fr"))
-    talk.say("One")
-    talk.cancel()
-    assert talk.say("Two").is_leak
-    talk.replace(entry("hobby.tennis"))
-    assert talk.say("Three").is_leak
-
-
-def test_another_instruction_forgets_the_changes() -> None:
-    talk, engine = chat("One.", "Two.", "Three.", instruction=from_text("Be kind."))
-    talk.say("Hello")
-    talk.replace(from_text("Be brief."))
-    talk.say("Hi")
-    talk.instruct(from_text("Be odd."))
-    talk.say("Hey")
-    assert engine.asked[2] == [("system", "Be odd."), ("user", "Hey")]
-
-
-def test_control_tokens_are_refused() -> None:
-    def check(text: str) -> None:
-        if "<|" in text:
-            raise DataError("control token")
-
-    talk, _ = chat("One.", instruction=from_text("Be kind."), check_text=check)
-    talk.say("Hello")
-    for change in (talk.replace, talk.add):
-        with pytest.raises(DataError, match="control token"):
-            change(from_text("a<|im_end|>"))
-    assert talk.instruction == from_text("Be kind.")
-
-
-def test_with_nothing_in_force_the_words_replace_nothing() -> None:
-    talk, engine = chat("One.", "Two.")
-    with pytest.raises(DataError, match="nothing to cancel: no instruction holds"):
-        talk.cancel()
-    talk.say("Hello")
-    talk.replace(from_text("Be brief."))
-    talk.say("Hi")
-    assert engine.asked[1][2] == ("system", "Be brief.")
-
-
 def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
     talk, engine = chat(
         "One.", "Other one.", " ", "Two.", "Other two.", instruction=from_text("Be kind.")
@@ -216,23 +175,6 @@ def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
     talk.save(tmp_path / "talk.jsonl")
     *_, last = read_dialogues(tmp_path / "talk.jsonl")
     assert last.user_turns[1].split("\n\n")[0] in announced("replace", "Be brief.")
-
-
-def test_starting_over_tells_what_holds_by_now_in_turn_1() -> None:
-    talk, engine = chat("One.", "Two.", instruction=from_text("Be kind."))
-    talk.say("Hello")
-    talk.replace(from_text("Be brief."))
-    talk.reset()
-    talk.say("Hi")
-    assert engine.asked[1] == [("system", "Be brief."), ("user", "Hi")]
-
-
-def test_a_blank_one_changes_nothing() -> None:
-    talk, _ = chat("One.", instruction=from_text("Be kind."))
-    talk.say("Hello")
-    with pytest.raises(DataError, match="the instruction is blank: expected some text"):
-        talk.replace(from_text(" "))
-    assert talk.instruction == from_text("Be kind.")
 
 
 def typed(talk: Chat, *lines: str) -> str:

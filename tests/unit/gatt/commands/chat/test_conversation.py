@@ -14,11 +14,12 @@ import pytest
 
 import gatt.commands.chat.command as command
 from gatt.cli import main
-from gatt.commands.chat.conversation import Chat, followed, from_text
+from gatt.commands.chat.conversation import Chat
+from gatt.commands.chat.instructions import from_text
 from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import read_dialogues
-from gatt.errors import DataError, GenerationError, StoreError
+from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
 from gatt.models.control_tokens import refuse_control_tokens
@@ -86,29 +87,6 @@ def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> No
     assert talk.num_turns == 2
 
 
-def test_first_user_placement() -> None:
-    talk, engine = chat("Yes.", "No.", instruction=TENNIS, placement="first_user")
-    talk.say("Hello")
-    talk.say("Why?")
-    assert roles(engine.requests[1])[0] == ("user", "You enjoy tennis.\n\nHello")
-    assert roles(engine.requests[1])[-1] == ("user", "Why?")
-
-
-def test_replies_are_judged_with_evidence() -> None:
-    talk, _ = chat("I love tennis, it is my favourite thing.", "It rains in the hills today.",
-                   instruction=TENNIS)  # fmt: skip
-    good, bad = talk.say("Hello"), talk.say("Weather?")
-    assert (good.status, bad.status) == ("pass", "fail")
-    assert "tennis" in good.evidence
-    assert bad.evidence
-
-
-def test_free_text_has_no_verdict() -> None:
-    talk, _ = chat("Fine.", instruction=from_text("Be kind."))
-    reply = talk.say("Hello")
-    assert (reply.status, reply.evidence) == (None, "")
-
-
 def test_retry_draws_another_stream_and_replaces_the_reply() -> None:
     talk, engine = chat("One.", "Two.", "Three.")
     talk.say("Hello")
@@ -127,14 +105,6 @@ def test_retry_that_fails_keeps_the_earlier_reply() -> None:
     assert [m.content for m in engine.requests[2].messages] == ["Hello", "One.", "Next"]
 
 
-def test_nothing_to_retry_or_save(tmp_path: Path) -> None:
-    talk, _ = chat()
-    with pytest.raises(DataError, match="nothing to retry: say something first"):
-        talk.retry()
-    with pytest.raises(DataError, match="nothing to save: say something first"):
-        talk.save(tmp_path / "x.jsonl")
-
-
 def test_full_context_is_one_clear_line_and_keeps_the_history() -> None:
     talk = Chat(Failing("", "context_limit"), SamplingParams())
     with pytest.raises(
@@ -142,16 +112,6 @@ def test_full_context_is_one_clear_line_and_keeps_the_history() -> None:
     ):
         talk.say("Hello")
     assert talk.num_turns == 0
-
-
-def test_another_instruction_starts_over() -> None:
-    talk, engine = chat("One.", "Two.", instruction=TENNIS)
-    talk.say("Hello")
-    talk.instruct(from_text("Be brief."))
-    talk.say("Hi")
-    assert roles(engine.requests[1]) == [("system", "Be brief."), ("user", "Hi")]
-    with pytest.raises(DataError, match="the instruction is blank: expected some text"):
-        talk.instruct(from_text("  "))
 
 
 def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
@@ -181,11 +141,6 @@ def test_saved_dialogues_can_be_read_as_dialogues(tmp_path: Path) -> None:
     assert second.replies == ("One.", "Deux é.")
     with pytest.raises(DataError, match=r"missing/x.jsonl: cannot write: No such file"):
         talk.save(tmp_path / "missing" / "x.jsonl")
-
-
-def test_tally() -> None:
-    assert followed([None]) == ""
-    assert followed(["pass", "fail", "undecided", None]) == "kept in 1 of 3 replies, 1 undecided"
 
 
 def terminal(talk: Chat, *lines: str, **options) -> str:
@@ -383,22 +338,6 @@ def test_prompt_ends_on_end_of_file(monkeypatch: pytest.MonkeyPatch, capsys) -> 
     monkeypatch.setattr(sys, "stdin", Tty())
     monkeypatch.setattr("builtins.input", read)
     assert list(command._lines()) == ["Hello"]
-
-
-def test_saved_line_is_plain_json(tmp_path: Path) -> None:
-    talk, _ = chat("One.")
-    talk.say("Hello")
-    with pytest.raises(StoreError, match=r"a\.jsonl\.xz: what is written is not compressed"):
-        talk.save(tmp_path / "a.jsonl.xz")
-    identity = talk.save(tmp_path / "a.jsonl")
-    row = json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))
-    assert row == {
-        "id": identity,
-        "messages": [
-            {"role": "user", "content": "Hello"},
-            {"role": "assistant", "content": "One."},
-        ],
-    }
 
 
 def test_a_model_that_is_still_reasoning_is_told_from_one_with_nothing_to_say() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -117,22 +116,6 @@ def test_the_card_holds_the_evaluation(trained: tuple[Path, Path], tmp_path: Pat
     assert card.data.license == "mit"
 
 
-def test_an_export_that_is_stopped_leaves_nothing_and_one_that_is_there_stays(
-    trained: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    config = ExportConfig(adapter=trained[1], output_dir=tmp_path / "served")
-    monkeypatch.setattr("gatt.commands.export.write.export_card", stop)
-    with pytest.raises(KeyboardInterrupt):
-        export(config)
-    assert os.listdir(tmp_path) == []
-    config.output_dir.mkdir()
-    with pytest.raises(StoreError, match="served: exists already"):
-        export(config)
-
-
 def test_ends_that_share_their_weights_are_not_merged(tmp_path: Path) -> None:
     base = save_tiny_model(tmp_path / "base")
     adapter = save_adapter(tmp_path / "adapter", str(base), target="lm_head")
@@ -164,6 +147,9 @@ def test_what_cannot_be_exported(trained: tuple[Path, Path], tmp_path: Path) -> 
     refused(TemplateError, "", trained[1], save_tiny_model(tmp_path / "plain", template=None))
     edit(adapter / "adapter_config.json", base_model_name_or_path=None)
     refused(ConfigError, "adapter: names no base model", adapter)
+    (tmp_path / "s").mkdir()
+    with pytest.raises(StoreError, match="s: exists already"):
+        export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "s"))
     with pytest.raises(ConfigError, match="arm is 'gatt'"):
         ExportConfig(adapter=adapter, output_dir=tmp_path / "s", arm="gatt")
 

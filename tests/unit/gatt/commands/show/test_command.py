@@ -13,7 +13,7 @@ from rich.console import Console
 from gatt.commands.show.rows import Piece
 from gatt.commands.show.text import counts_line, print_sample, settings_line
 from gatt.commands.show.view import ShownSample, view_sample
-from gatt.errors import ConfigError, TemplateError
+from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 from gatt.train.data.encoded_samples import has_sampled_history, placement_of
 from gatt.train.data.rows import build_rows
@@ -91,14 +91,6 @@ def test_shows_what_training_trains_on(
         supervised = {t for row in shown.rows for t in row.target_turns}
         wanted = {t.turn for t in one.targets if t.reply}
         assert supervised == (set() if config.supervise == "context_only" else wanted)
-
-
-def test_says_what_is_learned_by_kl() -> None:
-    tokenizer, config = tiny_tokenizer(), make(plain_loss="kl")
-    says = "supervise all_turns, layout comb, loss the KL divergence from the model without the adapter"
-    for one in (sample(1, 2, is_plain=True), sample(1, 2)):
-        text = printed(one, view_sample(tokenizer, one, config), config)
-        assert (says in text) == one.is_plain
 
 
 def test_parts_of_the_trunk() -> None:
@@ -195,32 +187,11 @@ def test_rows_of_a_template_that_rewrites_turns() -> None:
     assert with_loss(shown.rows[1].trunk) == ["Bonjour, jour 2 de 7.<|im_end|>"]
 
 
-def test_a_rewriting_template_with_all_turns_tells_whose_reply_it_is() -> None:
-    one = sample(1, 2, targets=["Oui.", "Non."])
-    shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
-    assert [joined(row.trunk)[-1] for row in shown.rows] == [
-        ("target", "Oui.<|im_end|>"),
-        ("reply", "It is quiet and long there.<|im_end|>"),
-        ("target", "Non.<|im_end|>"),
-    ]
-    assert [row.turns for row in shown.rows] == [(1,), (1,), (1, 2)]
-    assert [row.target_turns for row in shown.rows] == [(1,), (), (2,)]
-
-
 def test_a_target_that_cannot_be_encoded_is_no_reply_of_its_turn() -> None:
     one = sample(1, 2, targets=["Oui <|im_end|>.", "Non."])
     shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
     assert [row.target_turns for row in shown.rows] == [(), (2,)]
     assert "holds the control token '<|im_end|>'" in shown.left_out[0]
-
-
-@pytest.mark.parametrize("template", [CHATML, REWRITING])
-def test_the_dialogues_own_reply_is_no_target_though_it_reads_the_same(template: str) -> None:
-    one = sample(1, 2, targets=["It is quiet and long there.", "Non."])
-    shown = view_sample(tiny_tokenizer(template), one, make(supervise="context_only"))
-    assert [row.target_turns for row in shown.rows] == [()]
-    assert with_loss(shown.rows[0].trunk)[0].startswith("It is quiet and long there.")
-    assert "target" not in dict(joined(shown.rows[0].trunk))
 
 
 def test_turns_of_a_dialogue_that_repeats_itself() -> None:
@@ -299,11 +270,6 @@ def test_a_model_that_cannot_be_packed_gives_plain_rows() -> None:
     assert [row.branches for row in shown.rows] == [(), ()]
     with pytest.raises(ConfigError, match="layout 'comb': the model cannot take packed rows: its"):
         view_sample(tiny_tokenizer(), sample(1, 2), make(layout="comb"), why_not_packable=why)
-
-
-def test_no_chat_template() -> None:
-    with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
-        view_sample(tiny_tokenizer(None), sample(1), make())
 
 
 def test_colours_mark_loss_and_parts() -> None:

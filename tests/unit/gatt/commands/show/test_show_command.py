@@ -58,27 +58,6 @@ def test_the_template_has_the_variables_of_the_run(tmp_path, capsys) -> None:
         assert f"sampled  {has_loss}" in out
 
 
-def test_controls_mark_the_history(folder, capsys) -> None:
-    _, out, _ = show(folder, capsys, "--plain", "--supervise", "context_only")
-    assert "«It is quiet and long there.»«<|im_end|>»⏎" in out
-    assert "«Bonjour" not in out
-    assert "sampled  no" in out
-
-
-def test_sampled_history_on_the_command_line(folder, capsys) -> None:
-    _, out, _ = show(folder, capsys, "--plain", "--history", "sampled")
-    assert "history sampled, supervise last_turn, layout comb" in out
-    assert "branch of" not in out
-    assert "<|im_start|>assistant⏎\n«Bonjour, jour 1 de 1.»«<|im_end|>»⏎" in out
-
-
-def test_expanded_layout_on_the_command_line(folder, capsys) -> None:
-    _, out, _ = show(folder, capsys, "--plain", "--layout=expanded", "--max-length", "150")
-    assert "tokens, turn 1\n" in out
-    assert "row 3 of 3: " in out
-    assert "tokens, turns 1, 3\n" in out
-
-
 def test_a_gap_shows_its_reason_and_verdict(folder, capsys) -> None:
     _, out, _ = show(folder, capsys, "--id", "s-2")
     assert "sample s-2" in out
@@ -86,15 +65,6 @@ def test_a_gap_shows_its_reason_and_verdict(folder, capsys) -> None:
     assert "language fail (no French)" in out
     assert "branch of turn 2" not in out
     assert "branch of turn 3" in out
-
-
-def test_defaults_are_those_of_training(folder, capsys) -> None:
-    _, out, _ = show(folder, capsys, "--plain")
-    defaults = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
-    one = sample(1)
-    shown = view_sample(tiny_tokenizer(), one, defaults)
-    assert settings_line(shown, defaults) in out
-    assert counts_line(shown) in out
 
 
 def test_a_training_configuration_and_flags_upon_it(folder, capsys, tmp_path) -> None:
@@ -167,10 +137,3 @@ def test_mistakes_are_one_line(folder, capsys, words, message) -> None:
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_empty_file(folder, capsys, tmp_path) -> None:
-    (tmp_path / "empty.jsonl").write_text("")
-    status = main(["show", str(tmp_path / "empty.jsonl"), "--model", str(folder)])
-    assert status == 2
-    assert "empty.jsonl: no sample in it: run `gatt synth` first" in capsys.readouterr().err

@@ -33,33 +33,23 @@ from gatt.runs.provenance import versions
 from tests.support.runs.stages import write_model
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"address": " "}, "address"),
-        ({"num_workers": 0}, "num_workers is 0"),
-        ({"gpus_per_worker": -1.0}, "gpus_per_worker is -1.0"),
-        ({"cpus_per_worker": 0.0}, "cpus_per_worker is 0.0"),
-        ({"max_deaths": 0}, "max_deaths is 0"),
-    ],
-)
-def test_values_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        RayConfig(**settings)
-
-
 @pytest.mark.parametrize("cls", [SynthConfig, EvalConfig])
 def test_both_commands_take_a_cluster_by_dotted_keys(cls: type) -> None:
+    """Values out of range are refused, and a cluster is no part of what a run is."""
+    for key, value in {
+        "address": "' '",
+        "num_workers": 0,
+        "gpus_per_worker": -1.0,
+        "cpus_per_worker": 0.0,
+        "max_deaths": 0,
+    }.items():
+        with pytest.raises(ConfigError, match=key):
+            load_config(cls, None, ["output_dir=out", f"ray.{key}={value}"])
+    of = synth_fingerprinted if cls is SynthConfig else fingerprinted
+    assert of(cls(output_dir=Path("o"))) == of(cls(output_dir=Path("o"), ray=RayConfig()))
     words = ["output_dir=out", "ray.address=10.0.0.1:6379", "ray.num_workers=8"]
     assert load_config(cls, None, words).ray == RayConfig(address="10.0.0.1:6379", num_workers=8)
     assert load_config(cls, None, words[:1]).ray is None
-
-
-def test_a_cluster_is_no_part_of_what_a_run_is(tmp_path: Path) -> None:
-    synth = SynthConfig(output_dir=tmp_path)
-    assert synth_fingerprinted(synth) == synth_fingerprinted(replace(synth, ray=RayConfig()))
-    evaluation = EvalConfig(output_dir=tmp_path)
-    assert fingerprinted(evaluation) == fingerprinted(replace(evaluation, ray=RayConfig()))
 
 
 def test_a_worker_gets_a_gpu_where_there_are_some_and_the_model_is_local() -> None:
@@ -182,13 +172,6 @@ def test_a_worker_says_where_it_is_and_works_with_the_same_versions_only() -> No
         other.start()
 
 
-def write_both(folder: Path) -> None:
-    (folder / "models").mkdir()
-    write_model(folder / "models" / "llama")
-    (folder / "adapter").mkdir()
-    (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"weights")
-
-
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What engines are made of; model and adapter stand in the working folder."""
@@ -196,9 +179,12 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(
         "gatt.generation.cluster.same_weights.make_engine", lambda *words: found.append(words)
     )
-    (tmp_path / "here").mkdir()
-    write_both(tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
+    here = tmp_path / "here"
+    for name in ("models", "adapter"):
+        (here / name).mkdir(parents=True)
+    write_model(here / "models" / "llama")
+    (here / "adapter" / "adapter_model.safetensors").write_bytes(b"weights")
+    monkeypatch.chdir(here)
     return found
 
 
@@ -226,38 +212,30 @@ def test_other_weights_of_the_same_name_are_refused(made: list[Any], name: str) 
     assert len(made) == 1
 
 
-def test_workers_that_stand_elsewhere_find_what_is_evaluated(
-    made: list[Any], elsewhere: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
-    monkeypatch.setattr("eval.rollout.workers.work_on_cluster", elsewhere)
-    engine, adapters = EngineConfig(model="models/llama"), {"gatt": Path("adapter")}
-    config = EvalConfig(output_dir=Path("out"), engine=engine, adapters=adapters)
-    assert list(work.rows_made_on_cluster([], None, config, (), RayConfig())) == []
-    ((found, at),) = made
-    assert [found.model, at["gatt"]] == folders
-
-
-def test_workers_that_stand_elsewhere_find_the_teacher(
-    made: list[Any], elsewhere: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
-    monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
-    config = SynthConfig(output_dir=Path("out"))
-    teacher = replace(config.teacher, engine=EngineConfig(model="models/llama"), adapter="adapter")
-    planned: Any = PlannedWork(replace(config, teacher=teacher), SimpleNamespace(), {}, [])
-    assert list(rows_made_on_cluster(planned, None, RayConfig(), lambda _: None)) == []
-    ((found, at),) = made
-    assert [found.model, at["teacher"]] == folders
-
-
 def test_a_served_model_and_adapter_keep_their_names(made: list[Any]) -> None:
     served = EngineConfig(model="models/llama", server=ServerConfig(urls=("http://host/v1",)))
     EngineAnywhere.of(served, {"gatt": "adapter"})()
     assert made == [(served, {"gatt": "adapter"})]
 
 
-def test_a_model_that_is_no_folder_keeps_its_name(made: list[Any], monkeypatch) -> None:
-    monkeypatch.setattr(EngineConfig, "weights_digest", lambda _: "digest")
-    for config in (EngineConfig(model="org/name"), EngineConfig()):
-        assert EngineAnywhere.of(config, {}).config == config
+@pytest.mark.parametrize("command", ["eval", "synth"])
+def test_workers_that_stand_elsewhere_find_model_and_adapter(
+    made: list[Any], elsewhere: Any, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
+    engine = EngineConfig(model="models/llama")
+    if command == "eval":
+        monkeypatch.setattr("eval.rollout.workers.work_on_cluster", elsewhere)
+        evaluated = EvalConfig(
+            output_dir=Path("o"), engine=engine, adapters={"it": Path("adapter")}
+        )
+        rows = work.rows_made_on_cluster([], None, evaluated, (), RayConfig())
+    else:
+        monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
+        config = SynthConfig(output_dir=Path("o"))
+        teacher = replace(config.teacher, engine=engine, adapter="adapter")
+        planned: Any = PlannedWork(replace(config, teacher=teacher), SimpleNamespace(), {}, [])
+        rows = rows_made_on_cluster(planned, None, RayConfig(), lambda _: None)
+    assert list(rows) == []
+    ((found, at),) = made
+    assert [found.model, *at.values()] == folders

@@ -52,48 +52,29 @@ def test_greedy_takes_the_most_likely_and_reads_no_number() -> None:
     assert drawn.tolist() == [1, 0]
 
 
-def test_a_nucleus_of_one_token_leaves_no_choice() -> None:
-    logits = torch.tensor([[5.0, 0.0, 0.0]]).repeat(2, 1)
-    params = SamplingParams(temperature=1.0, top_p=0.5)
-    assert next_tokens(logits, params, torch.tensor([0.0, 1 - 1e-12])).tolist() == [0, 0]
-
-
-def test_shares_of_draws_are_the_probabilities() -> None:
-    logits = torch.tensor([[0.5, 0.3, 0.2]]).log().repeat(5000, 1)
-    drawn = next_tokens(
-        logits, SamplingParams(temperature=1.0, top_p=1.0), uniform_stream(1, "k", 5000)
-    )
-    shares = torch.bincount(drawn, minlength=3) / 5000
-    torch.testing.assert_close(shares, torch.tensor([0.5, 0.3, 0.2]), atol=0.03, rtol=0)
-
-
 def test_a_stream_depends_on_seed_and_key_alone_and_longer_ones_begin_alike() -> None:
     stream = uniform_stream(3, "d/1/0", 8)
     assert uniform_stream(3, "d/1/0", 20)[:8].tolist() == stream.tolist()
     assert uniform_stream(4, "d/1/0", 8).tolist() != stream.tolist()
     assert uniform_stream(3, "d/1/1", 8).tolist() != stream.tolist()
     assert 0 <= float(stream.min()) <= float(stream.max()) < 1
-
-
-def test_seed_and_key_cannot_run_into_each_other() -> None:
     assert stream_seed(1, "1/a") != stream_seed(11, "/a")
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    "settings",
     [
-        ({"max_new_tokens": 0}, "max_new_tokens is 0: expected 1 to 1000000"),
-        ({"temperature": -0.1}, r"temperature is -0.1: expected 0 \(greedy\) or more"),
-        ({"top_p": 0.0}, r"top_p is 0.0: expected a share in \(0, 1\]"),
-        ({"top_p": 1.1}, r"top_p is 1.1: expected a share in \(0, 1\]"),
+        {"max_new_tokens": 0},
+        {"max_new_tokens": 2_000_000},
+        {"temperature": -0.1},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
     ],
 )
-def test_values_out_of_range_are_refused(settings, message) -> None:
+def test_values_out_of_range_are_refused(settings: dict[str, float]) -> None:
+    ((name, value),) = settings.items()
     for cls in (SamplingConfig, SamplingParams):
-        with pytest.raises(ConfigError, match=message):
+        with pytest.raises(ConfigError, match=f"{name} is {value}"):
             cls(**settings)
-
-
-def test_a_configuration_and_a_seed_make_the_parameters() -> None:
     config = SamplingConfig(max_new_tokens=7, temperature=0.3, top_p=0.6)
     assert config.params(5) == SamplingParams(max_new_tokens=7, temperature=0.3, top_p=0.6, seed=5)

@@ -210,10 +210,6 @@ def test_a_full_context_is_reported_and_costs_nothing(tokenizer):
     assert engine.counters.num_prompt_tokens == length
 
 
-def test_no_request_is_no_reply(tokenizer):
-    assert TransformersEngine(make_loaded(tokenizer)).generate([], GREEDY) == []
-
-
 def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, tokenizer):
     loaded = make_loaded(tokenizer)
     requests = grid(("Ann",))

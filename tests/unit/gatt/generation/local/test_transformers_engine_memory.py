@@ -17,7 +17,6 @@ from tests.support.models.engine_prompts import (
     DRAWN,
     GREEDY,
     conversation,
-    grid,
     make_engine,
     make_loaded,
     reference,
@@ -152,26 +151,4 @@ def test_only_a_dialogue_that_comes_back_is_told_to_be_encoded_again(tokenizer, 
         request = GenerationRequest("n0/3", conversation("n0", 3), group="n0")
         engine.generate([request], GREEDY)
     assert engine.counters.num_encoded_again >= len(encode(tokenizer, conversation("n0", 2), True))
-    assert [m[:30] for m in caplog.messages] == ["dialogues are encoded again, s"]
-
-
-def test_several_draws_of_one_prompt_encode_it_once(tokenizer):
-    loaded = make_loaded(tokenizer)
-    engine = make_engine(loaded)
-    messages = conversation("Clara", 3)
-    requests = [GenerationRequest(f"Clara/3/{draw}", messages, group="g") for draw in range(4)]
-    together = engine.generate(requests, DRAWN)
-    assert engine.counters.num_encoded_tokens == len(encode(tokenizer, messages, True))
-    assert len({g.text for g in together}) > 1
-    assert together == [make_engine(loaded).generate([r], DRAWN)[0] for r in requests]
-
-
-def test_kept_prefixes_do_not_outgrow_their_bound(tokenizer):
-    loaded = make_loaded(tokenizer)
-    engine = make_engine(loaded, max_kept_tokens=10)
-    requests = grid()
-    expected = make_engine(loaded).generate(requests, GREEDY)
-    assert engine.generate(requests, GREEDY) == expected
-    encoded = engine.counters.num_encoded_tokens
-    assert engine.generate(requests, GREEDY) == expected
-    assert engine.counters.num_encoded_tokens == 2 * encoded
+    assert ["max_kept_tokens" in m for m in caplog.messages] == [True]

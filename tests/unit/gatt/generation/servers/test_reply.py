@@ -47,9 +47,6 @@ def answer(content: Any = "Hi", finish: Any = "stop", model: Any = "m", **messag
 )
 def test_replies(body: bytes, expected: Generation) -> None:
     assert read(body) == expected
-
-
-def test_the_text_starts_with_what_was_given() -> None:
     assert read(answer(" river."), prefill="I like the").text == "I like the river."
 
 
@@ -83,55 +80,33 @@ def test_what_is_no_reply(body: bytes, kind: str, facts: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "code", "finish"),
+    ("status", "message", "code", "finish", "num_tokens"),
     [
-        (400, "This model's maximum context length is 4096 tokens.", "", "context_limit"),
-        (400, "too long", "context_length_exceeded", "context_limit"),
+        (400, "This model's maximum context length is 4096 tokens. You asked for 5000.", "",
+         "context_limit", 4096),
+        (400, "too long", "context_length_exceeded", "context_limit", None),
         (400, "The input (9 tokens) is longer than the model's context length (8 tokens).", "",
-         "context_limit"),
-        (400, "the request exceeds the available context size", "", "context_limit"),
-        (400, "no", "content_filter", "content_filter"),
-        (400, "no", "", None),
-        (404, "maximum context length", "", None),
+         "context_limit", 8),
+        (413, "the request exceeds the available context size (512 tokens)", "", "context_limit", 512),
+        (400, "no", "content_filter", "content_filter", None),
+        (400, "5000 tokens are too many", "", None, None),
+        (404, "maximum context length", "", None, None),
     ],
 )  # fmt: skip
-def test_refusals_that_stand_for_a_generation(status, message, code, finish) -> None:
+def test_refusals_that_stand_for_a_generation(status, message, code, finish, num_tokens) -> None:
     expected = None if finish is None else Generation("", finish, 0)
     assert generation_of(Refused(status, message, code)) == expected
+    assert context_tokens_in(message) == num_tokens
 
 
 @pytest.mark.parametrize(
-    ("message", "num"),
+    ("asked", "said", "is_same"),
     [
-        ("This model's maximum context length is 4096 tokens. You asked for 5000.", 4096),
-        ("The input (9 tokens) is longer than the model's context length (8 tokens).", 8),
-        ("the request exceeds the available context size (512 tokens)", 512),
-        ("too long for context length", None),
-        ("5000 tokens are too many", None),
+        ("m", "m", True), ("org/m", "m", True), ("m", "/models/m", True), ("m", "m@main", True),
+        ("m", "m:latest", True), ("gpt-x", "gpt-x-2024-08-06", True), ("m", "n", False),
+        ("llama-3", "llama-3-1", False), ("one/m", "two/m", False), ("m", "m-base", False),
+        ("m", "m:7b", False),
     ],
-)
-def test_the_length_of_the_context_is_read_where_it_is_said(message, num) -> None:
-    assert context_tokens_in(message) == num
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ("m", "m"),
-        ("org/m", "m"),
-        ("m", "/models/m"),
-        ("m", "m@main"),
-        ("m", "m:latest"),
-        ("gpt-x", "gpt-x-2024-08-06"),
-    ],
-)
-def test_forms_of_one_name(asked: str, said: str) -> None:
-    assert is_same_model(asked, said)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [("m", "n"), ("llama-3", "llama-3-1"), ("one/m", "two/m"), ("m", "m-base"), ("m", "m:7b")],
-)
-def test_other_models(asked: str, said: str) -> None:
-    assert not is_same_model(asked, said)
+)  # fmt: skip
+def test_names_of_one_model(asked: str, said: str, is_same: bool) -> None:
+    assert is_same_model(asked, said) == is_same

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from gatt.config.load import load_config, to_yaml
-from gatt.errors import ConfigError, ModelError
+from gatt.errors import ConfigError
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.servers.config import ServerConfig
-from gatt.generation.servers.engine import OpenAIEngine
-from tests.support.runs.stages import write_model
 
 URL = "http://host:8000/v1"
 
@@ -132,37 +130,6 @@ def test_a_server_is_configured_in_yaml_and_by_overrides(tmp_path) -> None:
     assert load_config(EngineConfig, path) == config
 
 
-def test_the_engine_of_a_server_needs_no_weights() -> None:
-    config = EngineConfig(model="teacher", server=ServerConfig(urls=(URL,)))
-    engine = make_engine(config, {"teacher": "lora-7"})
-    assert isinstance(engine, OpenAIEngine)
-    assert engine.name == "teacher"
-    assert (config.weights_digest(), config.adapter_digest("lora-7")) == ("", "")
-
-
-def test_a_local_model_is_told_by_its_files(tmp_path) -> None:
-    config = EngineConfig(model=str(write_model(tmp_path / "m")))
-    assert len(config.weights_digest()) == 16
-    with pytest.raises(ModelError, match="expected a folder saved by `gatt train`"):
-        config.adapter_digest(tmp_path)
-
-
-def test_what_decides_the_replies() -> None:
-    assert (
-        EngineConfig(max_rows=3, device="cpu").decisive()
-        == EngineConfig().decisive()
-        == {
-            "model": "smollm2-135m-instruct",
-            "dtype": "auto",
-        }
-    )
-    server = ServerConfig(urls=(URL,), extra_body={"top_k": -1})
-    found = EngineConfig(model="t", dtype="float32", server=server).decisive()
-    assert found == {"model": "t", "server": {"can_prefill": False, "extra_body": {"top_k": -1}}}
-    moved = ServerConfig(urls=("http://b/v1",), max_concurrency=2, extra_body={"top_k": -1})
-    assert EngineConfig(model="t", server=moved).decisive() == found
-
-
 def test_the_configuration_needs_neither_torch_nor_a_client() -> None:
     said = subprocess.run(
         [sys.executable, "-c", "import sys, gatt.generation.config; "
@@ -170,3 +137,16 @@ def test_the_configuration_needs_neither_torch_nor_a_client() -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert said.stdout.strip() == "[]"
+
+
+def test_what_decides_the_replies() -> None:
+    local = EngineConfig(max_rows=3, device="cpu").decisive()
+    assert local == {"model": "smollm2-135m-instruct", "dtype": "auto"}
+    server = ServerConfig(urls=(URL,), extra_body={"top_k": -1})
+    config = EngineConfig(model="t", dtype="float32", server=server)
+    assert config.decisive() == {
+        "model": "t", "server": {"can_prefill": False, "extra_body": {"top_k": -1}},
+    }  # fmt: skip
+    moved = ServerConfig(urls=("http://b/v1",), max_concurrency=2, extra_body={"top_k": -1})
+    assert EngineConfig(model="t", server=moved).decisive() == config.decisive()
+    assert (config.weights_digest(), config.adapter_digest("lora-7")) == ("", "")

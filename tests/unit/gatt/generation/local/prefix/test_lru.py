@@ -29,15 +29,6 @@ def test_a_prefix_comes_back_as_far_as_it_is_the_same() -> None:
     assert kept.ids(KEY) == ()
 
 
-def test_adapters_and_groups_are_apart_and_what_has_no_name_is_not_kept() -> None:
-    kept = KeptPrefixes(100)
-    kept.put(("one", "g"), prefix(1, 2))
-    kept.put((None, ""), prefix(1, 2))
-    assert len(kept) == 1
-    assert kept.take(KEY, (1, 2), 2)[0].ids == ()
-    assert kept.take(("one", "g"), (1, 2), 2)[0].ids == (1, 2)
-
-
 def test_those_not_used_for_longest_are_dropped_without_a_word(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -66,8 +57,7 @@ def test_what_comes_back_after_it_was_dropped_is_counted_and_told_once(
     found, num_again = kept.take((None, "c"), (1, 2, 3), 3)
     assert (found.ids, num_again) == ((1, 2, 3), 0)
     (told,) = caplog.messages
-    assert told.startswith("dialogues are encoded again, since no more than 3 tokens are kept")
-    assert "raise max_kept_tokens" in told
+    assert [fact for fact in (" 3 ", "max_kept_tokens") if fact not in told] == []
 
 
 def test_a_prefix_encoded_again_part_by_part_is_counted_whole() -> None:

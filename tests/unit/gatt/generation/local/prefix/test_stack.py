@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatt.generation.local.prefix.cache import Prefix
@@ -114,6 +114,7 @@ def test_a_product_of_many_new_tokens_is_made_in_parts() -> None:
     assert [rows for rows, *_ in reads_of([40] * 4, [1] * 4, [40] * 4, half)] == [[0, 1], [2, 3]]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     work=st.lists(st.lists(st.integers(1, 90), max_size=9), min_size=1, max_size=20),
     most=st.integers(1, 5000),

@@ -1,0 +1,58 @@
+"""What `gatt eval` would do, for `--plan`; nothing is written, downloaded or sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+from eval.cases.asked_turns import has_probe, last_turn
+from eval.cases.build import load_inputs
+from eval.config import EvalConfig
+from eval.records.file_names import ROLLOUTS_FILE
+from eval.rollout.rows import row_keys, turns_of_row
+from gatt.commands.run.plan import StagePlan, count_tokens, num_there
+from gatt.generation.config import make_engine
+
+FILES = ("results.json", "samples.jsonl", ROLLOUTS_FILE, "report.html", "curve.png", "eval.yaml")
+
+
+def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
+    """Return which cases are asked, and how many replies are there.
+
+    Raises:
+        GattError: what `evaluate` raises before it asks a model.
+    """
+    model = None if config.engine.server else config.engine.model
+    # What depends on an earlier stage, a download or a model's answers is not known yet.
+    if not config.cases and (config.source.name in ("hub", "questions") or config.only_trained):
+        return StagePlan(summary="cases that are not here yet", files=FILES, model=model)
+    inputs = load_inputs(config, config.instructions.load(), lambda: make_engine(config.engine), "")
+    tokens = {}
+    for case in inputs.cases:
+        texts = [m.content for m in case.dialogue.messages[: 2 * last_turn(case, config)]]
+        tokens[case.id] = count_tokens(
+            model, [case.instruction.text if case.instruction else "", *texts]
+        )
+    asked = list(product(config.arms, config.histories, inputs.cases))
+    keys = [
+        (history, case, key)
+        for arm, history, case in asked
+        for key in row_keys(arm, history, case, config)
+    ]
+    replies = sum(turns_of_row(history, case, config) for history, case, _ in keys)
+    probes = sum(
+        has_probe(case, turn, config) for _, _, case in asked for turn in config.probe_turns
+    )
+    num_done = num_there(config.output_dir / ROLLOUTS_FILE, len(keys))
+    most = config.sampling.max_new_tokens
+    return StagePlan(
+        summary=f"{len(inputs.cases)} cases, arms {', '.join(config.arms)}, histories "
+        f"{', '.join(config.histories)}: {replies} replies and {probes} probes",
+        files=FILES,
+        done=f"{num_done} of {len(keys)} rows of replies",
+        share_done=num_done / max(len(keys), 1),
+        model=model,
+        read_tokens=sum(tokens[case.id] for _, _, case in asked),
+        sampled_tokens=(replies + probes) * most,
+        longest_tokens=max(tokens.values(), default=0) + most,
+    )

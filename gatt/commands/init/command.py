@@ -1,0 +1,86 @@
+"""`gatt init`: files to start from, for a model and a sentence that must hold."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+
+from gatt.cli import path_argument
+from gatt.errors import ConfigError
+
+HELP = "write a working start into a folder: run.yaml, catalog.yaml and example dialogues"
+EXAMPLE = "Always answer in French."
+_MOST_CHARACTERS = 2_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the folder, the model and the sentence."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = (
+        f"{HELP}\n\n"
+        "  gatt init mybot --model qwen2.5-coder-0.5b-instruct --instruction 'Answer in French.'\n"
+        "  gatt run mybot/run.yaml\n\n"
+        "Nothing is asked, nothing is overwritten. The files say in comments what to change."
+    )
+    parser.add_argument(
+        "folder", type=path_argument, metavar="FOLDER", help="new, or without these files"
+    )
+    model = "hub id, folder, .gguf file or a name of `gatt models` (default: the smallest of them)"
+    parser.add_argument("--model", metavar="M", help=model)
+    text = f"what must hold in every reply (default: {EXAMPLE!r})"
+    parser.add_argument("--instruction", metavar="SENTENCE", default=EXAMPLE, help=text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files and say what comes next."""
+    sentence = _one_line("--instruction", args.instruction)
+    from gatt.commands.doctor.machine import Machine, in_words, num_weights
+    from gatt.commands.init.rules import find_rule
+    from gatt.commands.init.settings import choose_settings
+    from gatt.commands.init.write import files_of, write_new
+    from gatt.models.load import resolve
+    from gatt.models.packaged.table import PACKAGED
+    from gatt.train.config import DEFAULT_MODEL
+
+    model = DEFAULT_MODEL if args.model is None else _one_line("--model", args.model)
+    if model not in PACKAGED and not model.endswith(".gguf"):
+        resolve(model)
+    weights = num_weights(model)
+    settings = choose_settings(weights, Machine.here())
+    rule = find_rule(sentence)
+    files = files_of(args.folder, model, f"{model}, {in_words(weights)}", sentence, rule, settings)
+    write_new(args.folder, files)
+    judged = (
+        f"judged is: {rule.about}" if rule else "no rule fits: JUDGE marks the places in the files"
+    )
+    is_away = model in PACKAGED and not PACKAGED[model].is_here
+    run_file, adapter, catalog = (
+        shlex.quote(str(args.folder / name))
+        for name in ("run.yaml", "run/train/adapter", "catalog.yaml")
+    )
+    lines = [
+        f"{args.folder}: {', '.join(files)}",
+        f"model: {model}, {in_words(weights)}{'' if args.model else ' (another: --model)'}",
+        f"memory: {'IT DOES NOT FIT: ' if settings.is_too_large else ''}{settings.memory}",
+        f"instruction: {sentence} ({judged})",
+        f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {run_file}",
+        f"then: gatt chat --adapter {adapter} --catalog {catalog} --entry mine.rule",
+    ]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
+def _one_line(option: str, text: str) -> str:
+    """Return a text without line breaks.
+
+    Raises:
+        ConfigError: it is empty, holds control characters, or is no sentence by its length.
+    """
+    line = " ".join(text.split())
+    if not line or not line.isprintable() or len(line) > _MOST_CHARACTERS:
+        raise ConfigError(
+            f"{option} is {line[:40]!r} of {len(line)} characters: expected a text of 1 to {_MOST_CHARACTERS} "
+            "that can be printed"
+        )
+    return line

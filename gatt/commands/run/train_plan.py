@@ -1,0 +1,82 @@
+"""What `gatt train` would do, for `--plan`; rows are made in memory, and nothing is written."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final
+
+from gatt.commands.run.plan import StagePlan
+from gatt.models.load import load_tokenizer
+from gatt.models.template_variables import set_template_variables
+from gatt.runs.input_file import parse_json, read_text
+from gatt.runs.jsonl import count_lines
+from gatt.train.config import TrainConfig
+from gatt.train.data.rows import build_rows
+from gatt.train.data.samples import read_all_samples
+from gatt.train.run_folder import ADAPTER, FILE
+
+_MOST_COUNTED: Final = 100
+"""Samples of which rows are made; the others are taken to be like them."""
+_FILES: Final = (ADAPTER, FILE, "config.yaml", "checkpoint-*", "rows", "logs")
+
+
+def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
+    """Return the steps and tokens of a run; of samples that `synth` has yet to make, at most how many.
+
+    Raises:
+        GattError: what `prepare` raises before it loads the model.
+    """
+    synth = earlier.get("synth")
+    if synth is not None and synth.share_done < 1:
+        num, scored = float(synth.num_samples), synth.target_tokens
+        tokens, longest = synth.read_tokens + scored, synth.longest_tokens + scored / num
+        what = f"{num:.0f} samples to come, at most"
+    else:
+        num, tokens, scored, longest, what = _of_samples(config)
+    a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
+    steps = math.ceil(num / a_step) * config.num_train_epochs
+    steps = config.max_steps if config.max_steps > 0 else math.ceil(steps)
+    passes = steps * a_step / num
+    done = _step_done(config)
+    return StagePlan(
+        summary=f"{what}, {steps} steps of {a_step} rows",
+        files=_FILES,
+        done=f"{min(done, steps)} steps",
+        share_done=min(done / steps, 1.0),
+        model=config.model,
+        trained_tokens=tokens * passes,
+        scored_tokens=scored * passes,
+        longest_tokens=min(longest, config.max_tokens_per_row),
+    )
+
+
+def _of_samples(config: TrainConfig) -> tuple[float, float, float, float, str]:
+    """Return numbers of rows, tokens, tokens with loss, tokens of the longest row, and a line on them."""
+    samples = list(islice(read_all_samples(config.samples), _MOST_COUNTED))
+    tokenizer = load_tokenizer(config.model)
+    set_template_variables(tokenizer, config.chat_template_kwargs)
+    logging.disable(logging.WARNING)
+    try:
+        _, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)
+    finally:
+        logging.disable(logging.NOTSET)
+    times = sum(map(count_lines, config.samples)) / len(samples)
+    rows, targets = report.num_rows * times, report.num_targets * times
+    what = f"{len(samples) * times:.0f} samples, {rows:.0f} rows ({report.layout}), {targets:.0f} targets"
+    tokens, scored = report.num_tokens * times, report.num_supervised_tokens * times
+    return rows, tokens, scored, report.num_tokens / report.num_rows, what
+
+
+def _step_done(config: TrainConfig) -> float:
+    """Return the last step that a run would go on from; infinite where it is finished."""
+    if not config.resume:
+        return 0
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        if parse_json(read_text(config.output_dir / FILE))["status"] == "finished":
+            return math.inf
+    numbers = [path.name.partition("-")[2] for path in config.output_dir.glob("checkpoint-*")]
+    return max((int(number) for number in numbers if number.isdigit()), default=0)

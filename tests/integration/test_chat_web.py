@@ -1,0 +1,102 @@
+"""`gatt chat --web` in a browser: typed into, clicked through and photographed, with no word to the net."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from gatt.commands.chat.conversation import Chat
+from gatt.commands.chat.instructions import Namer, from_entry
+from gatt.commands.chat.side_by_side import SideBySide
+from gatt.commands.chat.web import HOST, serve
+from gatt.data.catalog.read import load_catalog
+from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from tests.support.texts.browser import running_browser
+
+pytestmark = pytest.mark.integration
+
+FRENCH = "Bonjour, je suis ravi de vous voir ici <b>aujourd'hui</b>."
+ENGLISH = "It rains in the hills today, so we stay at home."
+
+
+class Engine:
+    """The adapter speaks French until the instruction is cancelled; the base model never does."""
+
+    def generate(
+        self, requests: list[GenerationRequest], params: SamplingParams, adapter: str | None = None
+    ) -> list[Generation]:
+        is_changed = any(m.role == "system" for m in requests[0].messages[1:])
+        text = FRENCH if adapter and not is_changed else ENGLISH
+        return [Generation(text, "stop", 9) for _ in requests]
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    pytest.importorskip("gradio", reason="gradio, of the extra `web`, is not installed")
+    french = from_entry(load_catalog().entry("language.fr"))
+    chats = {
+        name: Chat(Engine(), SamplingParams(), instruction=french, adapter=adapter)
+        for name, adapter in (("base", None), ("GAtt", "adapter"))
+    }
+    server = serve(SideBySide(chats, Namer(load_catalog)), 0, is_waiting=False)
+    yield server.local_url
+    server.close()
+
+
+def test_both_models_are_talked_to_and_judged(address: str, tmp_path: Path) -> None:
+    asked: set[str | None] = set()
+    problems: list[str] = []
+    with running_browser() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.set_default_timeout(60_000)
+        page.on("request", lambda request: asked.add(urlsplit(request.url).hostname))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        # Once it asks for the talk it hears clicks.
+        with page.expect_request("**/queue/join*"):
+            page.goto(address)
+
+        def chips(arm: str) -> list[str]:
+            return page.locator(f".reply[data-arm={arm}] .chip").all_inner_texts()
+
+        def say(text: str, num_turns: int) -> None:
+            page.fill("#message textarea", text)
+            page.click("#send")
+            page.wait_for_function(
+                "count => document.querySelectorAll('.talk .chip').length >= count",
+                arg=2 * num_turns,
+            )
+
+        assert page.locator("#instruction textarea").input_value() == "language.fr"
+        say("Hello <i>you</i>", 1)
+        assert page.locator(".said").inner_text() == "Hello <i>you</i>"
+        assert page.locator(".reply[data-arm=GAtt] .text").inner_text() == FRENCH
+        assert chips("base")[0].startswith("✗ fail: ")
+        assert chips("GAtt")[0].startswith("✓ pass: ")
+        assert "kept in 1 of 1 replies" in page.locator(".head", has_text="GAtt").inner_text()
+        page.screenshot(path=tmp_path / "first.png", full_page=True)
+
+        page.click("#cancel")
+        page.locator(".holds", has_text="no instruction").wait_for()
+        say("And now?", 2)
+        page.locator(".holds", has_text="from here on no instruction").wait_for()
+        assert chips("GAtt")[-1] == "– not judged"
+        page.fill("#instruction textarea", "hobby.tennis")
+        page.click("#add")
+        page.locator(".holds", has_text="tennis").wait_for()
+        page.fill("#instruction textarea", "language.frr")
+        page.click("#replace")
+        page.get_by_text("did you mean 'language.fr'").wait_for()
+        page.click("#retry")
+        page.locator(".waiting").wait_for(state="detached")
+        page.screenshot(path=tmp_path / "changed.png", full_page=True)
+
+        page.fill("#instruction textarea", "Be kind.")
+        page.click("#start")
+        page.locator(".empty").wait_for()
+        assert "Be kind." in page.locator(".holds").inner_text()
+    assert asked == {HOST}
+    assert not problems
+    assert all((tmp_path / name).stat().st_size > 10_000 for name in ("first.png", "changed.png"))

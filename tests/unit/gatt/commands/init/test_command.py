@@ -1,0 +1,136 @@
+"""`gatt init`: what it writes can be run as it stands, and nothing is overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from data_synth.catalog.check import check_entry
+from data_synth.plan.make_plan import plan_samples
+from eval.cases.build import load_inputs
+from gatt.cli import main
+from gatt.commands.doctor.machine import Machine, Place, num_weights
+from gatt.commands.init.settings import choose_settings
+from gatt.commands.run.pipeline import load_run
+
+GB = 10**9
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {p.name: p.read_text(encoding="utf-8") for p in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_judged"),
+    [
+        ("Always answer in French.", False),
+        ('End every reply with "Was that \\ helpful: {name}?" # yes', False),
+        ("Be 'empathetic': always {feel} with the user & co. — ça va?", True),
+    ],
+)
+def test_a_start_can_be_planned_and_its_cases_made(tmp_path, capsys, sentence, is_judged) -> None:
+    folder = tmp_path / "my bot"
+    assert main(["init", str(folder), "--instruction", sentence]) == 0
+    assert ("JUDGE" in capsys.readouterr().out) == is_judged
+    assert set(files(folder)) == {"run.yaml", "catalog.yaml", "dialogues.jsonl"} | (
+        {"judged.yaml"} if is_judged else set()
+    )
+    run = load_run(folder / "run.yaml")
+    assert run.output_dir == folder / "run"
+    synth, train, evaluation = (stage.config for stage in run.stages)
+    assert train.history == "reference"
+    assert train.samples == (folder / "run" / "synth" / "samples.jsonl",)
+    dialogues, report = synth.source.load(synth.part)
+    assert report.dropped["too short"] == 0
+    catalog = synth.instructions.load()
+    plan = plan_samples(
+        dialogues, catalog, synth.instructions, num_samples=synth.num_samples,
+        plain_fraction=synth.plain_fraction, seed=0,
+    )  # fmt: skip
+    assert {s.instruction is None for s in plan[: len(plan)]} == {True, False}
+    (entry,) = catalog.entries
+    assert entry.value == sentence
+    assert sentence in entry.verbose
+    assert check_entry(entry) == [] or is_judged
+    inputs = load_inputs(evaluation, evaluation.instructions.load(), lambda: None, "")
+    assert len(inputs.cases) == 1
+    assert [v.kind == "judge" for v in inputs.cases[0].instruction.verifiers] == [is_judged]
+    assert evaluation.unmeasured == is_judged
+    assert evaluation.turns[-1] == evaluation.source.min_turns
+
+
+def test_a_run_is_found_from_within_its_folder_too(tmp_path, monkeypatch) -> None:
+    main(["init", str(tmp_path / "bot")])
+    monkeypatch.chdir(tmp_path / "bot")
+    run = load_run(Path("run.yaml"))
+    assert run.output_dir == Path("run")
+    assert run.stages[0].config.source.load("train")[0]
+
+
+@pytest.mark.parametrize("name", ["run.yaml", "catalog.yaml", "dialogues.jsonl"])
+def test_a_file_that_is_there_stops_it_before_anything_is_written(tmp_path, capsys, name) -> None:
+    (tmp_path / name).write_text("mine", encoding="utf-8")
+    assert main(["init", str(tmp_path)]) == 2
+    assert files(tmp_path) == {name: "mine"}
+    assert name in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "fact"),
+    [
+        (["FOLDER", "--instruction", " "], "--instruction"),
+        (["FOLDER", "--instruction", "x" * 5000], "5000"),
+        (["FOLDER", "--instruction", "a\x00b"], "--instruction"),
+        (["FOLDER", "--model", ""], "--model"),
+        (["FOLDER", "--model", "qwen2.5-coder-0.5b"], "qwen2.5-coder-0.5b-instruct"),
+        (["FOLDER", "--model", "./nothing/here"], "./nothing/here"),
+        (["FOLDER/file"], "file"),
+        ([""], "no path"),
+        ([], "FOLDER"),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(tmp_path, capsys, words, fact) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert main(["init", *(word.replace("FOLDER", str(tmp_path)) for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert fact in error
+    assert error.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_run_yaml_says_which_settings_rest_on_a_measurement(tmp_path) -> None:
+    main(["init", str(tmp_path / "a")])
+    text = files(tmp_path / "a")["run.yaml"]
+    lines = [line for line in text.splitlines() if "learning_rate" in line or "history:" in line]
+    assert all("results/README.md" in line for line in lines)
+    assert yaml.safe_load(text)["train"]["learning_rate"] == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("smollm2-135m-instruct", 135e6),
+        ("meta-llama/Llama-3.1-8B-Instruct", 8e9),
+        ("mistralai/Mixtral-8x7B-v0.1", 56e9),
+        ("Qwen/Qwen3-30B-A3B", 30e9),
+        ("google/gemma-2b-it", 2e9),
+        ("gpt2", None),
+    ],
+)
+def test_the_size_of_a_model_is_known_by_its_name(model, expected) -> None:
+    assert num_weights(model) == expected
+
+
+def test_settings_follow_size_and_machine() -> None:
+    cpu = Machine(Place("2 cores", 16 * GB, 32 * GB))
+    h100 = Machine(Place("16 cores", 100 * GB, 128 * GB), (Place("H100", 79 * GB, 80 * GB),))
+    small, large = choose_settings(135_000_000, cpu), choose_settings(8_000_000_000, cpu)
+    assert (small.is_too_large, small.is_small, small.has_int8) == (False, True, False)
+    assert large.is_too_large
+    on_gpu = choose_settings(8_000_000_000, h100)
+    assert not on_gpu.is_too_large
+    assert not on_gpu.has_int8
+    assert choose_settings(None, h100).learning_rate == on_gpu.learning_rate
+    assert small.learning_rate > on_gpu.learning_rate > choose_settings(70 * GB, h100).learning_rate

@@ -1,0 +1,79 @@
+"""Sentences and the verifiers that fit them; what no rule fits is left to a judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatt.commands.init.rules import find_rule, flat
+from gatt.verifiers import check_all, overall
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Always answer in French.", [("language", "language", "fr")]),
+        ("Respond only in English", [("language", "language", "en")]),
+        ("Don't answer in English, answer in Spanish", [("language", "language", "es")]),
+        ("Answer in German, in at most 20 words.", [("language", "language", "de"), ("words", "max", 20)]),
+        ("Keep answers under thirty words.", [("words", "max", 29)]),
+        ("Use no more than two sentences.", [("sentences", "max", 2)]),
+        ("Reply with at least 50 words.", [("words", "min", 50)]),
+        ("Answers of 10 words or fewer, please", [("words", "max", 10)]),
+        ("Always ask for the ticket number before you help", [("question_about", "topics", ["ticket number"])]),
+        ("End every reply with 'Anything else?'", [("ends_with", "any_of", ["Anything else?"])]),
+        (
+            'Always start with "Ahoy," and end with "That was in French!"',
+            [("starts_with", "any_of", ["Ahoy,"]), ("ends_with", "any_of", ["That was in French!"])],
+        ),
+        ("You are Captain Ahab, a whaler.", [("in_character", "any_of", ["Captain Ahab"])]),
+        ("act as a friendly pirate from Tortuga", [("in_character", "any_of", ["pirate"])]),
+        ("Always mention our winter sale.", [("terms", "any_of", ["winter sale"])]),
+        ("Never mention the price.", [("excludes", "terms", ["price"])]),
+        ("Do not use emojis.", [("not", "of", {"kind": "emoji", "min": 1})]),
+        ("Answer as JSON.", [("json_object", "keys", ["answer"])]),
+    ],
+)  # fmt: skip
+def test_a_sentence_gets_verifiers_whose_examples_they_judge_rightly(sentence, expected) -> None:
+    rule = find_rule(sentence)
+    assert rule is not None
+    found = {spec.kind: flat(spec) for spec in rule.verifiers}
+    assert {kind: found[kind][key] for kind, key, _ in expected} == {
+        kind: value for kind, _, value in expected
+    }
+    assert len(found) == len(expected)
+    assert rule.good
+    assert rule.bad
+    assert {overall(check_all(rule.verifiers, reply)) for reply in rule.good} == {"pass"}
+    assert {overall(check_all(rule.verifiers, reply)) for reply in rule.bad} == {"fail"}
+
+
+def test_the_shipped_catalogue_lends_its_entries() -> None:
+    for sentence, kind, term in (
+        ("Ask every user whether they have dental insurance.", "question_about", "dental plan"),
+        ("Act as Napoleon.", "in_character", "Bonaparte"),
+        ("Your hobby is chess.", "likes", "checkmate"),
+    ):
+        rule = find_rule(sentence)
+        assert rule is not None
+        (spec,) = rule.verifiers
+        assert spec.kind == kind
+        assert term in (spec.params.get("topics") or spec.params["any_of"])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Be empathetic.", "Never speak French.", "You are a helpful assistant. Be polite.",
+        "If the user asks for it, answer in French.", "Répondez en français", "{value} %s \\d+ [",
+    ],
+)  # fmt: skip
+def test_what_no_rule_fits_has_none(sentence) -> None:
+    assert find_rule(sentence) is None
+
+
+def test_only_what_asks_for_much_is_long() -> None:
+    long = {
+        s: find_rule(s)
+        for s in ("Answer as JSON.", "Reply with at least 50 words.", "Answer in one sentence.")
+    }
+    assert [rule is not None and rule.is_long for rule in long.values()] == [True, True, False]

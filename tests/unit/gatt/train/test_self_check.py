@@ -1,0 +1,113 @@
+"""A back end of packed rows that is wrong, by a token or altogether, is found and not used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from gatt.comb.attention.backend import plan_blocks, split_attention
+from gatt.comb.collator import TRUNK, RowGeometry
+from gatt.train.arguments import training_arguments
+from gatt.train.run import open_store, prepare
+from gatt.train.self_check import check_attention, tiny_model
+
+Plan = tuple[RowGeometry, int | None]
+Change = Callable[[RowGeometry, int | None], Plan]
+
+
+def nothing(row: RowGeometry, window: int | None) -> Plan:
+    return row, window
+
+
+def one_token_more(row: RowGeometry, window: int | None) -> Plan:
+    return replace(row, visible=row.visible + (row.branch_ids != TRUNK).long()), window
+
+
+def no_window(row: RowGeometry, window: int | None) -> Plan:
+    return row, None
+
+
+def flex_is(monkeypatch: pytest.MonkeyPatch, change: Change) -> None:
+    """Let the back end `flex`, which does not train on a CPU, compute what `split` does of another row."""
+
+    def plan(row: RowGeometry, window: int | None) -> Any:
+        row, window = change(row, window)
+        return plan_blocks(row, torch.float32, window)
+
+    def attend(query: Any, key: Any, value: Any, plan: Any, **settings: Any) -> Any:
+        masks = (None if block.mask is None else block.mask.to(query.dtype) for block in plan)
+        blocks = tuple(replace(b, mask=mask) for b, mask in zip(plan, masks, strict=True))
+        return split_attention(query, key, value, blocks, **settings)
+
+    monkeypatch.setattr("gatt.comb.attention.backend.plan_block_mask", plan)
+    monkeypatch.setattr("gatt.comb.attention.backend.flex_block_attention", attend)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_what_is_right_passes_and_the_model_is_as_before(
+    monkeypatch: pytest.MonkeyPatch, bf16: bool
+) -> None:
+    flex_is(monkeypatch, nothing)
+    model = tiny_model().train()
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    draws = torch.get_rng_state()
+    findings = check_attention(model, ("split", "flex"), bf16=bf16)
+    assert [f.backend for f in findings] == ["split", "flex"]
+    assert [f.problem for f in findings] == [None, None]
+    assert all(f.gradient_error < (0.02 if bf16 else 1e-5) for f in findings)
+    assert {f.dtype for f in findings} == {"bfloat16" if bf16 else "float32"}
+    assert torch.equal(torch.get_rng_state(), draws)
+    assert model.training
+    assert model.config._attn_implementation == "sdpa"
+    after = dict(model.named_parameters())
+    assert after.keys() == before.keys()
+    assert all(w.grad is None and w.requires_grad for w in after.values())
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("change", [one_token_more, no_window])
+def test_what_is_wrong_is_found(
+    monkeypatch: pytest.MonkeyPatch, change: Change, bf16: bool
+) -> None:
+    flex_is(monkeypatch, change)
+    right, wrong = check_attention(tiny_model(), ("split", "flex"), bf16=bf16)
+    assert right.is_right
+    assert not wrong.is_right
+    assert wrong.gradient_error > wrong.most_error
+
+
+def test_what_fails_is_a_finding() -> None:
+    """As FlexAttention does, whose backward pass no CPU has."""
+    (finding,) = check_attention(tiny_model(), ("flex",))
+    assert "NotImplementedError" in (finding.problem or "")
+
+
+@pytest.mark.parametrize(("change", "used"), [(nothing, "flex"), (one_token_more, "split")])
+def test_a_run_does_not_use_what_is_wrong(
+    make: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    change: Change,
+    used: str,
+) -> None:
+    flex_is(monkeypatch, change)
+    monkeypatch.setattr("gatt.train.trainer.choose_backend", lambda *_: "flex")
+    config = make(layout="comb")
+    args = training_arguments(config)
+    with caplog.at_level(logging.WARNING):
+        trainer = prepare(config, args, open_store(config, args)).trainer
+    assert trainer._backend == used
+    lines = [r.getMessage() for r in caplog.records if "back end" in r.getMessage()]
+    assert len(lines) == (used == "split")
+    assert all("'flex'" in line and "float32" in line for line in lines)
+
+
+def test_weights_that_are_elsewhere_cannot_be_checked() -> None:
+    with pytest.raises(ValueError, match="not all on this process"):
+        check_attention(tiny_model("meta"))
