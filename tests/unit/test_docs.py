@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import yaml
 from accelerate.commands.launch import launch_command_parser
 
 from data_synth.catalog.check import check_entry
@@ -148,26 +147,6 @@ def test_the_dental_guide_measures_what_it_did_not_train(folder: Path) -> None:
         assert (config.part, config.sampling.temperature) == ("eval", 0.0)
         assert config.num_dialogues == num
         assert config.turns[-1] == config.source.min_turns == 20
-
-
-def test_the_menu_names_every_page_and_no_other() -> None:
-    def paths(item: Any) -> list[str]:
-        if isinstance(item, str):
-            return [item]
-        return [
-            p for inner in (item.values() if isinstance(item, dict) else item) for p in paths(inner)
-        ]
-
-    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    named = paths(settings["nav"])
-    assert len(set(named)) == len(named)
-    left_out = tuple(settings["exclude_docs"].split())
-    results = (
-        Path("results", path.relative_to(ROOT / "results"))
-        for path in (ROOT / "results").rglob("*.md")
-    )
-    there = {*PAGES, *(DOCS / p for p in results if not p.as_posix().startswith(left_out))}
-    assert {DOCS / name for name in named} == there
 
 
 def test_the_reference_names_modules_that_are_there() -> None:

@@ -18,12 +18,14 @@ from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.persona.own_life import WORKS_IN
 from gatt.verifiers.phrases import read_phrases, word_set
-from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.folding import fold, fold_text
 
 FACTS = ("name", "age", "city", "work")
 _FIRST_NAMES = word_set("persons", "first_names")
 _CITIES: tuple[str, ...] = tuple(read_phrases("persons")["cities"])
 _OCCUPATIONS: list[list[str]] = read_phrases("persons")["occupations"]
+_NO_WORK = word_set("persons", "no_work")
+_DEEDS = [(one["of"], re.compile(one["deed"])) for one in read_phrases("persons")["deeds"]]
 
 # Every claim has one of these; most replies to a role have, most others have not.
 _FIRST_PERSON = re.compile(
@@ -31,6 +33,7 @@ _FIRST_PERSON = re.compile(
     re.IGNORECASE,
 )
 _I_AM = r"\b[Ii](?: am|['’]m)"
+_MY_NAME = r"\b[Mm]y name(?: is|['’]s)"
 _NOT = r"(?: not|n['’]t| never)(?: really| actually)?"
 # "When I am 60", "I feel like I am a doctor": no claim about now.
 _SUPPOSED = re.compile(
@@ -82,7 +85,10 @@ _AGED = re.compile(
     rf"{_I_AM} (?:now |only |just |already )?{_NUMBER}"
     r"(?: years? (?:old|young|of age)\b|[- ]years?[- ]old\b"
     r"|(?=[.!;:)]|,(?! \d)|$|\n| (?:and (?:i|my|a|still)|now|but|today|this year)\b))"
-    rf"|\b(?:my age is|[Ii] (?:just|recently) turned) {_NUMBER.replace('said', 'other')}",
+    rf"|\b(?:my age is|[Ii] (?:just|recently) turned) {_NUMBER.replace('said', 'other')}"
+    # "I'm Olga, 30, and I sew."
+    rf"|(?:{_I_AM}|{_MY_NAME}) (?-i:[^\W\d_a-z]\w*), (?:aged? )?{_NUMBER.replace('said', 'beside')}"
+    r"(?=,(?! \d)|[.!;)]| and\b| years?\b|$)",
     re.IGNORECASE,
 )
 
@@ -104,12 +110,22 @@ _COMES = (
 _JOB = re.compile(
     rf"(?:{_I_AM}{_ADVERBS}|{_I_AM} (?-i:[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)?),"
     rf"|\b[Ii](?:['’]ve been| have been)?{_ADVERBS} (?:work|working) as"
-    r"|\b[Mm]y job is (?:being|as)|\b[Ii] earn my living as|\b[Mm]y profession is being)"
+    r"|\b[Mm]y job is (?:being|as)|\b[Ii] earn my living as|\b[Mm]y profession is being"
+    rf"|{_MY_NAME} (?-i:[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)?),)"
     r" an? (?P<said>(?:(?!(?:of|for|at|in|on|who|and|with|to|from|by)\b)[\w-]+ ){0,3}?"
     rf"(?:{'|'.join(sorted((w for line in _OCCUPATIONS for w in line), key=len, reverse=True))}))"
     r"\b(?!['’]s\b| (?:of|at heart|fan|friend)\b|-)",
     re.IGNORECASE,
 )
+# "I'm a handyman in Dakar": by its ending a work, which may be none.
+_PERHAPS_JOB = re.compile(
+    rf"(?:{_I_AM}{_ADVERBS}|(?:{_I_AM}|{_MY_NAME}) (?-i:[^\W\d_a-z]\w*),) an? "
+    r"(?P<said>(?:(?!of\b|for\b)[\w-]+ ){0,2}?"
+    r"[\w-]{2,}(?:man|woman|person|smith|wright|ist|[a-z]ian|er|or))"
+    r"(?=[.!,;\n]|$| (?:in|from|at|near|by|here|and (?:i|my))\b)",
+    re.IGNORECASE,
+)
+_STEM = 4
 _JOBLESS = re.compile(
     rf"(?:{_I_AM}{_ADVERBS} (?:retired|unemployed|jobless|out of work|between jobs)\b"
     r"|\b[Ii] (?:do not|don['’]t) (?:have|do) (?:a |any )?(?:job|work)\b)",
@@ -194,6 +210,34 @@ class PersonaFacts:
                     return Contradiction(fact, (start, end))
         return None
 
+    def perhaps_other_work(self, reply: str) -> tuple[int, int] | None:
+        """Return where a reply claims a work, by the form of a word or a deed, that may not be the persona's.
+
+        Args:
+            reply: the text, without the first person of those whom it quotes.
+        """
+        if not self._work:
+            return None
+        own = self._own_works()
+        for found in _PERHAPS_JOB.finditer(reply):
+            said = re.split("[ -]", fold_text(found["said"]))
+            # "A carpet seller" deals in carpets.
+            is_own = any(word[:_STEM] == work[:_STEM] for word in said for work in own)
+            if said[-1] not in _NO_WORK and not is_own:
+                return found.span()
+        folded = fold(reply)
+        for line, deed in _DEEDS:
+            claimed = deed.search(folded.text)
+            if claimed and own.isdisjoint(line) and not any(w in self._work for w in line):
+                return folded.span(*claimed.span())
+        return None
+
+    def _own_works(self) -> set[str]:
+        """Return the persona's work, its words, its terms and what others may call the same work."""
+        own = fold_text(self._work)
+        known = {own, *own.split(), *self._terms}
+        return known | {word for line in _OCCUPATIONS if known.intersection(line) for word in line}
+
     @cached_property
     def _denials(self) -> list[tuple[str, re.Pattern[str]]]:
         """The patterns of this persona, compiled at first use: a run uses few of a catalogue's."""
@@ -243,7 +287,7 @@ class PersonaFacts:
 
     def _other_ages(self, reply: str) -> Iterator[tuple[int, int]]:
         for found in _AGED.finditer(reply):
-            if _number(found["said"] or found["other"]) != self._age:
+            if _number(found["said"] or found["other"] or found["beside"]) != self._age:
                 yield found.span()
 
     def _other_homes(self, reply: str) -> Iterator[tuple[int, int]]:
@@ -262,13 +306,11 @@ class PersonaFacts:
             yield found.span()
         if found_field := WORKS_IN.search(fold_text(reply)):
             yield found_field.span()
-        own = fold_text(self._work)
-        known = {own, *own.split(), *self._terms}
-        allowed = {word for line in _OCCUPATIONS if known.intersection(line) for word in line}
+        own = self._own_works()
         for found in _JOB.finditer(reply):
             said = fold_text(found["said"])
-            is_own = any(said == work or said.endswith(f" {work}") for work in allowed)
-            if not is_own and known.isdisjoint({said, *said.split()}):
+            is_own = any(said == work or said.endswith(f" {work}") for work in own)
+            if not is_own and own.isdisjoint(said.split()):
                 yield found.span()
 
 

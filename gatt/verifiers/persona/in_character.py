@@ -58,7 +58,7 @@ class InCharacter(Rule):
     """
 
     kind = "in_character"
-    version = 6
+    version = 7
     examples = shipped_examples(kind)
 
     def __init__(
@@ -133,6 +133,9 @@ class InCharacter(Rule):
             if not strong:
                 return self.undecided(f"only lives in {quote(tied[0].text)}", tied[0].span)
             hit = strong[0]
+        work = self._facts.perhaps_other_work(own)
+        if work:
+            return self.undecided(f"perhaps another work: {quote(reply[slice(*work)])}", work)
         return self.passed(f"says {quote(hit.text)} and {word!r}", hit.span)
 
     def _without_regnal_numbers(self, text: str) -> str:

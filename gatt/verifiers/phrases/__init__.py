@@ -1,8 +1,8 @@
 """Words and phrases that the rules look for: one YAML file for each matter.
 
-A list of words is one text, the words between white space. A pattern is a text with one alternative of a
-regular expression on each line; a line that is indented deeper goes on with the line above it, and
-`{NAME}` stands for another pattern of the file.
+A list of words is one text, the words between white space. A pattern is a regular expression, each line one
+of its alternatives (short ones share a line); a line that is indented deeper goes on with the line above it,
+and `{NAME}` stands for another pattern of the file.
 """
 
 from __future__ import annotations

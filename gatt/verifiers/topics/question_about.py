@@ -65,7 +65,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 5
+    version = 6
     reads_sense = True
     examples = shipped_examples(kind)
 

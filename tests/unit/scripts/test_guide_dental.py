@@ -1,4 +1,4 @@
-"""`scripts/guide_dental.sh` follows the guide: with stand-ins for the commands, what it runs and writes."""
+"""`scripts/checks/guide_dental.sh` follows the guide: with stand-ins for the commands, what it runs and writes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def follow(tmp_path: Path, **passed: int) -> tuple[subprocess.CompletedProcess[s
         "RESULTS": str(results),
     }
     done = subprocess.run(
-        [str(ROOT / "scripts" / "guide_dental.sh"), str(folder)],
+        [str(ROOT / "scripts" / "checks" / "guide_dental.sh"), str(folder)],
         env=env, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     return done, folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 from importlib.metadata import EntryPoint
@@ -10,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from data_synth.catalog.check import check_catalog, check_verifier
+from eval import EvalConfig, evaluate
 from eval.records.suite import suite_values
+from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import load_catalog
-from gatt.errors import ConfigError, GattError, VerifierError
+from gatt.errors import ConfigError, GattError, StoreError, VerifierError
 from gatt.generation.cluster.holder import Holder
+from gatt.generation.scripted import ScriptedEngine
 from gatt.runs.provenance import versions
 from gatt.verifiers import build, own_kinds, own_versions
 from gatt.verifiers.own_kinds import known_files, read_kind_file
@@ -91,6 +95,37 @@ def test_a_worker_without_the_file_judges_by_its_text(folder: Path, monkeypatch)
     holder = Holder(lambda: status, *pickle.loads(sent))
     holder.start()
     assert holder.work("It rains in the tin.") == "pass"
+
+
+def test_an_evaluation_of_cases_knows_the_kinds_of_the_catalogue_that_it_names(
+    folder: Path,
+) -> None:
+    rule = {"kind": "last_letter", "letter": "n"}
+    instruction = {"text": "End in n.", "family": "sound", "verifiers": [rule]}
+    case = {"id": "n", "user_turns": ["Hello!", "And then?"], "instruction": instruction}
+    (folder / "cases.jsonl").write_text(json.dumps(case), encoding="utf-8")
+    config = EvalConfig(
+        output_dir=folder / "results",
+        cases=folder / "cases.jsonl",
+        instructions=InstructionChoice(catalog=(str(folder / "sounds.yaml"),), num_entries=(1.0,)),
+        arms=("base",),
+        turns=(1, 2),
+        probe_turns=(),
+        histories=("own",),
+        task_completion=False,
+    )
+
+    def engine() -> ScriptedEngine:
+        return ScriptedEngine(lambda request: "Rain." if len(request.messages) < 4 else "Snow.")
+
+    result = evaluate(config, engine=engine).results
+    rates = {p["turn"]: p["rate"] for p in result["curves"] if p["metric"] == "adherence"}
+    assert rates == {1: 1.0, 2: 0.0}
+    assert result["run"]["verifiers"]["last_letter"].startswith("1 (")
+    path = folder / "rhymes.py"
+    path.write_text(path.read_text() + "# Edited.\n", encoding="utf-8")
+    with pytest.raises(StoreError, match="own_kinds"):
+        evaluate(config, engine=engine)
 
 
 SOUND = blocks()["rhymes.py"]

@@ -1,7 +1,7 @@
 """Write what README.md and results/ publish from the results beside them.
 
-    python scripts/published_tables.py            # writes
-    python scripts/published_tables.py --check    # says what is stale, exit status 1
+    PYTHONPATH=scripts python scripts/published/write.py            # writes
+    PYTHONPATH=scripts python scripts/published/write.py --check    # says what is stale, exit status 1
 
 In README.md and results/README.md a table stands between `<!-- table: NAME -->` and `<!-- end -->`.
 results/RUN/README.md is a page a run, from its entry in results/pages.yaml. Each cell is a rate of
@@ -14,36 +14,15 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
+from published.figures import draw_all
+from published.rates import ARMS, RESULTS, Figure, percent, table
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-PICTURE: Final = ROOT / "results" / "headline.png"
-ARMS: Final = {"base": "base model", "base+reminder": "repeated on every turn", "gatt": "GAtt"}
+ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Where a rate stands."""
-
-    run: str
-    metric: str = "adherence"
-    history: str = "own"
-    split: str = "all"
-    family: str = "all"
-
-    def at(self, arm: str, turn: int) -> Mapping[str, Any] | None:
-        """Return the record of an arm at a turn; None where it was not measured."""
-        wanted = (arm, self.metric, self.history, self.split, self.family, turn)
-        names = ("arm", "metric", "history", "split", "family", "turn")
-        found = [c for c in curves(self.run) if tuple(c[name] for name in names) == wanted]
-        return found[0] if found else None
 
 
 TABLE30: Final = Figure("table30", "probe_recall", "reference")
@@ -70,30 +49,6 @@ ABLATIONS: Final = {
     "plain_targets": "plain dialogues taught, not held by KL",
     "seed_1": "another seed",
 }
-
-
-@cache
-def curves(run: str) -> list[dict[str, Any]]:
-    """Return the records of a run."""
-    path = ROOT / "results" / run / "results.json"
-    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["curves"]
-    return found
-
-
-def percent(record: Mapping[str, Any] | None, *, with_interval: bool) -> str:
-    """Return a rate as text, an en dash where there is none."""
-    if record is None:
-        return "–"
-    text = f"{100 * record['rate']:.0f} %"
-    if with_interval:
-        text += f" [{100 * record['low']:.0f}, {100 * record['high']:.0f}]"
-    return text
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def headline() -> str:
@@ -151,7 +106,7 @@ PLACEHOLDER: Final = re.compile(r"\{(?:(\w+):)?([\w+]+)(?:/(\w+))?@(\d+)\}")
 
 def page(run: str, entry: Mapping[str, Any]) -> str:
     """Return the page of a run: question, answer, how it was measured, tables, caveats."""
-    found = json.loads((ROOT / "results" / run / "results.json").read_text(encoding="utf-8"))["run"]
+    found = json.loads((RESULTS / run / "results.json").read_text(encoding="utf-8"))["run"]
     first = entry["tables"][0]
 
     def rate(match: re.Match[str]) -> str:
@@ -200,44 +155,17 @@ def with_tables(text: str) -> str:
     return MARK.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]()}\n{m[3]}", text)
 
 
-def draw(path: Path) -> None:
-    """Draw adherence over turns: own chat and people's history side by side."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    colours = {"base": "#8a8f98", "base+reminder": "#d08a2e", "gatt": "#1f6fb2"}
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
-    panels = {"its own chat": OWN, "people's history: replies that ignore it": PEOPLE}
-    for axis, (title, seen) in zip(axes, panels.items(), strict=True):
-        for arm, label in ARMS.items():
-            where = seen if arm == "gatt" else Figure(seen.run, history=seen.history)
-            found = [r for turn in range(1, 41) if (r := where.at(arm, turn))]
-            turns = [r["turn"] for r in found]
-            low, high = ([100 * r[end] for r in found] for end in ("low", "high"))
-            axis.fill_between(turns, low, high, color=colours[arm], alpha=0.15, linewidth=0)
-            rates = [100 * r["rate"] for r in found]
-            axis.plot(turns, rates, color=colours[arm], marker="o", markersize=3.5, label=label)
-        axis.set(title=title, xlabel="turn", xlim=(0, 41), ylim=(0, 100))
-        axis.grid(alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("replies that follow\nthe instruction, %")
-    axes[0].legend(frameon=False, loc="center right")
-    figure.savefig(path, dpi=130, metadata={"Software": None})
-
-
 def main() -> int:
     """Write or check."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, say what is stale")
     args = parser.parse_args()
-    pages = yaml.safe_load((ROOT / "results" / "pages.yaml").read_text(encoding="utf-8"))
+    pages = yaml.safe_load((RESULTS / "pages.yaml").read_text(encoding="utf-8"))
     wanted = {
         path: with_tables(path.read_text(encoding="utf-8"))
-        for path in (ROOT / "README.md", ROOT / "results" / "README.md")
+        for path in (ROOT / "README.md", RESULTS / "README.md")
     } | {
-        ROOT / "results" / run / "README.md": page(run, entry)
+        RESULTS / run / "README.md": page(run, entry)
         for run, entry in pages.items()
         if not run.startswith("_")
     }
@@ -250,7 +178,7 @@ def main() -> int:
         for path in stale:
             path.write_text(wanted[path], encoding="utf-8")
     if not args.check:
-        draw(PICTURE)
+        draw_all(RESULTS)
     for path in stale:
         print(f"{path.relative_to(ROOT)}: {'stale tables' if args.check else 'written'}")
     return 1 if stale and args.check else 0

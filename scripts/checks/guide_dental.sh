@@ -2,15 +2,15 @@
 # docs/guides/dental_clinic.md word for word: its files are written and its commands run in their order, in an
 # empty folder; prints the seconds of each and the counts at turn 20. Only the installation is passed over: `gatt`,
 # `transformers` and `curl` are those of the PATH.
-#   scripts/guide_dental.sh FOLDER
+#   scripts/checks/guide_dental.sh FOLDER
 # Exit status 1: the served bot of the clinic asked in fewer than 28 of 30 dialogues, or that of the bank left
 # insurance alone in fewer than 27 (a reply that no rule could decide did not).
 set -euo pipefail
 if [[ $# -ne 1 || -e ${1:-} && -n $(ls -A "${1:-}") ]]; then
-  echo "usage: scripts/guide_dental.sh FOLDER (new or empty)" >&2
+  echo "usage: scripts/checks/guide_dental.sh FOLDER (new or empty)" >&2
   exit 2
 fi
-guide=$(realpath "$(dirname "$0")/../docs/guides/dental_clinic.md")
+guide=$(realpath "$(dirname "$0")/../../docs/guides/dental_clinic.md")
 mkdir -p "$1"
 cd "$1"
 blocks=$(mktemp -d)
