@@ -18,7 +18,7 @@ from gatt.data.catalog.read import (
     use_own_kinds,
 )
 from gatt.data.instruction import SPLITS
-from gatt.errors import CatalogError, ConfigError, StoreError
+from gatt.errors import CatalogError, StoreError
 from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
 
 # Tables and checks are imported where they are used: `gatt --help` imports this module.
@@ -46,9 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     checked = actions.add_parser(
         "check", help="run every verifier against its known-good, known-bad and junk replies"
     )
-    checked.add_argument(
-        "path", nargs="?", type=path_argument, help="the same as --catalog, in short"
-    )
     for action in (shown, kinds, checked):
         action.add_argument(
             "--catalog",
@@ -61,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ask a model for hobbies or figures, keep those it can tell something right about",
     )
     asked.add_argument("--family", choices=ASKED_FAMILIES, required=True)
-    asked.add_argument("--num", type=int, default=20, help="most values to keep (default: 20)")
+    asked.add_argument(
+        "--num_values", type=int, default=20, help="most values to keep (default: 20)"
+    )
     who = asked.add_mutually_exclusive_group()
     who.add_argument("--model", help="embedded model, folder or hub id (default: embedded)")
     who.add_argument(
@@ -89,9 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "kinds":
         return _kinds(args.kind, args.catalog, is_markdown=args.markdown)
     if args.action == "check":
-        if args.path and args.catalog:
-            raise ConfigError(f"{args.path} and --catalog {args.catalog}: expected one of them")
-        return _check(args.path or args.catalog or default_catalog_path())
+        return _check(args.catalog or default_catalog_path())
     return _ask(args)
 
 
@@ -128,8 +125,8 @@ def _check(place: Path) -> int:
 
 
 def _ask(args: argparse.Namespace) -> int:
-    if args.num < 1:
-        raise CatalogError(f"--num is {args.num}: expected at least 1")
+    if args.num_values < 1:
+        raise CatalogError(f"--num_values is {args.num_values}: expected at least 1")
     if args.output.exists():
         raise StoreError(
             f"{args.output}: exists already: give a new file to --output, or move it away"
@@ -148,7 +145,7 @@ def _ask(args: argparse.Namespace) -> int:
     elif args.model:
         config = EngineConfig(model=args.model)
     engine = make_engine(config)
-    values = ask(engine, args.family, args.num, args.seed, keep_unverified=args.unverified)
+    values = ask(engine, args.family, args.num_values, args.seed, keep_unverified=args.unverified)
     if not values:
         drafts = "" if args.unverified else ", or --unverified for drafts to look over"
         raise CatalogError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -13,7 +13,7 @@ from eval.records.case import Case, Event
 from eval.records.events import EVENT_FILE, TOPIC_JUMP, EventKind, read_event_kinds, with_events
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
-from gatt.data.instruction import Entry, compose
+from gatt.data.instruction import Entry, Probe, compose
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.runs.suggest import did_you_mean
 
@@ -53,24 +53,9 @@ def make_cases(
             config.instructions.select(catalog, ())
             empty.append(split)
             continue
-        pool = only_trained(pool, trained)
-        rng = random.Random(f"{config.seed}/{split}")
-        for index, entries in enumerate(_draws(config, catalog, pool, rng)):
-            instruction = compose(entries, rng, config.instructions.terse_probability)
-            probes = instruction.probes
-            probe = rng.choice(probes) if probes else None
-            if probe and config.probe_choice == "first":
-                probe = probes[0]
-            turn = [*dialogues[index % len(dialogues) :], *dialogues[: index % len(dialogues)]]
-            dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
-            if dialogue is None:
-                raise DataError(
-                    f"split {split!r}: {config.num_dialogues} cases from {len(dialogues)} dialogues and "
-                    f"{len(pool)} catalogue entries repeat {instruction.id!r} on a dialogue: lower "
-                    "num_dialogues, or allow more of either"
-                )
-            used.add((dialogue.id, instruction.id))
-            cases.append(Case(f"{split}-{index:04d}", dialogue, instruction, probe))
+        cases += _cases_of_split(
+            config, catalog, split, only_trained(pool, trained), dialogues, used
+        )
     if not cases and config.num_dialogues:
         raise CatalogError(
             f"no catalogue entry in splits {', '.join(empty)} with the chosen families and values: "
@@ -80,10 +65,39 @@ def make_cases(
         raise DataError(
             f"num_plain is {config.num_plain}, but the source gives {len(dialogues)} dialogues: lower it"
         )
-    cases += [
-        Case(f"plain-{n:04d}", d, None, None) for n, d in enumerate(dialogues[: config.num_plain])
-    ]
-    return cases
+    plain = enumerate(dialogues[: config.num_plain])
+    return [*cases, *(Case(f"plain-{n:04d}", d, None, None) for n, d in plain)]
+
+
+def _cases_of_split(
+    config: EvalConfig,
+    catalog: Catalog,
+    split: str,
+    pool: Sequence[Entry],
+    dialogues: Sequence[Dialogue],
+    used: set[tuple[str, str]],
+) -> Iterator[Case]:
+    """Yield the cases of a split; `used` are pairs of dialogue and instruction, and grows."""
+    rng = random.Random(f"{config.seed}/{split}")
+    for index, entries in enumerate(_draws(config, catalog, pool, rng)):
+        instruction = compose(entries, rng, config.instructions.terse_probability)
+        probe = draw_probe(config, instruction.probes, rng)
+        turn = [*dialogues[index % len(dialogues) :], *dialogues[: index % len(dialogues)]]
+        dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
+        if dialogue is None:
+            raise DataError(
+                f"split {split!r}: {config.num_dialogues} cases from {len(dialogues)} dialogues and "
+                f"{len(pool)} catalogue entries repeat {instruction.id!r} on a dialogue: lower "
+                "num_dialogues, or allow more of either"
+            )
+        used.add((dialogue.id, instruction.id))
+        yield Case(f"{split}-{index:04d}", dialogue, instruction, probe)
+
+
+def draw_probe(config: EvalConfig, probes: Sequence[Probe], rng: random.Random) -> Probe | None:
+    """Return the probe to ask, None without any; the same draws follow whatever the choice."""
+    drawn = rng.choice(probes) if probes else None
+    return probes[0] if probes and config.probe_choice == "first" else drawn
 
 
 def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tuple[Entry, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eval.cases.draw import only_trained
+from eval.cases.draw import draw_probe, only_trained
 from eval.config import REMINDER, EvalConfig
 from eval.records.case import Case
 from gatt.data.catalog.ordinary_replies import is_ordinary
@@ -69,10 +69,7 @@ def add_switches(
             if drawn is not None and drawn.instruction is not None:
                 # After `add`, the probe asks for the new part.
                 known = len(case.instruction.probes) if drawn.kind == "add" else 0
-                probes = drawn.instruction.probes[known:]
-                asked = rng.choice(probes) if probes else None
-                if asked and config.probe_choice == "first":
-                    asked = probes[0]
+                asked = draw_probe(config, drawn.instruction.probes[known:], rng)
                 held = replace(drawn.instruction, probes=(asked,) if asked else ())
                 drawn = replace(drawn, instruction=held)
         found.append(replace(case, switches=(drawn,)) if drawn else case)

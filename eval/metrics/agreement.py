@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -44,11 +44,8 @@ class Agreement:
     only_judge: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    dialogue: str
-    rules: Status
-    judge: Status
+Counts = Counter[tuple[Status, Status]]
+"""Status by the rules and by the judge -> replies of a dialogue."""
 
 
 def agreement(
@@ -56,24 +53,26 @@ def agreement(
 ) -> list[Agreement]:
     """Return the agreement of each arm, history and metric, and of all arms together.
 
-    Replies that the rules left to the judge, or could not decide, are in no record:
-    the one would agree with itself, the other has nothing to agree with.
+    Replies that the rules left to the judge, or could not decide, are in no record: the judge would
+    agree with itself, or with nothing.
 
     Args:
         samples: of a run. For completion, as they were before `attach`.
         verdicts: by task and `Sample.key`, see `judge_samples`.
         seed: of the bootstrap over dialogues.
     """
-    groups: dict[tuple[str, str, Metric], list[_Pair]] = defaultdict(list)
-    arms: set[str] = set()
+    groups: dict[tuple[str, str, Metric], dict[str, Counts]] = defaultdict(
+        lambda: defaultdict(Counter)
+    )
     for sample in samples:
         for metric, rules, judge in _both(sample, verdicts):
-            pair = _Pair(sample.dialogue, rules, judge)
-            arms.add(sample.arm)
             for arm in (sample.arm, ALL):
-                groups[arm, sample.history, metric].append(pair)
+                groups[arm, sample.history, metric][sample.dialogue][rules, judge] += 1
+    has_several = len({arm for arm, *_ in groups} - {ALL}) > 1
     return [
-        _record(key, pairs, seed) for key, pairs in groups.items() if key[0] != ALL or len(arms) > 1
+        _record(key, list(counts.values()), seed)
+        for key, counts in groups.items()
+        if key[0] != ALL or has_several
     ]
 
 
@@ -95,28 +94,25 @@ def _both(
         yield "task_completion", measured.status, completion.status
 
 
-def _record(key: tuple[str, str, Metric], pairs: Iterable[_Pair], seed: int) -> Agreement:
-    counts: dict[str, Counter[tuple[Status, Status]]] = defaultdict(Counter)
-    for pair in pairs:
-        counts[pair.dialogue][pair.rules, pair.judge] += 1
-    tables = [_table(count) for count in counts.values()]
-    total = _table(sum(counts.values(), Counter()))
-    interval = kappa_interval(tables, seed=seed)
+def _record(key: tuple[str, str, Metric], counts: Sequence[Counts], seed: int) -> Agreement:
+    total = _table(sum(counts, Counter()))
+    interval = kappa_interval(map(_table, counts), seed=seed)
+    low, high = interval or (None, None)
     return Agreement(
         arm=key[0],
         history=key[1],
         metric=key[2],
         num_both=total.total,
-        num_missing=sum(n for c in counts.values() for (_, j), n in c.items() if j == "undecided"),
+        num_missing=sum(n for c in counts for (_, judge), n in c.items() if judge == "undecided"),
         agreement=total.agreement,
         kappa=cohen_kappa(total),
-        kappa_low=interval[0] if interval else None,
-        kappa_high=interval[1] if interval else None,
+        kappa_low=low,
+        kappa_high=high,
         **asdict(total),
     )
 
 
-def _table(count: Counter[tuple[Status, Status]]) -> Table:
+def _table(count: Counts) -> Table:
     return Table(
         count["pass", "pass"], count["fail", "fail"], count["pass", "fail"], count["fail", "pass"]
     )

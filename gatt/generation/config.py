@@ -54,12 +54,10 @@ class EngineConfig:
     """null: a local model. Otherwise requests go to OpenAI-compatible endpoints."""
 
     def __post_init__(self) -> None:
-        if self.max_rows < 1:
-            raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1")
-        for name in ("max_cache_tokens", "max_kept_tokens"):
+        for name in ("max_rows", "max_cache_tokens", "max_kept_tokens"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}: expected at least 1, or null")
+                raise ConfigError(f"{name} is {value}: expected at least 1")
         check_template_variables(self.chat_template_kwargs)
         if self.chat_template_kwargs and self.server is not None:
             raise ConfigError(

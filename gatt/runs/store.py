@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from filelock import BaseFileLock
@@ -79,12 +78,7 @@ class RecordStore:
         self.open()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -250,44 +244,30 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
         raise StoreError(f"{path}: cannot read: {error.strerror}") from error
 
 
-def numbered_records(path: Path, *, is_whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number, from 1, and the object of each row of a JSONL file; blank lines count.
+def parsed_records(
+    path: Path, parse: Callable[[int, dict[str, Any]], T], *, is_whole: bool
+) -> Iterator[tuple[int, T]]:
+    """Yield the line number, from 1, and the parsed object of each row; blank lines count.
 
     Args:
         path: the file.
+        parse: takes line number and object; raises `DataError` for an object that breaks its contract.
         is_whole: whether a broken last line is a mistake; else a killed run may have left it.
 
     Raises:
-        DataError: the file cannot be read, or a line is broken; names the line.
+        DataError: the file cannot be read, a line is broken, or an error of `parse`; names the line.
     """
     try:
         for line in scan_lines(path, allow_broken_end=False, allow_torn_end=not is_whole):
-            yield line.number, line.record
+            try:
+                found = parse(line.number, line.record)
+            except DataError as error:
+                raise DataError(f"{path} line {line.number}: {error}") from None
+            yield line.number, found
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
     except StoreError as error:
         raise DataError(str(error)) from None
-
-
-def parsed_records(
-    path: Path, parse: Callable[[int, dict[str, Any]], T], *, is_whole: bool
-) -> Iterator[tuple[int, T]]:
-    """Yield the line number and the parsed object of each row.
-
-    Args:
-        path: the file.
-        parse: takes number and object; raises `DataError` for an object that breaks its contract.
-        is_whole: see `numbered_records`.
-
-    Raises:
-        DataError: see `numbered_records`; or an error of `parse`, with file and line.
-    """
-    for number, record in numbered_records(path, is_whole=is_whole):
-        try:
-            found = parse(number, record)
-        except DataError as error:
-            raise DataError(f"{path} line {number}: {error}") from None
-        yield number, found
 
 
 def _encode(record: Mapping[str, Any]) -> bytes:

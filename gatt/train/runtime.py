@@ -54,31 +54,10 @@ def wait_for_everyone() -> None:
 def from_main(compute: Callable[[], T]) -> T:
     """Return on every process what the main one computed; every process calls it.
 
-    An error of the main process reaches all of them: nobody is left waiting.
-
-    Args:
-        compute: called on the main process alone; what it returns is pickled.
-
-    Raises:
-        ToldByMainError: on the others, whatever the main process raised.
+    Arguments and errors are those of `from_everyone`; the main process alone calls `compute`.
     """
-    from accelerate.utils import broadcast_object_list
-
-    if current_runtime().world_size == 1:
-        return compute()
-    outcome: list[Any] = [None, None]
-    try:
-        if current_runtime().is_main:
-            outcome[0] = compute()
-    except BaseException as error:
-        outcome[1] = f"{type(error).__name__}: {error}"
-        raise
-    finally:
-        broadcast_object_list(outcome)
-    value, problem = outcome
-    if problem is not None:
-        raise ToldByMainError(problem)
-    found: T = value
+    is_main = current_runtime().is_main
+    found: T = from_everyone(lambda: compute() if is_main else None)[0]  # type: ignore[assignment]
     return found
 
 
@@ -100,10 +79,10 @@ def from_everyone(compute: Callable[[], T]) -> list[T]:
     if runtime.world_size == 1:
         return [compute()]
     value: T | None = None
-    failure: Exception | None = None
+    failure: BaseException | None = None
     try:
         value = compute()
-    except Exception as error:
+    except BaseException as error:
         failure = error
     problem = f"{type(failure).__name__}: {failure}" if failure else None
     outcomes: list[tuple[Any, str | None]] = gather_object([(value, problem)])

@@ -21,11 +21,8 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
 from gatt.comb.loss import cross_entropy, supervised_logits
-from gatt.data.sample import with_sampled_history
-from gatt.train.data.labels import build_combs, build_expanded
 from tests.support.models.random_combs import VOCABULARY, combs
-from tests.support.models.tiny import tiny_llama, tiny_tokenizer
-from tests.support.runs.switched import cancel, switched, to
+from tests.support.models.tiny import tiny_llama
 
 SLOW = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -167,29 +164,6 @@ def test_fold_gives_the_same(comb, share) -> None:
     comb = replace(comb, branches=branches)
     if comb.num_supervised:
         assert_same(model(), [[fold(comb)]], written_out([comb]))
-
-
-@pytest.mark.parametrize(("place", "is_sampled"), [("system", False), ("user", True)])
-def test_a_comb_over_changes_of_the_instruction_equals_its_rows(place, is_sampled) -> None:
-    """The rows are rendered turn by turn, not cut from the comb."""
-    changes = (to("chess", 3, place), cancel(4, place))
-    sample = switched(changes, 4, targets=["Oui.", None, "Chess!", "Hello."])
-    sample = with_sampled_history(sample) if is_sampled else sample
-    tokenizer = tiny_tokenizer()
-
-    def small(comb: Comb) -> Comb:
-        """Return the comb with ids that the model of this file knows."""
-        parts = [Branch(b.fork, *map(ids, (b.input_ids, b.labels))) for b in comb.branches]
-        return Comb(ids(comb.trunk), ids(comb.trunk_labels), tuple(parts))
-
-    def ids(values: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(v if v == IGNORE else v % VOCABULARY for v in values)
-
-    (part,) = build_combs(tokenizer, sample).parts
-    rows = [small(row) for row in build_expanded(tokenizer, sample).rows]
-    assert part.targets == (1, 3, 4)
-    comb = small(part.comb)
-    assert_same(model(), [[fold(comb) if is_sampled else comb]], [rows])
 
 
 def logits_of_all(row: list[Comb]) -> torch.Tensor:

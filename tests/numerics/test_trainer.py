@@ -303,29 +303,3 @@ def test_the_interrupted_weights_are_not_the_final_ones(make_config: Any) -> Non
     long = train(make_config("long", max_steps=7, **settings))
     name = "adapter_model.safetensors"
     assert (short.adapter / name).read_bytes() != (long.adapter / name).read_bytes()
-
-
-@pytest.mark.parametrize("max_tokens_per_row", [8192, 200])
-def test_modes_of_supervision_differ_only_in_labels(
-    make_config: Any, max_tokens_per_row: int
-) -> None:
-    """Also where dialogues are cut into several rows."""
-    rows = {}
-    for mode in ("last_turn", "all_turns", "context_only"):
-        config = make_config(
-            mode, supervise=mode, max_length=200, max_tokens_per_row=max_tokens_per_row
-        )
-        args = training_arguments(config)
-        dataset = prepare(config, args, open_store(config, args)).trainer.train_dataset
-        combs = [comb for row in dataset for comb in combs_of(row)]
-        branches = [branch for comb in combs for branch in comb.branches]
-        rows[mode] = {
-            "ids": [(comb.trunk, [(b.fork, b.input_ids) for b in comb.branches]) for comb in combs],
-            "trunk_labels": [comb.trunk_labels for comb in combs],
-            "branch_labels": [branch.labels for branch in branches],
-        }
-    assert rows["last_turn"]["ids"] == rows["all_turns"]["ids"] == rows["context_only"]["ids"]
-    for part, same in (("branch_labels", "last_turn"), ("trunk_labels", "context_only")):
-        assert rows["all_turns"][part] == rows[same][part]
-    assert rows["last_turn"]["trunk_labels"] != rows["all_turns"]["trunk_labels"]
-    assert rows["context_only"]["branch_labels"] != rows["all_turns"]["branch_labels"]

@@ -1,10 +1,12 @@
-"""Two real processes give the loss and the gradients of one with twice the accumulation."""
+"""Two real processes: the gradients of one with twice the accumulation, and a tracked run's cases shared."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,18 @@ import torch
 from gatt.config.load import save_config
 from gatt.train.config import TrainConfig
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
+from tests.support.models.tracked import SHORT, tracked_config, write_suite
 
 ROOT = Path(__file__).resolve().parents[2]
+ACCELERATE = (
+    "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
+    "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0",
+)  # fmt: skip
 TOLERANCE = 1e-5
 
 
-def first_steps(folder: Path, name: str, command: list[str], config: TrainConfig) -> dict[str, Any]:
-    path, output = folder / f"{name}.yaml", folder / f"{name}.pt"
-    save_config(config, path)
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of Python on the CPU."""
     env = {
         **os.environ,
         "ACCELERATE_USE_CPU": "true",
@@ -30,10 +36,17 @@ def first_steps(folder: Path, name: str, command: list[str], config: TrainConfig
         "HF_HUB_OFFLINE": "1",
     }
     done = subprocess.run(
-        [*command, "-m", "tests.support.models.first_step", str(path), str(output)],
+        [sys.executable, "-m", *words],
         env=env, cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
+    return done
+
+
+def first_steps(folder: Path, name: str, launcher: Sequence[str], config: TrainConfig) -> Any:
+    path, output = folder / f"{name}.yaml", folder / f"{name}.pt"
+    save_config(config, path)
+    run(folder, *launcher, "tests.support.models.first_step", str(path), str(output))
     return torch.load(output, weights_only=True)
 
 
@@ -62,20 +75,14 @@ def test_two_processes_equal_one_with_twice_the_accumulation(
         "disable_tqdm": True,
         "report_to": "none",
     }
-    accelerate = [sys.executable, "-m", "accelerate.commands.launch"]
     two = first_steps(
-        tmp_path,
-        "two",
-        [*accelerate, "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
-         "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"],
+        tmp_path, "two", [*ACCELERATE, "-m"],
         TrainConfig(output_dir=tmp_path / "2", gradient_accumulation_steps=2, **settings),
     )  # fmt: skip
     one = first_steps(
-        tmp_path,
-        "one",
-        [sys.executable],
+        tmp_path, "one", [],
         TrainConfig(output_dir=tmp_path / "1", gradient_accumulation_steps=4, **settings),
-    )
+    )  # fmt: skip
     assert two["world_size"] == 2
     assert one["world_size"] == 1
     assert one["num_padding_rows"] == two["num_padding_rows"] == -row_count(samples, layout) % 4
@@ -90,3 +97,24 @@ def test_two_processes_equal_one_with_twice_the_accumulation(
 
 def row_count(samples: list[Any], layout: str) -> int:
     return len(samples) if layout == "comb" else sum(s.num_targets for s in samples)
+
+
+@pytest.mark.processes
+def test_two_processes_measure_each_case_once(tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, [SHORT, None, None])
+    config = tracked_config(
+        tmp_path, save_tiny_model(tmp_path / "model"), suite, save_steps=4, max_steps=4
+    )
+    save_config(config, tmp_path / "train.yaml")
+    words = ("-m", "gatt.train", "--config", str(tmp_path / "train.yaml"))
+    done = run(tmp_path, *ACCELERATE, *words)
+    identity = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))
+    assert identity["identity"]["world_size"] == 2
+    state = config.output_dir / "checkpoint-4" / "trainer_state.json"
+    history = json.loads(state.read_text(encoding="utf-8"))["log_history"]
+    tracked = [entry for entry in history if "eval_adherence/seconds" in entry]
+    assert [entry["step"] for entry in tracked] == [2, 4]
+    # Two of three cases are undecided at both turns, wherever they were asked.
+    assert [entry["eval_adherence/num_undecided"] for entry in tracked] == [4, 4]
+    assert [entry["eval_adherence/turn_3"] for entry in tracked] == [0.0, 0.0]
+    assert done.stdout.count("adhered best at step 2 (0%)") == 1

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from gatt.data.dialogue import Message
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json
-from gatt.runs.store import numbered_records
+from gatt.runs.store import parsed_records
 from gatt.runs.suggest import did_you_mean
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def read_rows(path: Path, of: str) -> list[tuple[int, dict[str, Any]]]:
     Raises:
         DataError: the file cannot be read, has a broken line, or no row.
     """
-    rows = list(numbered_records(path, is_whole=True))
+    rows = list(parsed_records(path, lambda _, row: row, is_whole=True))
     if not rows:
         raise DataError(f"{path}: nothing in it: expected {of}, one JSON object a line")
     return rows

@@ -88,6 +88,7 @@ def save_attention_charts(path: Path, data: Record) -> list[Path]:
 
 
 def _maps_of(data: Record) -> Sequence[Record]:
+    # Published files of older versions hold a map by layer and head too.
     found: Sequence[Record] = data["maps"][: len(data["arms"])]
     return found
 
@@ -96,16 +97,6 @@ def _title(data: Record) -> str:
     told = str(data["maps"][0]["text"])
     told = told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD].rstrip()} …"
     return f"Largest attention weight in any layer and head under the instruction “{told}”"
-
-
-def is_chosen(data: Record) -> bool:
-    """Whether the case of the map was chosen among several, by verdicts."""
-    return data["num_dialogues"] > 1 and any(is_judged(record) for record in data["maps"])
-
-
-def is_judged(record: Record) -> bool:
-    """Whether a map has a verdict beside any of its turns."""
-    return any(row.get("status") for row in record["rows"])
 
 
 def _share(data: Record) -> dict[str, list[CurvePoint]]:
@@ -144,8 +135,7 @@ def _maps(maps: Sequence[Record], arms: Sequence[str]) -> Figure:
         axes = figure.add_axes((left, below / height, 5.5 / width, rows / height))
         colour = ARMS[list(arms).index(record["arm"]) % NUM_STYLES]
         _map(axes, record, colour)
-        said = "reply to turn (✓ kept)" if is_judged(record) else "reply to turn"
-        axes.set_ylabel(said, color=MUTED)
+        axes.set_ylabel("reply to turn (✓ kept)", color=MUTED)
     return figure
 
 
@@ -174,7 +164,7 @@ def _map(axes: Any, record: Record, colour: str) -> None:
     step = -(-len(starts) // 10)
     shown = [turn for turn in sorted(starts) if (turn - 1) % step == 0]
     axes.set_xticks([edges[starts[t]] for t in shown], [str(t) for t in shown])
-    labels = [f"{MARKS.get(row.get('status') or '', '')} {row['turn']}".strip() for row in rows]
+    labels = [f"{MARKS[row['status']]} {row['turn']}" for row in rows]
     axes.set_yticks([n + 0.5 for n in range(len(rows))], labels)
     axes.set_xlabel("read so far: user message of turn …", color=MUTED, loc="left")
     axes.tick_params(length=0, colors=MUTED, pad=4)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rich.table import Table as RichTable
 
-from eval.report.charts.attention import attention_svgs, is_chosen, is_judged
+from eval.report.charts.attention import attention_svgs
 from eval.report.data.headline import percent
 from eval.report.data.lists import read_object
 from eval.report.data.selection import HEADLINE_TURN_LIMIT, arm_name, few_turns
@@ -50,8 +50,6 @@ def attention_section(data: Mapping[str, Any], arms: Sequence[str]) -> dict[str,
         "conclusion": conclusion(data),
         "svgs": attention_svgs(data, known),
         "shown": data["maps"][0],
-        "is_chosen": is_chosen(data),
-        "is_judged": is_judged(data["maps"][0]),
         "tables": [turn_table(data, MOST_COLUMNS), *([_fall_table(falls)] if falls else [])],
     }
 
@@ -73,7 +71,7 @@ def conclusion(data: Mapping[str, Any]) -> str:
     for fall in data["unsighted"]["falls"]:
         if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
             finding = "so its replies depend on it" if (fall["low"] or 0) > 0 else "no clear effect"
-            interval = bounds_of(fall, 100, 0)
+            interval = bounds_of(fall, 0)
             interval = interval and f"95 % interval of the fall {interval} points, "
             said.append(
                 f"With the instruction hidden, {arm_name(ours)} follows it in {percent(fall['unsighted'])} of "
@@ -111,7 +109,7 @@ def _cell(curves: Sequence[Mapping[str, Any]], arm: str, metric: str, turn: int)
     if found is None:
         return EMPTY
     sign = "+" if metric == "mass_difference" else ""
-    return Cell(_number(100 * found["value"], f"{sign}.2f"), bounds_of(found, 100, 2))
+    return Cell(_number(100 * found["value"], f"{sign}.2f"), bounds_of(found, 2))
 
 
 def _fall_table(falls: Sequence[Mapping[str, Any]]) -> Table:
@@ -119,27 +117,27 @@ def _fall_table(falls: Sequence[Mapping[str, Any]]) -> Table:
              "other reply", "undecided")  # fmt: skip
     rows = tuple(
         row(arm_cell(f["arm"]), f["hidden"], f"{percent(f['intact'])} %",
-            f"{percent(f['unsighted'])} %", Cell(signed(f["fall"], 100, 0), bounds_of(f, 100, 0)),
+            f"{percent(f['unsighted'])} %", _points(f),
             f["num_pairs"], f"{f['num_changed']} of {f['num_replies']}", f["num_undecided"])
         for f in falls
     )  # fmt: skip
     return Table("With the instruction hidden", heads, rows, num_texts=2, is_folded=False)
 
 
-def signed(value: float | None, factor: float, digits: int) -> str:
-    """Return a number with its sign, a dash where there is none."""
-    return "–" if value is None else _number(factor * value, f"+.{digits}f")
+def _points(fall: Mapping[str, Any]) -> Cell:
+    value = fall["fall"]
+    return Cell("–" if value is None else _number(100 * value, "+.0f"), bounds_of(fall, 0))
 
 
-def bounds_of(record: Mapping[str, Any], factor: float, digits: int) -> str:
-    """Return the interval of a record, "[0.1, 0.6]", nothing where it has none."""
+def bounds_of(record: Mapping[str, Any], digits: int) -> str:
+    """Return the interval of a record in per cent, "[10, 60]", nothing where it has none."""
     if record["low"] is None or record["high"] is None:
         return ""
-    low, high = (_number(factor * record[end], f".{digits}f") for end in ("low", "high"))
+    low, high = (_number(100 * record[end], f".{digits}f") for end in ("low", "high"))
     return f"[{low}, {high}]"
 
 
 def _number(value: float, form: str) -> str:
-    # Rounded first, or a little below nothing would be minus nothing.
+    # Rounded first, or a value just below 0 would read −0.
     rounded = round(value, int(form.strip("+.f"))) or 0.0
     return format(rounded, form if rounded else form.lstrip("+")).replace("-", "−")

@@ -67,7 +67,8 @@ def choose_settings(weights: int | None, machine: Machine) -> Settings:
         max_rows=64 if machine.gpus or number <= RATES[0][0] else 32,
         memory=f"{number * (0.6 if is_packed else machine.weight_bytes) / GB:.2g} GB of {kind} weights, "
         f"{needs / GB:.2g} GB to train; this machine has {has / GB:.2g} GB",
-        is_too_large=needs > has,
+        # Engines hold plain weights.
+        is_too_large=max(needs, number * machine.weight_bytes) > has,
         load_in_4bit=is_packed,
         gradient_checkpointing=needs > has / 2,
     )

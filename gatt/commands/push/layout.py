@@ -12,7 +12,7 @@ from gatt.commands.export.redaction import Private, private_in, public_value
 from gatt.commands.push.config import PushConfig
 from gatt.errors import DataError
 from gatt.models.base_card import read_card
-from gatt.runs.input_file import parse_json, read_text
+from gatt.runs.input_file import read_json, read_text
 from gatt.runs.secrets import key_in
 
 
@@ -38,8 +38,7 @@ class Layout:
         if not path.is_file():
             raise DataError(f"{path.parent}: no {path.name}: expected a folder of a gatt command")
         try:
-            text = read_text(path)
-            value = parse_json(text) if path.suffix == ".json" else text
+            value = read_json(path) if path.suffix == ".json" else read_text(path)
         except ValueError as error:
             said = " ".join(str(error).split())
             raise DataError(f"{path}: broken ({said}): make it again") from None

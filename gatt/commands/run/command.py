@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_plan_argument(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    keys = "\n".join(f"  {name}: as `gatt {name} --help` lists them" for name in STAGES)
+    keys = "\n".join(f"  {name}: as `gatt {name} --help-all` lists them" for name in STAGES)
     parser.epilog = (
         "keys of the file (each can be set after it, as --train.learning_rate=1e-4):\n"
         "  output_dir: folder of the run; {run} in any text of a stage stands for it,\n"

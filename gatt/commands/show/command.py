@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a page of samples instead: turns, targets, verdicts, what carries loss",
     )
     parser.add_argument(
-        "--count",
+        "--num_samples",
         type=int,
         default=20,
         metavar="N",
@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.template_variables import set_template_variables
 
     config = settings_of(args, [args.samples])
-    if args.count < 1:
-        raise ConfigError(f"--count is {args.count}: expected at least 1")
+    if args.num_samples < 1:
+        raise ConfigError(f"--num_samples is {args.num_samples}: expected at least 1")
     samples = read_samples(args.samples)
     if args.html is None or args.row is not None or args.id is not None:
         samples = iter([pick(samples, args.samples, row=args.row, identity=args.id)])
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     why = cache(lambda: _why_not_packable(config))
     shown = [
         (sample, view_sample(tokenizer, sample, config, why_not_packable=why))
-        for sample in islice(samples, args.count)
+        for sample in islice(samples, args.num_samples)
     ]
     if args.html is None:
         _print(*shown[0], config, is_plain=args.plain)

@@ -33,8 +33,10 @@ class RayConfig:
     def __post_init__(self) -> None:
         if not self.address.strip():
             raise ConfigError("address is empty: expected auto, local or one such as 10.0.0.1:6379")
-        if self.num_workers is not None and self.num_workers < 1:
-            raise ConfigError(f"num_workers is {self.num_workers}: expected at least 1, or null")
+        for name in ("num_workers", "max_deaths"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}: expected at least 1")
         if self.gpus_per_worker is not None and not 0 <= self.gpus_per_worker < math.inf:
             raise ConfigError(
                 f"gpus_per_worker is {self.gpus_per_worker}: expected 0 or more, or null"
@@ -43,5 +45,3 @@ class RayConfig:
             raise ConfigError(
                 f"cpus_per_worker is {self.cpus_per_worker}: expected more than 0, or null"
             )
-        if self.max_deaths < 1:
-            raise ConfigError(f"max_deaths is {self.max_deaths}: expected at least 1")

@@ -13,7 +13,9 @@ from gatt.errors import ConfigError
 from gatt.runs.secrets import key_in
 
 DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
-MAX_CONCURRENCY: Final = 1000
+_BOUNDS: Final = {
+    "max_concurrency": (1, 1000), "max_retries": (0, 10**6), "max_unanswered": (0, 10**6),
+}  # fmt: skip
 # Unlike names, keys have small letters, other signs, or a long run of capitals and digits.
 _KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
@@ -67,13 +69,9 @@ class ServerConfig:
                 "api_key_env is no name of an environment variable in capitals: expected one such as "
                 f"{DEFAULT_KEY_NAME}, never the key itself; change a key that stood in a file"
             )
-        if not 1 <= self.max_concurrency <= MAX_CONCURRENCY:
-            raise ConfigError(
-                f"max_concurrency is {self.max_concurrency}: expected 1 to {MAX_CONCURRENCY}"
-            )
-        for name in ("max_retries", "max_unanswered"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= (value := getattr(self, name)) <= most:
+                raise ConfigError(f"{name} is {value}: expected {least} to {most}")
         if not self.timeout_seconds > 0:
             raise ConfigError(f"timeout_seconds is {self.timeout_seconds}: expected more than 0")
         if taken := [key for key in self.extra_body if key in _OURS]:

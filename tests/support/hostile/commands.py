@@ -1,4 +1,4 @@
-"""Runs one command on careless or hostile input and holds what must be true of every command."""
+"""Runs one command on careless or hostile input, and checks what must hold for every command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.hostile.world import content
 REFUSED = 2
 PREFIX = "gatt: "
 REWRITTEN = (".lock", "eval.yaml", "config.yaml")
-"""What a run that goes on writes anew: who holds the folder, and its settings, which are the same."""
+"""Files that a resumed run writes again: its lock, and its settings, which are the same."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def hold(
 ) -> None:
     """Run a row in the current, empty folder.
 
-    It ends with its status, one error line with the facts where it is refused, no traceback and no
-    control characters; nothing waits for input, no code of a file runs, and a refused command leaves every
-    file as it was.
+    It ends with its status and, where it is refused, with one error line with the facts. There is no
+    traceback, no control character and no wait for input; no code of a file runs, and a refused command
+    changes no file.
     """
     here = Path.cwd()
     words = filled(row.command, world, row.files)

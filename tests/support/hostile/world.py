@@ -1,4 +1,4 @@
-"""What commands are given when nothing is wrong with it: tiny models, data, and the folders of whole runs."""
+"""Valid input of commands: tiny models, data, and the folders of finished runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def make_world(root: Path) -> dict[str, Path]:
         if main([word.format(**places) for word in command.split()]):
             raise AssertionError(f"{name} could not be made")
         world[name] = root / name
-    # As if it had been killed behind its last checkpoint.
+    # As after a kill behind the last checkpoint.
     shutil.rmtree(world["trained"] / "adapter")
     return world
 

@@ -1,8 +1,8 @@
-"""Chat templates of other projects, and what becomes of a run under each.
+"""Chat templates of other projects, and the outcome of a run under each.
 
 Those of TRL are the files of its installed package, byte for byte those of the models that its
 README names. Those of `tests/support/chat_templates` were written for these tests: each does in a
-few lines what is special about the model's own template, and names the model in its first line.
+few lines what is special in the model's own template, and names the model in its first line.
 Their tokenizer is trained in the process, with the template's control tokens added.
 """
 
@@ -26,7 +26,7 @@ _SPLIT = Regex(
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""How Qwen, Llama 3 and GLM split text: line breaks merge, which tells prompts from their beginnings."""
+"""How Qwen, Llama 3 and GLM split text: line breaks merge, so a cut prompt may have other tokens."""
 _CORPUS = ("You always answer in French.\n\n", "Where shall we go?\n\nTo the sea.\n\n") * 8
 
 
@@ -45,7 +45,7 @@ class Foreign:
     header: str = ""
     """What a target begins with."""
     said: tuple[str, ...] = ()
-    """Facts in the one line that refuses the run or tells of the fall-back."""
+    """Facts in the line that refuses the run or names the fall-back."""
     plain: tuple[str, ...] = ()
     variables: Mapping[str, str | bool] = field(default_factory=dict)
     in_history: tuple[str, str] | None = None

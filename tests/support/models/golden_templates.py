@@ -247,7 +247,7 @@ GEMMA3 = Family(
     GEMMA.named,
 )
 
-# Writes a newline and an end-of-text token behind a last reply: neither is learned.
+# Writes a newline and an end-of-text token after a last reply: neither is learned.
 PHI3 = Family(
     "phi3",
     trl_template("phi3"),

@@ -24,7 +24,7 @@ class Repo:
 
 @dataclass
 class FakeHub:
-    """What the hub holds and was told."""
+    """The repositories of the hub, and the requests to it."""
 
     url: str = ""
     repos: dict[str, Repo] = field(default_factory=dict)

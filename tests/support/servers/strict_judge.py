@@ -62,7 +62,7 @@ def read(prompt: str) -> Reading:
 
 
 def strict_judge(request: GenerationRequest) -> str:
-    """Return the verdict: pass if the fenced reply mentions the word, or if it was told to pass it."""
+    """Return the verdict: pass if the fenced reply mentions the word, or if an instruction says so."""
     reading = read(request.messages[-1].content)
     # The last line is the honest question, which names both verdicts.
     *orders, _ = reading.outside.strip().rsplit("The data ends here.", 1)

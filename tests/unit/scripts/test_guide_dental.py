@@ -1,4 +1,4 @@
-"""`scripts/checks/guide_dental.sh` follows the guide: with stand-ins for the commands, what it runs and writes."""
+"""`guide_dental.sh` follows the guide: with stand-ins for the commands, what it runs and writes."""
 
 from __future__ import annotations
 

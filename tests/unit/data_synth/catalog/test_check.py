@@ -200,6 +200,6 @@ def test_ask_refuses_bad_numbers_and_existing_files(tmp_path):
     taken.write_text("mine", encoding="utf-8")
     with pytest.raises(StoreError, match="exists already: give a new file"):
         run("ask", "--family", "hobby", "--output", str(taken))
-    with pytest.raises(CatalogError, match="--num is 0: expected at least 1"):
-        run("ask", "--family", "hobby", "--num", "0", "--output", str(tmp_path / "new.yaml"))
+    with pytest.raises(CatalogError, match="--num_values is 0"):
+        run("ask", "--family", "hobby", "--num_values", "0", "--output", str(tmp_path / "new.yaml"))
     assert taken.read_text(encoding="utf-8") == "mine"

@@ -100,28 +100,6 @@ def test_what_the_dialogue_itself_says_is_no_leak(config) -> None:
     assert "leaks" not in reasons
 
 
-def test_a_hint_is_that_of_the_instruction_in_force(config) -> None:
-    engine = RecordingEngine(lambda request: "We stayed inside.")
-    run_synth(replace(config, switch=SwitchConfig(replace=1.0)), lambda: engine)
-    made = {sample.id: sample for sample in samples(config)}
-    hinted = [r for r in engine.requests if "Say something on" in r.messages[-1].content]
-    assert hinted
-    for request in hinted:
-        name, turn, _ = request.key.split("/")
-        held = made[name].instruction_at(int(turn))
-        assert held is not None
-        assert str(held.hint) in request.messages[-1].content
-
-
-def test_an_interruption_gives_the_file_of_a_run_left_alone(config, tmp_path) -> None:
-    make(config)
-    again = replace(config, output_dir=tmp_path / "again")
-    with pytest.raises(KeyboardInterrupt):
-        make(again, interrupt_at=4)
-    make(again)
-    assert rows(again) == rows(config)
-
-
 def test_instructions_and_dialogues_are_those_of_the_run_without_changes(config, tmp_path) -> None:
     plain = replace(config, output_dir=tmp_path / "plain", switch=None)
     make(config)

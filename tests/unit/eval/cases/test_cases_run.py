@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -16,42 +15,31 @@ from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.training_marks import write_marks
 from gatt.errors import ConfigError, DataError
 from gatt.sources.config import SourceConfig
+from tests.support.runs.case_files import case_config, write_case_file
 from tests.support.runs.stages import RecordingEngine, write_dialogues
 
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
 TEA = {"kind": "terms", "any_of": ["tea"]}
 
 
-def written(folder: Path) -> Path:
-    path = folder / "cases.jsonl"
-    rows = [
-        {
-            "id": f"case-{n}",
-            "user_turns": [f"Question {n}.{t}?" for t in range(1, 5)],
-            "instruction": {"text": "x", "family": family, "value": str(n), "verifiers": rules},
-            "events": {"3": {"kind": "topic_jump", "text": f"Jump {n}?"}},
-            "constraints": [{"id": f"style.{n}", "text": "x", "by": by}],
-        }
-        for n, (family, rules, by) in enumerate(
-            [("rules", [TEA], "rules"), ("open", [KIND], "judge"), ("both", [TEA, KIND], "judge"),
-             ("free", [], "not covered")]
-        )
-    ]  # fmt: skip
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def config(folder: Path, **changes) -> EvalConfig:
-    settings = {
-        "output_dir": folder / "out",
-        "arms": ("base",),
-        "cases": written(folder),
-        "turns": (1, 2, 3, 4),
-        "probe_turns": (),
-        "histories": ("own",),
-        "task_completion": False,
+ROWS = [
+    {
+        "id": f"case-{n}",
+        "user_turns": [f"Question {n}.{t}?" for t in range(1, 5)],
+        "instruction": {"text": "x", "family": family, "value": str(n), "verifiers": rules},
+        "events": {"3": {"kind": "topic_jump", "text": f"Jump {n}?"}},
+        "constraints": [{"id": f"style.{n}", "text": "x", "by": by}],
     }
-    return EvalConfig(**(settings | changes))
+    for n, (family, rules, by) in enumerate(
+        [("rules", [TEA], "rules"), ("open", [KIND], "judge"), ("both", [TEA, KIND], "judge"),
+         ("free", [], "not covered")]
+    )
+]  # fmt: skip
+
+
+def config(folder: Path, rows=ROWS, **changes) -> EvalConfig:
+    cases = write_case_file(folder, rows)
+    return case_config(folder, cases, **({"turns": (1, 2, 3, 4)} | changes))
 
 
 def judge_says(request) -> str:
@@ -165,8 +153,7 @@ def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> Non
         {"id": "under", "messages": messages, "instruction": {"text": "x", "family": "f", "verifiers": [TEA]}},
         {"id": "short", "user_turns": ["Hm?"]},
     ]  # fmt: skip
-    settings = config(tmp_path, turns=(2, 3))
-    settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    settings = config(tmp_path, rows, turns=(2, 3))
     results = evaluate(settings, lambda: RecordingEngine(lambda r: "Tea.")).results
     assert {p["arm"] for p in results["curves"]} == {"base"}
     (note,) = [n for n in results["notes"] if "'short'" in n]
@@ -184,8 +171,7 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
         {"id": "under", "user_turns": turns, "instruction": told},
         {"id": "under-probed", "user_turns": turns, "instruction": told, "probes": [probe]},
     ]
-    settings = config(tmp_path, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
-    settings.cases.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    settings = config(tmp_path, rows, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
     for _ in range(2):
         results = evaluate(
             settings,

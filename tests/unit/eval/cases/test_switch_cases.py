@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -24,6 +21,7 @@ from gatt.data.instruction import compose
 from gatt.errors import DataError
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
+from tests.support.runs.case_files import write_case_file
 from tests.support.runs.stages import dialogue
 from tests.support.runs.switched import cancel
 from tests.support.runs.switched_cases import case, config, judged
@@ -118,17 +116,12 @@ NEW = {"text": "Speak of milk.", "family": "drink",
        "verifiers": [{"kind": "terms", "any_of": ["milk"]}]}  # fmt: skip
 
 
-def read(tmp_path: Path, *rows: dict[str, Any]) -> tuple[Case, ...]:
-    path = tmp_path / "cases.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_cases(path).cases
-
-
 def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
     add = {"turn": 2, "kind": "add", "text": "Also: Speak of milk.", "instruction": NEW,
            "probes": [{"question": "What now?", "verifiers": NEW["verifiers"]}]}  # fmt: skip
     drop = {"turn": 3, "kind": "cancel", "place": "system", "text": "Stop."}
-    (found,) = read(tmp_path, CASE | {"switches": [add, drop]})
+    path = write_case_file(tmp_path, [CASE | {"switches": [add, drop]}])
+    (found,) = read_cases(path).cases
     first, second = found.switches
     assert (first.kind, first.place, second.place) == ("add", "user", "system")
     assert first.instruction is not None
@@ -159,4 +152,4 @@ CANCEL = {"turn": 2, "kind": "cancel", "text": "x"}
 )
 def test_broken_changes_of_a_case_are_one_line(tmp_path, switches, facts) -> None:
     with pytest.raises(DataError, match=f"cases.jsonl line 1: .*{facts}"):
-        read(tmp_path, CASE | {"switches": switches})
+        read_cases(write_case_file(tmp_path, [CASE | {"switches": switches}]))

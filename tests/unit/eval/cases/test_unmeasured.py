@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 
 import pytest
@@ -14,6 +13,7 @@ from eval.records.case_file import read_cases
 from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
 from gatt.errors import ConfigError
+from tests.support.runs.case_files import case_config, write_case_file
 from tests.support.runs.stages import RecordingEngine
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
@@ -28,18 +28,8 @@ def case(name, *rules, **more):
 
 
 def config(folder, cases, **changes) -> EvalConfig:
-    path = folder / "cases.jsonl"
-    path.write_text("".join(json.dumps(c) + "\n" for c in cases), encoding="utf-8")
-    settings = {
-        "output_dir": folder / "out",
-        "arms": ("base", "base+reminder"),
-        "cases": path,
-        "turns": (1, 2),
-        "probe_turns": (2,),
-        "histories": ("own",),
-        "task_completion": False,
-    }
-    return EvalConfig(**(settings | changes))
+    settings = {"arms": ("base", "base+reminder"), "probe_turns": (2,)}
+    return case_config(folder, write_case_file(folder, cases), **(settings | changes))
 
 
 def probed(*rules):

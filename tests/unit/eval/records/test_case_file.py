@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from eval.records.case import BLANK
 from eval.records.case_file import read_cases
 from eval.records.suite import SUITES
 from gatt.errors import DataError
+from tests.support.runs.case_files import write_case_file
 
 TERMS = {"kind": "terms", "any_of": ["tea"]}
 INSTRUCTION = {"text": "Mention tea.", "family": "behaviour", "value": "tea", "verifiers": [TERMS]}
@@ -22,9 +22,7 @@ CASE: dict[str, Any] = {
 
 
 def read(tmp_path, *cases: Any):
-    path = tmp_path / "cases.jsonl"
-    path.write_text("".join(json.dumps(c) + "\n" for c in cases), encoding="utf-8")
-    return read_cases(path)
+    return read_cases(write_case_file(tmp_path, cases))
 
 
 def test_user_turns_alone_need_their_own_history(tmp_path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import GenerationRequest
 from gatt.sources.config import SourceConfig
+from tests.support.runs.case_files import case_config, write_case_file
 from tests.support.runs.stages import RecordingEngine, write_dialogues
 
 
@@ -41,7 +41,7 @@ def write_cases(path: Path, term: str, **changes: Any) -> None:
         turns = ["Hello!", "What should I read next?", "And after that?"]
         rows.append({"id": name, "user_turns": turns, "instruction": instruction})
     rows[0] |= changes
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_case_file(path.parent, rows)
 
 
 @pytest.fixture
@@ -50,16 +50,8 @@ def config(tmp_path: Path) -> EvalConfig:
     adapter.mkdir()
     (adapter / "adapter_model.safetensors").write_bytes(b"weights")
     write_cases(tmp_path / "cases.jsonl", "tea")
-    return EvalConfig(
-        output_dir=tmp_path / "out",
-        adapters={"gatt": adapter},
-        arms=("base", "gatt"),
-        cases=tmp_path / "cases.jsonl",
-        turns=(1, 3),
-        probe_turns=(),
-        histories=("own",),
-        task_completion=False,
-    )
+    settings = {"adapters": {"gatt": adapter}, "arms": ("base", "gatt"), "turns": (1, 3)}
+    return case_config(tmp_path, tmp_path / "cases.jsonl", **settings)
 
 
 def statuses(config: EvalConfig) -> list[str]:

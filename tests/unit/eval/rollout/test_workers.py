@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.config import EvalConfig
 from eval.run import evaluate
 from gatt.generation.scripted import ScriptedEngine
 from gatt.runs.progress import Bar
+from tests.support.runs.case_files import case_config, write_case_file
 
 
 def test_what_a_step_answered_counts_as_a_whole(
@@ -28,20 +27,9 @@ def test_what_a_step_answered_counts_as_a_whole(
         assert (label, unit, done + sum(shown)) == ("eval", "turns", total)
 
     monkeypatch.setattr("eval.run.progress_bar", recorded)
-    path = tmp_path / "cases.jsonl"
     rule = {"kind": "terms", "any_of": ["tea"]}
     told = {"text": "Mention tea.", "family": "behaviour", "verifiers": [rule]}
     cases = [{"id": f"c{n}", "user_turns": ["Hi!", "And?"], "instruction": told} for n in range(5)]
-    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-    config = EvalConfig(
-        output_dir=tmp_path / "out",
-        cases=path,
-        arms=("base",),
-        turns=(1, 2),
-        probe_turns=(),
-        histories=("own",),
-        task_completion=False,
-        batch_cases=2,
-    )
+    config = case_config(tmp_path, write_case_file(tmp_path, cases), batch_cases=2)
     evaluate(config, lambda: ScriptedEngine(lambda _: "Some tea?"))
     assert shown == [2, 2, 2, 2, 1, 1]

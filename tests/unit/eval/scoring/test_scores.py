@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from eval.scoring.scores import read_scores, scores_for, with_scores
 from gatt.errors import DataError
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.case_files import write_case_file
 from tests.support.runs.fake_samples import sample
 
 LENGTH = VerifierSpec("score", {"function": "length", "at_least": 0.4})
@@ -146,8 +146,7 @@ def test_a_file_must_have_what_the_cases_name(tmp_path) -> None:
             {"turn": 2, "kind": "add", "text": "y", "instruction": told, "probes": [probe]}
         ],
     }
-    (tmp_path / "cases.jsonl").write_text(json.dumps(case), encoding="utf-8")
-    cases = read_cases(tmp_path / "cases.jsonl").cases
+    cases = read_cases(write_case_file(tmp_path, [case])).cases
     with pytest.raises(DataError, match=r"case 'c': .*'lengths' .*'length'"):
         scores_for(tmp_path / "scores.py", cases)
     assert scores_for(None, cases) == {}

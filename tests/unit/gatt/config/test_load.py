@@ -258,7 +258,7 @@ def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
 def test_a_problem_with_its_place(
     tmp_path: Path, text: str | None, overrides: list[str], expected: str
 ) -> None:
-    """The problems of one check are told apart."""
+    """Problems of one check are separated."""
     found = problems(None if text is None else write(tmp_path, text), *overrides)
     for problem, start in zip(found, expected.split("|"), strict=True):
         assert problem.startswith(start)

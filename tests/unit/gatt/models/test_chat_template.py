@@ -1,4 +1,4 @@
-"""Prompts, spans and refusals, on templates that keep the rules and on those that do not."""
+"""Prompts, spans and refusals, for templates that preserve prefixes and for others."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TestChatMlLiteral:
         ("a\n{% include 'b' %}", 2, "no loader"),
         ("a\n{{ raise_exception('zyx') }}", 2, "zyx"),
         ("a\n{% if %}", 2, "Expected an expression"),
-        # The date stands in place of the call, and the lines behind it stay where they were.
+        # The date replaces the call, and later lines keep their numbers.
         ("{{ strftime_now(\n'%d') }}\n{{ 1 // 0 }}", 3, "ZeroDivisionError"),
     ],
 )
@@ -159,7 +159,7 @@ class TestTrap5JoinedAndApart:
         )
         tokenizer = chatml(template)
         encoded = encode_view(tokenizer, view(1))
-        with pytest.raises(DataError, match="turn 1: prompt and target tokenise differently"):
+        with pytest.raises(DataError, match=r"turn 1: .*differently"):
             encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Bonjour")
         assert encode_reply(tokenizer, view(1), 1, encoded.input_ids, "Salut")
 
@@ -170,7 +170,7 @@ class TestTrap5JoinedAndApart:
             "{{ ('' if loop.last else '<|endoftext|>') + '<|im_start|>' + m['role']",
         )
         tokenizer = chatml(template)
-        with pytest.raises(DataError, match=r"'d-1', turn 1: its prompt is not the beginning"):
+        with pytest.raises(DataError, match=r"'d-1', turn 1: .*beginning"):
             encode_view(tokenizer, view(2))
         facts = inspect_template(tokenizer)
         assert not facts.is_prefix_preserving
@@ -211,7 +211,7 @@ SYSTEM_ON_TURNS = (
     ids=["on every user turn", "on the last turn", "nowhere"],
 )
 def test_trap_7_a_template_that_moves_the_system_message_has_none(template, note: str) -> None:
-    """It would undo GAtt without a word; `first_user` is left."""
+    """Such a template would undo GAtt silently; `first_user` can be used."""
     facts = inspect_template(chatml(template))
     assert not facts.has_system
     assert note in facts.note
@@ -276,11 +276,9 @@ def test_history_reply_without_end_of_turn() -> None:
         "{% if add_generation_prompt %}{{ 'assistant\n' }}{% endif %}"
     )
     tokenizer = word_tokenizer(template, (), WORDS)
-    with pytest.raises(
-        DataError, match="turn 1: no end-of-turn token after the reply in the history"
-    ):
+    with pytest.raises(DataError, match=r"turn 1: .*end-of-turn token.*history"):
         encode_view(tokenizer, view(2))
-    with pytest.raises(DataError, match="turn 1: no end-of-turn token after the target"):
+    with pytest.raises(DataError, match=r"turn 1: .*end-of-turn token.*target"):
         encode_reply(
             tokenizer, view(1), 1, encode(tokenizer, prompt_of_turn(view(1), 1), True), "Bye"
         )
@@ -294,7 +292,7 @@ def test_history_reply_without_end_of_turn() -> None:
     ],
 )  # fmt: skip
 def test_a_template_prints_the_date_that_it_is_told(asked: str) -> None:
-    """Named templates too; what cannot be held to a day is told."""
+    """Named templates do, too."""
     template = "{% if strftime_now is defined %}{{ " + asked + " }}{% endif %}" + CHATML
     tokenizer, question = tiny_tokenizer(template), (Message("user", "Hi"),)
     with rendered_on(date(2020, 1, 2)):

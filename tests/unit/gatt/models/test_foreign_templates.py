@@ -136,7 +136,7 @@ def test_the_controls_learn_replies_of_the_history_to_their_ends(one: Foreign) -
 
 @pytest.mark.parametrize("name", ["deepseek_r1_0528", "deepseek_v3_1", "exaone4", "reka"])
 def test_a_target_that_the_template_cuts_is_refused(name: str) -> None:
-    """What is learned must be the sampled reply, not what is left of it behind `</think>`."""
+    """The target must be the sampled reply, not its end after `</think>`."""
     # As plain text, since a control token is refused before.
     tokenizer = foreign(name).tokenizer(without=("<think>", "</think>"))
     view = Dialogue("d-1", (Message("user", "Hello"),))

@@ -13,7 +13,7 @@ import pytest
 from gatt.data.dialogue import read_dialogues
 from gatt.errors import DataError, StoreError
 from gatt.runs.jsonl import refuse_compressed, scan_lines
-from gatt.runs.store import numbered_records, read_records
+from gatt.runs.store import parsed_records, read_records
 from gatt.train.run_folder import digest
 from tests.support.runs.stages import write_dialogues
 
@@ -57,7 +57,7 @@ def test_a_file_cut_short_or_of_another_kind_is_one_line(pack) -> None:
             with pytest.raises(StoreError, match=fact):
                 list(read(path))
         with pytest.raises(DataError, match=fact):
-            list(numbered_records(path, is_whole=True))
+            list(parsed_records(path, lambda _, row: row, is_whole=True))
 
 
 def test_nothing_is_written_under_a_name_that_says_compressed(tmp_path: Path) -> None:

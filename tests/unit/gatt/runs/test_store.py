@@ -1,4 +1,4 @@
-"""Stores survive any crash point, refuse strangers and second writers, and never tear a row."""
+"""Stores survive a kill at any byte, refuse other runs and second writers, and never write half a row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatt.errors import DataError, StoreError
-from gatt.runs.store import meta_path, numbered_records, read_meta, read_records
+from gatt.runs.store import meta_path, parsed_records, read_meta, read_records
 from tests.support.runs.stores import fill, open_store
 
 
@@ -34,7 +34,7 @@ def test_rows_and_meta_are_on_disk_as_documented(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == '{"id": "a", "text": "schön\\nzwei"}\n{"id": 2}\n'
     meta = json.loads((path.parent / "samples.jsonl.meta.json").read_text(encoding="utf-8"))
     assert meta == {"kind": "sample", "schema": 1, "fingerprint": "f1", "describe": {"seed": 1}}
-    # The next opening appends behind what is there; half a surrogate pair is written escaped.
+    # A second opening appends; half a surrogate pair is written escaped.
     with open_store(path, describe={"seed": 1}) as store:
         assert len(store) == 2
         store.append({"id": "\ud83d"})
@@ -126,7 +126,7 @@ def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one
     path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n\n{"id": 2}')
     assert list(read_records(path)) == [{"id": 1}, {"id": 2}]
     for is_whole in (False, True):
-        assert [n for n, _ in numbered_records(path, is_whole=is_whole)] == [1, 3]
+        assert [n for n, _ in parsed_records(path, lambda _, row: row, is_whole=is_whole)] == [1, 3]
     path.write_text('{"id": 1}\n{"id": 2', encoding="utf-8")
     assert list(read_records(path)) == [{"id": 1}]
 
@@ -147,7 +147,7 @@ def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, lin
         path.write_bytes(content)
     fact = rf"x\.jsonl line {line}: " if line else r"x\.jsonl: "
     with pytest.raises(DataError, match=fact):
-        list(numbered_records(path, is_whole=is_whole))
+        list(parsed_records(path, lambda _, row: row, is_whole=is_whole))
 
 
 def _append_numbers(path: Path, start: int) -> None:

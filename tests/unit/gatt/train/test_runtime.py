@@ -32,22 +32,6 @@ def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(world_size: str
     assert (done.returncode, done.stdout) == (3, "written handler\n"), done.stderr
 
 
-def other_process(monkeypatch: pytest.MonkeyPatch, rank: int, outcome: list[Any]) -> list[Any]:
-    """Make this process one of two, which hears `outcome`; returns what it sends."""
-    sent: list[Any] = []
-
-    def broadcast(values: list[Any]) -> None:
-        if rank == 0:
-            sent.extend(values)
-        else:
-            values[:] = outcome
-
-    runtime = Runtime(world_size=2, rank=rank, device=torch.device("cpu"))
-    monkeypatch.setattr("gatt.train.runtime.current_runtime", lambda: runtime)
-    monkeypatch.setattr("accelerate.utils.broadcast_object_list", broadcast)
-    return sent
-
-
 def fail() -> int:
     raise StoreError("out: is in use")
 
@@ -55,24 +39,6 @@ def fail() -> int:
 def test_one_process_computes_for_itself() -> None:
     assert from_main(lambda: 3) == 3
     with pytest.raises(StoreError, match=r"^out: is in use$"):
-        from_main(fail)
-
-
-def test_the_main_process_tells_its_value_or_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = other_process(monkeypatch, 0, [])
-    assert from_main(lambda: 3) == 3
-    assert sent == [3, None]
-    sent.clear()
-    with pytest.raises(StoreError, match=r"^out: is in use$"):
-        from_main(fail)
-    assert sent == [None, "StoreError: out: is in use"]
-
-
-def test_the_others_hear_and_compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    other_process(monkeypatch, 1, [3, None])
-    assert from_main(fail) == 3
-    other_process(monkeypatch, 1, [None, "StoreError: out: is in use"])
-    with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
         from_main(fail)
 
 
@@ -91,6 +57,16 @@ def test_everyone_hears_what_each_computed(monkeypatch: pytest.MonkeyPatch) -> N
     assert from_everyone(lambda: 3) == [3]
     gathered(monkeypatch, 1, (7, None))
     assert from_everyone(lambda: 3) == [7, 3]
+
+
+def test_the_others_hear_the_main_one_and_compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    gathered(monkeypatch, 0, (None, None))
+    assert from_main(lambda: 3) == 3
+    gathered(monkeypatch, 1, (3, None))
+    assert from_main(fail) == 3
+    gathered(monkeypatch, 1, (None, "StoreError: out: is in use"))
+    with pytest.raises(ToldByMainError, match=r"^StoreError: out: is in use$"):
+        from_main(fail)
 
 
 def test_an_error_of_one_process_is_told_once_and_stops_all(

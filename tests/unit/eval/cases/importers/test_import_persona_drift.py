@@ -6,10 +6,10 @@ import pytest
 
 from eval.cases.importers.imported import write_cases
 from eval.cases.importers.persona_drift import FILE, TOPICS_FILE, import_persona_drift
-from eval.config import EvalConfig
 from eval.records.samples import read_samples
 from eval.run import evaluate
 from gatt.errors import DataError
+from tests.support.runs.case_files import case_config
 from tests.support.runs.stages import RecordingEngine
 from tests.support.texts.doc_pages import DOCS, blocks
 
@@ -74,16 +74,8 @@ def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monke
     (tmp_path / "scores.py").write_text(program.text, encoding="utf-8")
     monkeypatch.syspath_prepend(copy)
     said = {"How are you?": "ABcd", "What is 1+1?": "2", "Yes?": "nu"}
-    config = EvalConfig(
-        output_dir=tmp_path / "out",
-        arms=("base",),
-        cases=tmp_path / "drift.jsonl",
-        score_file=tmp_path / "scores.py",
-        turns=(4,),
-        probe_turns=(2, 4),
-        histories=("own",),
-        task_completion=False,
-    )
+    settings = {"score_file": tmp_path / "scores.py", "turns": (4,), "probe_turns": (2, 4)}
+    config = case_config(tmp_path, tmp_path / "drift.jsonl", **settings)
     results = evaluate(
         config,
         lambda: RecordingEngine(lambda r: said.get(r.messages[-1].content, "I like it.")),

@@ -3,11 +3,11 @@ import pytest
 from eval.cases.importers.imported import Constraint, write_cases
 from eval.cases.importers.sequor import import_testsets
 from eval.cases.importers.sequor_rules import rules_for
-from eval.config import EvalConfig
 from eval.records.case_file import read_cases
 from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
 from gatt.errors import DataError
+from tests.support.runs.case_files import case_config
 from tests.support.runs.stages import RecordingEngine
 from tests.unit.eval.cases.importers.sequor_files import (
     DUTCH,
@@ -106,16 +106,7 @@ def test_a_long_test_set_is_measured_to_its_end(tmp_path):
     turns = (1, 20, 21, 40, 59, 60, 61, 80, 90, 100, NUM_TURNS)
     cases = import_testsets(write(tmp_path / "c.jsonl", long_testset())).cases
     write_cases(tmp_path / "cases.jsonl", cases)
-    config = EvalConfig(
-        output_dir=tmp_path / "out",
-        arms=("base",),
-        cases=tmp_path / "cases.jsonl",
-        turns=turns,
-        probe_turns=(),
-        histories=("own",),
-        task_completion=False,
-        judge=JudgeConfig(),
-    )
+    config = case_config(tmp_path, tmp_path / "cases.jsonl", turns=turns, judge=JudgeConfig())
     reply = "Ik drink graag thee in de ochtend. Daarna ga ik naar mijn werk in de stad."
     results = evaluate(
         config,

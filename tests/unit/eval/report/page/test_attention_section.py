@@ -29,8 +29,8 @@ def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> 
         for n, part in enumerate(parts)
     ]
     rows = [
-        {"turn": t, "mass": [0.1] * (2 * t + 2), "peak": [1.0, 0.5, 0.5, *[0.05 * t] * (2 * t - 1)]}
-        for t in range(1, 13)
+        {"turn": t, "peak": [1.0, 0.5, 0.5, *[0.05 * t] * (2 * t - 1)], "status": status}
+        for t, status in enumerate(("pass", "fail", "undecided") * 4, start=1)
     ]
     curves = [
         {
@@ -80,14 +80,7 @@ def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
 
 
 def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
-    data = figures()
-    render_attention(data, tmp_path / "a.html")
-    assert "keeps most often" not in (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "✓" not in maps(data)
-    for record in data["maps"]:
-        for row, status in zip(record["rows"], ("pass", "fail", "undecided") * 4, strict=True):
-            row["status"] = status
-    render_attention(data, tmp_path / "a.html")
+    render_attention(figures(), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "Shown is the case that GAtt keeps most often." in page
     assert {"✓ 1", "✗ 2", "? 3", "✓ 10"} <= set(re.findall(r">([✓✗?] \d+)</text>", page))
@@ -97,9 +90,6 @@ def test_a_map_stays_small_however_many_cells_it_has() -> None:
     svg = maps(figures())
     assert svg.count("opacity") < 150
     assert len(svg) < 300_000
-    labels = re.findall(r">(\d+)</text>", svg)
-    assert {"1", "11"} <= set(labels)
-    assert len(labels) < 100
 
 
 def test_files_stand_beside_each_other_with_fixed_bytes(tmp_path: Path) -> None:

@@ -263,13 +263,3 @@ def test_the_command_tells_it_where_the_template_can_show_it(
     assert main(["chat", "--instruction", "Be kind.", *words]) == 0
     assert engine.asked[1][-2][0] == ("system" if place == "system" else "assistant")
     assert ("Be brief." in engine.asked[1][-1][1]) == (place == "user")
-
-
-def test_mistakes_are_one_line() -> None:
-    talk, engine = chat()
-    out = typed(talk, "/replace", "/cancel", "/cancel all", "/add figure.napoleom")
-    assert "! '/replace' is no command: expected one of" in out
-    assert "! nothing to cancel: no instruction holds" in out
-    assert "! '/cancel all' is no command" in out
-    assert "! no catalogue entry 'figure.napoleom', did you mean 'figure.napoleon'?" in out
-    assert not engine.asked

@@ -25,7 +25,7 @@ from gatt.generation.scripted import ScriptedEngine
 from gatt.models.control_tokens import refuse_control_tokens
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
-from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
+from tests.support.models.tiny import tiny_tokenizer
 
 TENNIS = replace(
     from_text("You enjoy tennis."),
@@ -105,11 +105,17 @@ def test_retry_that_fails_keeps_the_earlier_reply() -> None:
     assert [m.content for m in engine.requests[2].messages] == ["Hello", "One.", "Next"]
 
 
-def test_full_context_is_one_clear_line_and_keeps_the_history() -> None:
-    talk = Chat(Failing("", "context_limit"), SamplingParams())
-    with pytest.raises(
-        GenerationError, match=r"context is full after 0 turns: /save keeps the dialogue, /reset"
-    ):
+@pytest.mark.parametrize(
+    ("finish", "fact"),
+    [
+        ("context_limit", "full after 0 turns"),
+        ("length", "--max-new-tokens"),
+        ("stop", "empty reply"),
+    ],
+)
+def test_without_a_reply_the_reason_is_named_and_the_history_stays(finish: str, fact: str) -> None:
+    talk = Chat(Failing("", finish), SamplingParams())
+    with pytest.raises(GenerationError, match=fact):
         talk.say("Hello")
     assert talk.num_turns == 0
 
@@ -193,8 +199,19 @@ def test_commands() -> None:
 def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
     talk, _ = chat("One.")
     path = tmp_path / "talk.jsonl"
-    out = terminal(talk, "/retyr", "/entry language.fr1", "/save", "Hello", f"/save {path}")
+    out = terminal(
+        talk,
+        "/retyr",
+        "/replace",
+        "/cancel",
+        "/entry language.fr1",
+        "/save",
+        "Hello",
+        f"/save {path}",
+    )
     assert "! '/retyr' is no command: expected one of /retry" in out
+    assert "! '/replace' is no command" in out
+    assert "! nothing to cancel: no instruction holds" in out
     assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
     assert "! '/save' is no command" in out
     assert "– | One." in out
@@ -302,26 +319,6 @@ def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     assert "✓ | Ahoy" in capsys.readouterr().out
 
 
-def test_command_falls_back_where_the_template_has_no_system_role(piped, caplog) -> None:
-    engine = Recorder("Fine.")
-    engine.tokenizer = tiny_tokenizer(NO_SYSTEM)
-    piped("Hello\n", engine)
-    assert main(["chat", "--instruction", "Be kind."]) == 0
-    assert "placement 'first_user' instead of 'system'" in caplog.text
-    assert roles(engine.requests[0]) == [("user", "Be kind.\n\nHello")]
-    assert engine.adapters == [None]
-
-
-def test_command_refuses_what_cannot_be(piped, capsys) -> None:
-    piped("", Recorder())
-    assert main(["chat", "--entry", "language.fr1"]) == 2
-    assert "did you mean 'language.fr'?" in capsys.readouterr().err
-    assert main(["chat", "--entry", "a.b", "--instruction", "x"]) == 2
-    assert "not allowed with argument" in capsys.readouterr().err
-    assert main(["chat", "--temperature", "-1"]) == 2
-    assert "temperature is -1.0: expected 0 (greedy) or more" in capsys.readouterr().err
-
-
 def test_prompt_ends_on_end_of_file(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     class Tty(io.StringIO):
         def isatty(self) -> bool:
@@ -338,12 +335,6 @@ def test_prompt_ends_on_end_of_file(monkeypatch: pytest.MonkeyPatch, capsys) -> 
     monkeypatch.setattr(sys, "stdin", Tty())
     monkeypatch.setattr("builtins.input", read)
     assert list(command._lines()) == ["Hello"]
-
-
-def test_a_model_that_is_still_reasoning_is_told_from_one_with_nothing_to_say() -> None:
-    talk = Chat(Failing("", "length"), SamplingParams())
-    with pytest.raises(GenerationError, match="reasons first: raise --max-new-tokens, or switch"):
-        talk.say("Hello")
 
 
 @pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b", " "])

@@ -132,5 +132,8 @@ def test_settings_follow_size_and_machine() -> None:
     on_gpu = choose_settings(8_000_000_000, h100)
     assert not on_gpu.is_too_large
     assert not on_gpu.has_int8
+    packed = choose_settings(34_000_000_000, h100)
+    assert (packed.load_in_4bit, packed.is_too_large, on_gpu.load_in_4bit) == (True, False, False)
+    assert choose_settings(70_000_000_000, h100).is_too_large
     assert choose_settings(None, h100).learning_rate == on_gpu.learning_rate
     assert small.learning_rate > on_gpu.learning_rate > choose_settings(70 * GB, h100).learning_rate

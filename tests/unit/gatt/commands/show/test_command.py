@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +12,12 @@ from rich.console import Console
 from gatt.commands.show.rows import Piece
 from gatt.commands.show.text import counts_line, print_sample, settings_line
 from gatt.commands.show.view import ShownSample, view_sample
-from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 from gatt.train.data.encoded_samples import has_sampled_history, placement_of
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
 from tests.support.models.combs_of_rows import combs_of
-from tests.support.models.golden_templates import GEMMA, INSTRUCTION, SMOLLM2
+from tests.support.models.golden_templates import INSTRUCTION, SMOLLM2
 from tests.support.models.golden_templates import sample as golden_sample
 from tests.support.models.tiny import (
     CHATML,
@@ -210,18 +208,6 @@ def test_turns_of_a_dialogue_that_repeats_itself() -> None:
         assert shown.rows[-1].target_turns == (3,)
 
 
-def test_no_system_role_falls_back_and_says_so(caplog) -> None:
-    shown = view_sample(GEMMA.tokenizer(), golden_sample(1, INSTRUCTION), make())
-    assert shown.placement == "first_user"
-    assert joined(shown.rows[0].trunk)[0] == (
-        "setup",
-        "<bos><start_of_turn>user\nSpeak French.\n\n",
-    )
-    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [
-        "placement 'first_user' instead of 'system': the chat template takes no system message"
-    ]
-
-
 def test_what_is_mixed_is_drawn_as_in_training() -> None:
     found = set()
     for number in range(12):
@@ -259,17 +245,6 @@ def test_a_sample_that_training_leaves_out(one, settings, reason) -> None:
     assert "no row: training leaves this sample out" in text
     assert "legend" not in text
     assert "tokens:" not in text
-
-
-def test_a_model_that_cannot_be_packed_gives_plain_rows() -> None:
-    def why() -> str:
-        return "its state goes on"
-
-    shown = view_sample(tiny_tokenizer(), sample(1, 2), make(), why_not_packable=why)
-    assert shown.layout == "expanded"
-    assert [row.branches for row in shown.rows] == [(), ()]
-    with pytest.raises(ConfigError, match="layout 'comb': the model cannot take packed rows: its"):
-        view_sample(tiny_tokenizer(), sample(1, 2), make(layout="comb"), why_not_packable=why)
 
 
 def test_colours_mark_loss_and_parts() -> None:

@@ -66,10 +66,10 @@ def test_the_command_writes_the_first_samples_or_the_one_that_is_named(tmp_path,
     folder = save_tiny_model(tmp_path / "model")
     samples = write_samples(folder / "s.jsonl", [sample(n, 2) for n in range(1, 5)])
     output = tmp_path / "page.html"
-    for words, ids in ((["--count=2"], ["s-1", "s-2"]), (["--id=s-3"], ["s-3"]), ([], 4)):
+    for words, ids in ((["--num_samples=2"], ["s-1", "s-2"]), (["--id=s-3"], ["s-3"]), ([], 4)):
         told = ["show", str(samples), f"--model={folder}", f"--html={output}", *words]
         assert main(told) == 0
         found = re.findall(r'<article id="(.*?)"', output.read_text("utf-8"))
         assert found == ids or len(found) == ids
         assert f"{output}: {len(found)} samples" in capsys.readouterr().out
-    assert main(["show", str(samples), f"--html={output}", "--count=0"]) == 2
+    assert main(["show", str(samples), f"--html={output}", "--num_samples=0"]) == 2

@@ -1,4 +1,4 @@
-"""Linear layers with weights laid out once: the same values, and nothing left behind."""
+"""Linear layers with copied weights: the same values, and the model is unchanged afterwards."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def lora(targets: list[str], **kwargs: object) -> LoraConfig:
 
 
 def with_effect(model):
-    """An adapter that was not trained adds nothing."""
+    """Randomise the adapter: a new one adds nothing."""
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "lora_B" in name:
@@ -91,7 +91,7 @@ def used(packed: PackedLinears, x: torch.Tensor) -> torch.Tensor:
 
 
 def check(packed: PackedLinears, x: torch.Tensor) -> torch.Tensor:
-    """What `packed` makes of it, which is what the model does."""
+    """Return the output with `packed`, and check that it is that of the model."""
     found = used(packed, x)
     with torch.inference_mode():
         torch.testing.assert_close(found, packed._model(x), rtol=1e-5, atol=1e-5)

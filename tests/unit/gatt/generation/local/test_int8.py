@@ -49,5 +49,5 @@ def test_an_engine_samples_with_it(tmp_path) -> None:
 
 def test_where_it_does_not_go(tmp_path) -> None:
     config = EngineConfig(model=str(tmp_path), dtype="int8")
-    with pytest.raises(ConfigError, match="dtype int8 with an adapter: expected a CPU and the"):
+    with pytest.raises(ConfigError, match="int8 with an adapter"):
         local_engine(config, {"gatt": tmp_path})

@@ -1,4 +1,4 @@
-"""What an engine may hold where nobody has said."""
+"""Default limits of the key/value cache."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_a_prefill_that_merges_with_the_prompt_is_refused(monkeypatch, tokenizer
     )
     engine = TransformersEngine(make_loaded(merging))
     request = GenerationRequest("k/1", (Message("user", "hello"),), prefill="e sea")
-    with pytest.raises(GenerationError, match=r"'k/1': the prefill 'e sea' changes the tokens"):
+    with pytest.raises(GenerationError, match=r"'k/1': .*'e sea'"):
         engine.generate([request], GREEDY)
 
 
@@ -213,10 +213,10 @@ def test_a_full_context_is_reported_and_costs_nothing(tokenizer):
 def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, tokenizer):
     loaded = make_loaded(tokenizer)
     requests = grid(("Ann",))
-    with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: none\)"):
+    with pytest.raises(ModelError, match=r"'gatt'.*none"):
         TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
     loaded = load_adapter(loaded, save_adapter(tmp_path / "one", tokenizer, 1), "one")
-    with pytest.raises(ModelError, match=r"no adapter 'gatt' is loaded \(loaded: one\)"):
+    with pytest.raises(ModelError, match=r"'gatt'.*one"):
         TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
 
 

@@ -1,4 +1,4 @@
-"""What is kept between calls: bounded, and no warning for what nobody asks again."""
+"""Kept prefixes are bounded, and only a repeated encoding is logged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_prefix_comes_back_as_far_as_it_is_the_same() -> None:
     assert kept.ids(KEY) == ()
 
 
-def test_those_not_used_for_longest_are_dropped_without_a_word(
+def test_the_least_recently_used_are_dropped_and_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     kept = KeptPrefixes(6)
@@ -43,7 +43,7 @@ def test_those_not_used_for_longest_are_dropped_without_a_word(
     assert not caplog.records
 
 
-def test_what_comes_back_after_it_was_dropped_is_counted_and_told_once(
+def test_a_dropped_prefix_that_comes_back_is_counted_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     kept = KeptPrefixes(3)
@@ -52,7 +52,7 @@ def test_what_comes_back_after_it_was_dropped_is_counted_and_told_once(
     with caplog.at_level(logging.WARNING):
         assert kept.take((None, "a"), (1, 2, 4, 5), 4)[1] == 2
         assert kept.take((None, "b"), (1, 2, 3, 4), 4)[1] == 3
-        # Now it is no news any more.
+        # It was counted before.
         assert kept.take((None, "b"), (1, 2, 3, 4), 4)[1] == 0
     found, num_again = kept.take((None, "c"), (1, 2, 3), 3)
     assert (found.ids, num_again) == ((1, 2, 3), 0)

@@ -1,4 +1,4 @@
-"""Both ways of attending to what rows share, against one plain softmax in double precision."""
+"""Both computations of attention to shared prefixes, against one plain softmax in double precision."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_it_is_one_softmax_over_shared_and_own_tokens(monkeypatch, way, columns,
 
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("together", [True, False])
-def test_a_softcap_bends_the_scores_of_both_parts(monkeypatch, columns, together):
+def test_scores_of_both_parts_are_soft_capped(monkeypatch, columns, together):
     made = inputs(columns, 5)
     found = ours(monkeypatch, "side by side", *made, softcap=0.5, together=together)
     torch.testing.assert_close(found, plain(*made, softcap=0.5), rtol=1e-10, atol=1e-10)
@@ -92,9 +92,9 @@ def test_a_softcap_bends_the_scores_of_both_parts(monkeypatch, columns, together
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_hidden_may_be_wild(monkeypatch, way):
+def test_masked_values_do_not_matter(monkeypatch, way):
     query, own, prefixes, seen = inputs(2, 9)
-    # Seen by no row of the prefix: a column behind every fork.
+    # A column after every fork, which no row of the prefix sees.
     seen[0:3, :, 6] = False
     expected = plain(query, own, prefixes, seen)
     prefixes[:, 0, :, 6] = 1e30

@@ -1,4 +1,4 @@
-"""Prefixes side by side: each is what it was, and every row reads its own, with little beside."""
+"""Prefixes side by side: each is unchanged, and every row reads its own with little waste."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def reads_of(
 
 def test_prefixes_of_like_lengths_are_one_product() -> None:
     assert reads_of([40, 42], [1, 2], [40, 30, 42]) == [([0, 1, 2], 2, 42)]
-    # Far apart they are two, the shorter first; nobody reads an empty one.
+    # Very different lengths are two products, the shorter first; an empty prefix is not read.
     assert reads_of([900, 40, 0], [1, 1, 1], [900, 40, 0]) == [([1], 1, 40), ([0], 1, 900)]
     # A row that sees nothing of its prefix is left out.
     assert reads_of([40, 42], [2, 1], [40, 0, 42]) == [([0, 2], 2, 42)]
