@@ -10,9 +10,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from data_synth.config import SynthConfig
-from data_synth.filters import REASONS
+from data_synth.filters import NO_ROOM, REASONS
 from data_synth.filters.repeats import RepeatCounter
-from data_synth.row_counts import RowCounts
 from data_synth.run_folder import CARD_FILE
 from gatt.config.load import to_yaml
 from gatt.data.sample import GattSample, read_samples
@@ -27,6 +26,40 @@ METADATA = (
 )
 """Head of a card, as the hub reads it."""
 RIGHTS = "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
+
+
+@dataclass
+class RowCounts:
+    """Sums over samples."""
+
+    num_samples: int = 0
+    num_turns: int = 0
+    num_targets: int = 0
+    num_long: int = 0
+    """Samples with a turn for which the teacher's context has no room."""
+    num_long_turns: int = 0
+
+    def add(self, sample: GattSample) -> None:
+        """Count one sample."""
+        num_long = sum(target.reason == NO_ROOM for target in sample.targets)
+        self.num_samples += 1
+        self.num_turns += len(sample.targets)
+        self.num_targets += sample.num_targets
+        self.num_long += bool(num_long)
+        self.num_long_turns += num_long
+
+    def no_room(self, limit: int | None = None) -> str:
+        """Return a sentence on the dialogues that are too long for the teacher; there must be one.
+
+        Args:
+            limit: tokens of the teacher's context, if known.
+        """
+        size = f" of {limit} tokens" if limit else ""
+        return (
+            f"{self.num_long_turns} turns of {self.num_long} dialogues have no target: they are too long "
+            f"for the teacher's context{size}: set a smaller teacher.context_turns or source.max_turns, or "
+            "take a teacher with a longer context"
+        )
 
 
 @dataclass

@@ -282,10 +282,6 @@ stage_ablations() {
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
   compared ablations adherence "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
     plain_targets rate_5e-4 seed_1 plain_15"
-  # These differ from `reference` in one thing. The same replies, counted anew.
-  against reference all_turns context_only sampled
-  gatt eval --config "$configs/eval_ablations.yaml" --output_dir="$out/ablations" "${arms[@]}"
-  publish ablations_history "$out/ablations"
   compared ablations_targets adherence "recipe unaided as_many"
   # As in a chat: what the model said itself is in the history, which not all of these have learned from.
   compared ablations_own adherence "recipe reference sampled all_turns context_only" --histories='[own]'

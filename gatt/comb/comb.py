@@ -60,7 +60,7 @@ class Comb:
     branches: tuple[Branch, ...] = ()
     by_kl: bool = False
     """The tokens with labels are held to the model without the adapter, by the KL divergence, and not
-    taught those labels (`gatt.comb.loss.summed_kl`)."""
+    taught those labels (`gatt.comb.loss.kl_to_base`)."""
 
     def __post_init__(self) -> None:
         if len(self.trunk) != len(self.trunk_labels):

@@ -97,7 +97,7 @@ class TrainConfig:
     history: Literal["reference", "sampled", "mixed"] = "reference"
     """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
     any, or either, drawn for each sample from `seed` and its id. Measured: `reference` kept instructions
-    24 points more often than `sampled`, 8 more than `mixed` (`results/README.md`)."""
+    18 points more often than `sampled`, 8 more than `mixed` (`results/README.md`)."""
     layout: Literal["comb", "expanded", "auto"] = "auto"
     """All turns of a dialogue in one sequence, one row a turn, or the first where template and
     model allow it."""

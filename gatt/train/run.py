@@ -160,8 +160,9 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         known = rows.trained_on | earlier if earlier else rows.trained_on
         evaluator = make_train_evaluator(config, known)
     model = _load(config, args)
-    if rows.report.layout == "comb" and (problem := _packing_problem(model, config)):
-        rows = _rows(config, tokenizer, store, problem)
+    if rows.report.layout == "comb":
+        problem = packing_problem(model, config.attn_implementation, config.max_length)
+        rows = _rows(config, tokenizer, store, problem) if problem else rows
     report = rows.report
     _check_positions(model, config.model, report.num_positions)
     if report.layout == "expanded" and config.attn_implementation is not None:
@@ -220,10 +221,6 @@ def _load(config: TrainConfig, args: Any) -> Any:
         load_in_4bit=config.load_in_4bit,
         attn_implementation=config.attn_implementation if is_plain else None,
     ).model
-
-
-def _packing_problem(model: Any, config: TrainConfig) -> str | None:
-    return packing_problem(model, config.attn_implementation, config.max_length)
 
 
 def _trainer(

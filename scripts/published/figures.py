@@ -53,8 +53,7 @@ def headline(_folder: Path) -> Any:
     figure.suptitle("GAtt still follows at turn 20 what the base model lost by turn 4", fontsize=11)
     for axis, (title, seen) in zip(axes, PANELS.items(), strict=True):
         for arm, label in ARMS.items():
-            where = seen if arm == "gatt" else Figure(seen.run, history=seen.history)
-            curve(axis, where, arm, label, COLOURS[arm])
+            curve(axis, seen, arm, label, COLOURS[arm])
         axis.set(title=title, xlabel="turn", xlim=(0, 41))
     axes[0].set_ylabel("replies that follow\nthe instruction, %")
     axes[0].legend(frameon=False, loc="center right")

@@ -59,13 +59,16 @@ def run(args: argparse.Namespace) -> int:
         shlex.quote(str(args.folder / name))
         for name in ("run.yaml", "run/train/adapter", "catalog.yaml")
     )
+    # A place for a judge takes every reply, so that its verdicts in a chat would say nothing.
+    told = f"--catalog {catalog} --entry mine.rule"
+    told = told if rule else f"--instruction {shlex.quote(sentence)}"
     lines = [
         f"{args.folder}: {', '.join(files)}",
         f"model: {model}, {in_words(weights)}{'' if args.model else ' (another: --model)'}",
         f"memory: {'IT DOES NOT FIT: ' if settings.is_too_large else ''}{settings.memory}",
         f"instruction: {sentence} ({judged})",
         f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {run_file}",
-        f"then: gatt chat --adapter {adapter} --catalog {catalog} --entry mine.rule",
+        f"then: gatt chat --adapter {adapter} {told}",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0

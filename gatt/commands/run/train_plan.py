@@ -68,7 +68,8 @@ def _of_samples(config: TrainConfig) -> tuple[float, float, float, float, str]:
     rows, targets = report.num_rows * times, report.num_targets * times
     what = f"{len(samples) * times:.0f} samples, {rows:.0f} rows ({report.layout}), {targets:.0f} targets"
     tokens, scored = report.num_tokens * times, report.num_supervised_tokens * times
-    return rows, tokens, scored, report.num_tokens / report.num_rows, what
+    longest = max(report.num_tokens / report.num_rows, report.num_positions)
+    return rows, tokens, scored, longest, what
 
 
 def _step_done(config: TrainConfig) -> float:

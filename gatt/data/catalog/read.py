@@ -39,7 +39,7 @@ from gatt.data.instruction import SPLITS, Conflicts, Entry, Probe
 from gatt.errors import CatalogError, VerifierError
 from gatt.runs.input_file import read_text
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import refuse_deep, refuse_unwieldy
+from gatt.runs.yaml_file import parse_yaml, refuse_deep
 from gatt.verifiers import build, own_versions
 from gatt.verifiers.own_kinds import read_kind_file
 from gatt.verifiers.spec import VerifierSpec
@@ -52,8 +52,6 @@ ENTRY_KEYS = (
 FILE_KEYS = ("family", "about", "verifiers", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
 _MOST_BYTES: Final = 16 * 2**20
-# Ten times faster, where PyYAML was built with libyaml.
-_SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -224,7 +222,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         text = read_text(path, most_bytes=_MOST_BYTES)
-        raw = _parsed(text)
+        raw = parse_yaml(text, is_large=True)
     except OSError as error:
         raise CatalogError(f"cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -234,47 +232,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise CatalogError(f"found {type(raw).__name__}: expected a mapping")
     return raw
-
-
-def _parsed(text: str) -> Any:
-    """Return the value of a YAML text.
-
-    Raises:
-        yaml.YAMLError: broken, or what `gatt.runs.yaml_file` refuses.
-    """
-    refuse_deep(text, _Loader)
-    loader = _Loader(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        refuse_unwieldy(node)
-        return loader.construct_document(node)
-    except ValueError as error:
-        # A number of thousands of digits, or a date that is none.
-        raise yaml.YAMLError(str(error)) from None
-    finally:
-        loader.dispose()
-
-
-class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
-    """Refuses a key that stands twice, of which YAML would keep the last without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
-        lines: dict[str, int] = {}
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(
-                    problem="a key that is a list or a mapping, expected a text",
-                    problem_mark=key.start_mark,
-                )
-            if key.value in lines:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key.value!r} already stands in line {lines[key.value]}, expected it once",
-                    problem_mark=key.start_mark,
-                )
-            lines[key.value] = key.start_mark.line + 1
-        return super().construct_mapping(node, deep)
 
 
 def _in_full(text: str, error: yaml.YAMLError) -> str:
@@ -375,7 +332,7 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
 
 def _text(raw: Mapping[str, Any], key: str, where: str) -> str:
     value = raw.get(key)
-    # A number reads as it was written; `no`, `on` and dates do not.
+    # A number reads as it was written, `true` does not.
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip():

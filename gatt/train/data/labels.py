@@ -38,28 +38,39 @@ class BuiltComb:
     """Turns whose targets are the branches, in order."""
 
 
-@dataclass(frozen=True)
-class BuiltSample:
-    """A sample as combs, and what was left out of it on the way."""
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """What became of a sample's targets."""
 
-    parts: tuple[BuiltComb, ...]
-    """One, unless the length policy gives its turns different histories, or a prompt does not begin the
-    later ones."""
+    targets: tuple[int, ...]
+    """Turns whose targets could be encoded, the same in every mode of supervision."""
     num_exchanges_dropped: int
-    """Exchanges that the length policy removed, over all targets."""
+    """Exchanges that the length policy removed, over all targets or rows."""
     dropped_targets: tuple[str, ...]
-    """One reason per target that could not be encoded or does not fit, or own reply to learn behind
-    the last prompt of its comb."""
-
-    @property
-    def targets(self) -> tuple[int, ...]:
-        """Turns whose targets could be encoded, part by part."""
-        return tuple(turn for part in self.parts for turn in part.targets)
+    """One reason per target, or own reply to learn, that could not be encoded, does not fit, or stands
+    behind the last prompt of its comb."""
 
     @property
     def num_targets(self) -> int:
         """Targets that could be encoded."""
         return len(self.targets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltSample(Built):
+    """A sample as combs."""
+
+    parts: tuple[BuiltComb, ...]
+    """One, unless the length policy gives its turns different histories, or a prompt does not begin the
+    later ones. Part by part they hold the targets."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltRows(Built):
+    """A sample as plain rows, one a supervised reply."""
+
+    rows: tuple[Comb, ...]
+    """Without branches; the loss is on the reply that ends the row."""
 
 
 def build_combs(
@@ -108,7 +119,12 @@ def build_combs(
     if work.own:
         last = max((turn for part in parts for turn in part.targets), default=0)
         work.problems += work.own.left_out(last, max_length)
-    return BuiltSample(tuple(parts), num_exchanges_dropped, tuple(work.problems))
+    return BuiltSample(
+        parts=tuple(parts),
+        targets=tuple(turn for part in parts for turn in part.targets),
+        num_exchanges_dropped=num_exchanges_dropped,
+        dropped_targets=tuple(work.problems),
+    )
 
 
 class _Work:
@@ -181,25 +197,6 @@ class _Work:
     def _drop(self, turn: int, problem: str) -> None:
         self.problems.append(problem)
         self.waiting.remove(turn)
-
-
-@dataclass(frozen=True)
-class BuiltRows:
-    """A sample as plain rows, one a supervised reply, and what was left out of it."""
-
-    rows: tuple[Comb, ...]
-    """Without branches; the loss is on the reply that ends the row."""
-    targets: tuple[int, ...]
-    """Turns whose targets could be encoded, in every mode of supervision as in `BuiltSample`."""
-    num_exchanges_dropped: int
-    """Exchanges that the length policy removed, over all rows."""
-    dropped_targets: tuple[str, ...]
-    """One reason per target, or own reply to learn, that could not be encoded or does not fit."""
-
-    @property
-    def num_targets(self) -> int:
-        """Targets that could be encoded."""
-        return len(self.targets)
 
 
 def _usable_targets(

@@ -33,7 +33,10 @@ def files(folder: Path) -> dict[str, str]:
 def test_a_start_can_be_planned_and_its_cases_made(tmp_path, capsys, sentence, is_judged) -> None:
     folder = tmp_path / "my bot"
     assert main(["init", str(folder), "--instruction", sentence]) == 0
-    assert ("JUDGE" in capsys.readouterr().out) == is_judged
+    out = capsys.readouterr().out
+    assert ("JUDGE" in out) == is_judged
+    # In a chat a judge's place would pass every reply.
+    assert ("--entry mine.rule" in out) != is_judged
     assert set(files(folder)) == {"run.yaml", "catalog.yaml", "dialogues.jsonl"} | (
         {"judged.yaml"} if is_judged else set()
     )

@@ -29,8 +29,7 @@ def write(folder: Path, text: str, name: str = "hobby.yaml") -> Path:
     ("line", "instead", "message"),
     [
         ('terse: "Hobby: tennis."', "terse: [a, b]", "'terse' is ['a', 'b']: expected a text"),
-        ('terse: "Hobby: tennis."', "terse: on", "'terse' is True: expected a text, in quotes"),
-        ("value: tennis", "value: 1769-08-15", "'value' is datetime.date(1769, 8, 15): expected a"),
+        ('terse: "Hobby: tennis."', "terse: true", "'terse' is True: expected a text, in quotes"),
         ("value: tennis", "value: x\n    hint: [a]", "'hint' is ['a']: expected a text"),
         ("value: tennis", "value: x\n    facts: [a]", "'facts' is ['a']: expected a mapping"),
         ("value: tennis", "value: x\n    facts: {c: }", "facts: 'c' is None: expected a text"),
@@ -39,11 +38,6 @@ def write(folder: Path, text: str, name: str = "hobby.yaml") -> Path:
             "[{kind: terms, any_of: [tennis]}]",
             "[{any_of: [x]}]",
             "entry 'hobby.tennis': verifier {",
-        ),
-        (
-            "[{kind: terms, any_of: [tennis]}]",
-            "[{kind: terms, any_of: [2026-01-01]}]",
-            "'hobby.tenn",
         ),
         (
             "value: tennis",
@@ -59,7 +53,7 @@ def write(folder: Path, text: str, name: str = "hobby.yaml") -> Path:
         (
             "value: tennis",
             "value: x\n    value: y",
-            "key 'value' already stands in line 5, expected",
+            "value' is already given in line 5, expected",
         ),
     ],
 )
