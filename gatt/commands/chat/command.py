@@ -1,4 +1,4 @@
-"""`gatt chat`: talk to a model, with the instruction told once and every reply judged."""
+"""`gatt chat`: talk to a model, with the instruction given once and every reply judged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adapter", type=path_argument, metavar="DIR", help="folder of a trained adapter"
     )
     told = parser.add_mutually_exclusive_group()
-    told.add_argument("--instruction", metavar="TEXT", help="told once, in turn 1; not judged")
+    told.add_argument("--instruction", metavar="TEXT", help="given once, in turn 1; not judged")
     told.add_argument(
         "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
     )

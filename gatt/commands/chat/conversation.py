@@ -1,4 +1,4 @@
-"""One conversation in the terminal: the instruction is told once, may change, and every reply is judged.
+"""One conversation in the terminal: the instruction is given once, may change, and every reply is judged.
 
 No torch here: whatever speaks the engine protocol can be talked to.
 """
@@ -51,7 +51,7 @@ class Chat:
     Args:
         engine: who answers.
         params: how replies are drawn.
-        instruction: told in turn 1; None for none.
+        instruction: given in turn 1; None for none.
         placement: where it stands there.
         switch_place: where a change of it is told: in a later system message, or in front of what the
             user says.
@@ -157,7 +157,7 @@ class Chat:
             raise
 
     def reset(self) -> None:
-        """Forget the dialogue; what holds by now is told in turn 1."""
+        """Forget the dialogue; what holds by now is given in turn 1."""
         self._first, self._switches = self.instruction, ()
         self._messages = ()
 
@@ -176,7 +176,7 @@ class Chat:
 
         What the next message carries is the change from what was told so far to what
         holds then, however many commands led there. Before the first message there is
-        nothing to change: what holds is told in turn 1.
+        nothing to change: what holds is given in turn 1.
 
         Raises:
             DataError: a blank instruction, or one with control tokens.
@@ -231,7 +231,7 @@ class Chat:
     def save(self, path: Path) -> str:
         """Append the dialogue, as the model reads it, to a JSONL file; return its id.
 
-        But for one thing: dialogues have one system message, so a change that was told in
+        But for one thing: dialogues have one system message, so a change that was given in
         a later one stands in front of what the user said.
 
         Saving the same dialogue to the same file again adds nothing.

@@ -121,7 +121,7 @@ class Terminal:
         held = self._chat.instruction
         in_system = self._chat.switch_place == "system"
         place = "in a system message before it" if in_system else "in front of it"
-        told = f", told {place}" if self._chat.num_turns else ""
+        told = f", given {place}" if self._chat.num_turns else ""
         text = f"{held.text}{unjudged(held)}" if held else "no instruction"
         self._write(f"(from your next message on{told}: {text})\n")
 
@@ -134,7 +134,7 @@ class Terminal:
         if instruction is None:
             told = "no instruction"
         else:
-            told = f"instruction, told once: {instruction.text}{unjudged(instruction)}"
+            told = f"instruction, given once: {instruction.text}{unjudged(instruction)}"
         return f"{told}\n/help lists the commands, /quit leaves\n"
 
     def _show(self, reply: ChatReply) -> None:

@@ -13,7 +13,7 @@ RATES: Final = (
         1e-3,
         "measured with 135 million weights: half of it showed no difference (results/README.md)",
     ),
-    (1e9, 5e-4, "rests on no measurement: between the two sizes around it"),
+    (1e9, 1e-3, "tried with 0.5 billion weights on the six examples (docs/guides/own_data.md)"),
     (3e9, 2e-4, "rests on no measurement: the usual one for LoRA at this size"),
     (12e9, 1e-4, "rests on no measurement: the usual one for LoRA at this size"),
     (float("inf"), 5e-5, "rests on no measurement: the usual one for LoRA at this size"),

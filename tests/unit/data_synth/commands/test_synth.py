@@ -42,7 +42,7 @@ def test_words_that_make_no_sense_are_one_line(config, tmp_path, capsys, words, 
 
 
 def test_help_tells_of_the_actions_and_the_options(capsys) -> None:
-    assert main(["synth", "--help"]) == 0
+    assert main(["synth", "--help-all"]) == 0
     said = capsys.readouterr().out
     for words in ("synth splice --samples", "--workers N", "  batch_samples: int"):
         assert words in said

@@ -189,7 +189,7 @@ def test_commands() -> None:
     out = typed(
         talk, "Hello", "/replace figure.napoleon", "Who?", "/add Be brief.", "More", "/cancel", "So?"
     )  # fmt: skip
-    before = "(from your next message on, told in a system message before it: "
+    before = "(from your next message on, given in a system message before it: "
     assert f"{before}{napoleon})\n" in out
     assert f"{before}{napoleon} Be brief. (its free text is not judged))\n" in out
     assert f"{before}no instruction)\n" in out
@@ -206,11 +206,11 @@ def test_what_no_rule_judges_is_said() -> None:
         in out
     )
     assert (
-        "(from your next message on, told in a system message before it: Be odd. (free text: "
+        "(from your next message on, given in a system message before it: Be odd. (free text: "
         in out
     )
     user, _ = chat("One.", switch_place="user")
-    told = "(from your next message on, told in front of it: Act as Napoleon.)\n"
+    told = "(from your next message on, given in front of it: Act as Napoleon.)\n"
     assert told in typed(user, "Hello", "/add figure.napoleon")
 
 

@@ -162,7 +162,7 @@ def test_margin_shows_mark_and_evidence() -> None:
         instruction=TENNIS,
     )
     out = terminal(talk, "Hello", "", "Weather?", "/quit", "never read")
-    assert "instruction, told once: You enjoy tennis.\n" in out
+    assert "instruction, given once: You enjoy tennis.\n" in out
     assert "✓ | I love tennis" in out
     assert "✗ | It rains" in out
     assert out.endswith("kept in 1 of 2 replies\n")
