@@ -82,10 +82,13 @@ def test_yes_runs_no_code_of_a_model(
 
 def test_an_interrupt_at_the_prompt_is_one_line(world: dict[str, Path], tmp_path: Path) -> None:
     words = filled("chat --model={base} --max-new-tokens=2", world, {})
+    # In the background of a shell tests inherit a SIGINT that is ignored, and so would the chat.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [*GATT, *words], cwd=tmp_path, env=environment(), stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as chat:  # fmt: skip
+        signal.signal(signal.SIGINT, before)
         assert chat.stdout is not None
         assert chat.stdout.readline()
         chat.send_signal(signal.SIGINT)

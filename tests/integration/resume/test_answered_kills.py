@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.runs.killed_answers import answer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run_process(path: Path, last_event: int) -> int:

@@ -14,7 +14,7 @@ from gatt.train.config import TrainConfig
 from gatt.train.run_folder import TrainStore
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def launch(folder: Path) -> subprocess.CompletedProcess[str]:

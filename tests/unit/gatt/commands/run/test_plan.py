@@ -41,7 +41,7 @@ def test_a_plan_of_all_stages_writes_nothing(bot: Path, capsys) -> None:
     assert main(["run", str(bot / "run.yaml"), "--plan"]) == 0
     assert tree(bot.parent) == before
     out = capsys.readouterr().out
-    for what in ("[1/3] synth", "6 samples of 36 turns", "[2/3] train", "6 steps of 2 rows",
+    for what in ("[1/3] synth", "6 samples of 36 turns", "[2/3] train", "30 steps of 1 rows",
                  "[3/3] eval", "1 cases", "12 replies and 0 probes", "GPU hours"):  # fmt: skip
         assert what in out
     assert not (bot / "run").exists()
@@ -68,7 +68,7 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     earlier = {
         "synth": StagePlan(summary="", files=(), model=None, num_samples=6, target_tokens=60)
     }
-    assert train_plan(train.config, earlier).share_done == pytest.approx(2 / 6)
+    assert train_plan(train.config, earlier).share_done == pytest.approx(2 / 30)
     (folder / "train.json").write_text('{"status": "finished"}', encoding="utf-8")
     assert train_plan(train.config, earlier).share_done == 1.0
     rows = bot / "run" / "eval" / "rollouts.jsonl"
