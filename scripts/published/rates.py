@@ -27,15 +27,17 @@ class Figure:
         """Return the record of an arm at a turn; None where it was not measured."""
         wanted = (arm, self.metric, self.history, self.split, self.family, turn)
         names = ("arm", "metric", "history", "split", "family", "turn")
-        found = [c for c in curves(self.run) if tuple(c[name] for name in names) == wanted]
+        found = [
+            c for c in results(self.run)["curves"] if tuple(c[name] for name in names) == wanted
+        ]
         return found[0] if found else None
 
 
 @cache
-def curves(run: str) -> list[dict[str, Any]]:
-    """Return the records of a run."""
+def results(run: str) -> dict[str, Any]:
+    """Return what a run's `results.json` holds."""
     path = RESULTS / run / "results.json"
-    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["curves"]
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -11,7 +11,6 @@ results/RUN/README.md is a page a run, from its entry in results/pages.yaml. Eac
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 from published.figures import draw_all
-from published.rates import ARMS, RESULTS, Figure, percent, table
+from published.rates import ARMS, RESULTS, Figure, percent, results, table
 
 ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -106,7 +105,7 @@ PLACEHOLDER: Final = re.compile(r"\{(?:(\w+):)?([\w+]+)(?:/(\w+))?@(\d+)\}")
 
 def page(run: str, entry: Mapping[str, Any]) -> str:
     """Return the page of a run: question, answer, how it was measured, tables, caveats."""
-    found = json.loads((RESULTS / run / "results.json").read_text(encoding="utf-8"))["run"]
+    found = results(run)["run"]
     first = entry["tables"][0]
 
     def rate(match: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gatt.commands.doctor.machine import GB, Machine
+from gatt.commands.run.plan import LORA_BYTES
 
 RATES: Final = (
     (
@@ -20,7 +21,7 @@ RATES: Final = (
 )
 """Up to how many weights, which learning rate, and what it rests on."""
 _UNKNOWN: Final = 8e9
-_LORA_BYTES: Final = 0.01 * 16
+_LORA_BYTES: Final = 0.01 * LORA_BYTES
 """Of a weight of the model: about one weight of the adapter in a hundred, with gradient and Adam's means."""
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from gatt.commands.run.plan import StagePlan
 from gatt.models.load import load_tokenizer
 from gatt.models.template_variables import set_template_variables
-from gatt.runs.input_file import parse_json, read_text
+from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import count_lines
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
@@ -77,7 +77,7 @@ def _step_done(config: TrainConfig) -> float:
     if not config.resume:
         return 0
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        if parse_json(read_text(config.output_dir / FILE))["status"] == "finished":
+        if read_json(config.output_dir / FILE)["status"] == "finished":
             return math.inf
     numbers = [path.name.partition("-")[2] for path in config.output_dir.glob("checkpoint-*")]
     return max((int(number) for number in numbers if number.isdigit()), default=0)
