@@ -10,11 +10,14 @@ from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
+from gatt.generation.local import int8
 from gatt.generation.local.int8 import quantize
 from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 
 
-def test_the_model_stays_near_the_float_one_and_its_head_as_it_is() -> None:
+@pytest.mark.parametrize("in_bfloat16", [False, True])
+def test_the_model_stays_near_the_float_one(monkeypatch, in_bfloat16) -> None:
+    monkeypatch.setattr(int8, "multiplies_bfloat16", lambda: in_bfloat16)
     tokenizer = tiny_tokenizer()
     model = tiny_llama(tokenizer).eval()
     ids = torch.tensor([tokenizer("Tea or chess, and why?")["input_ids"]])
@@ -22,8 +25,9 @@ def test_the_model_stays_near_the_float_one_and_its_head_as_it_is() -> None:
         expected = model(ids).logits
         assert quantize(model, tokenizer) == []
         found = model(ids).logits
-    linear = [name for name, module in model.named_modules() if type(module) is nn.Linear]
-    assert linear == ["lm_head"]
+    plain = [name for name, module in model.named_modules() if type(module) is nn.Linear]
+    assert plain == ([] if in_bfloat16 else ["lm_head"])
+    assert found.dtype == torch.float32
     difference = (found - expected).norm() / expected.norm()
     assert 0 < difference < 0.05
 
@@ -35,7 +39,10 @@ def test_a_layer_whose_input_has_an_outlier_stays_as_it_is() -> None:
     with torch.no_grad():
         # One of the inputs of `down_proj` is a thousand times the others.
         layer.up_proj.weight[5] *= 1000
+    x = torch.randn(3, layer.down_proj.in_features)
+    expected = layer.down_proj(x)
     assert quantize(model, tokenizer) == ["model.layers.1.mlp.down_proj"]
+    assert (layer.down_proj(x) - expected).norm() < 0.01 * expected.norm()
 
 
 def test_an_engine_samples_with_it(tmp_path) -> None:
