@@ -160,7 +160,7 @@ def _can(turn: _Turn, kind: TargetKind) -> bool:
     if kind == "sampled":
         return True
     return instruction is not None and bool(
-        instruction.hint if kind == "hinted" else instruction.prefills
+        (instruction.hint or instruction.examples) if kind == "hinted" else instruction.prefills
     )
 
 
@@ -174,12 +174,28 @@ def _request(
     instruction = turn.instruction
     prefill = ""
     if instruction and kind == "hinted":
-        last = messages[-1].content + JOINT + (instruction.hint or "")
-        messages = (*messages[:-1], Message("user", last))
+        # The last draw with a hint; the ones before it have the examples alone, if there are any.
+        is_last = attempt == config.attempts + config.hint_attempts - 1
+        hint = instruction.hint if is_last or not instruction.examples else None
+        messages = _with_help(messages, instruction, hint, config.brief)
     elif instruction and kind == "prefilled":
         prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
     # With `context_turns` its turns have their instruction in common.
     return GenerationRequest(key, messages, turn.sample.id, prefill)
+
+
+def _with_help(
+    messages: Sequence[Message], instruction: Instruction, hint: str | None, brief: str | None
+) -> tuple[Message, ...]:
+    """Return a prompt with the instruction's examples in front, as exchanges under it, and a hint at its end."""
+    before = " ".join(text for text in (instruction.text, brief) if text)
+    examples = [
+        Message("assistant", text) if i % 2 else Message("user", before + JOINT + text)
+        for i, text in enumerate(instruction.examples)
+    ]
+    if hint:
+        messages = (*messages[:-1], Message("user", messages[-1].content + JOINT + hint))
+    return (*examples, *messages)
 
 
 def _judge(

@@ -136,6 +136,29 @@ stage_data() {
   draw data questions 32
   keep_samples data data
 }
+draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B to runs/evidence/qwen/SOURCE_FAMILY
+  local source=$1 family=$2 num=$3 keys=()
+  shift 3
+  [[ $source != questions ]] || keys+=(--source.name=questions --source.num="$num")
+  # Half of the formats: the others are the family's held-out values.
+  [[ $family != format ]] || keys+=(--instructions.splits='[heldout_family]' --instructions.values="[$formats]"
+    --teacher.brief="Keep it short." --teacher.sampling.max_new_tokens=72)
+  [[ $family != plain ]] || keys+=(--plain_fraction=1 --source.seed=1)
+  [[ $family == plain ]] || keys+=(--instructions.families="[$family]")
+  configs=configs/qwen synth "qwen/${source}_$family" --num_samples="$num" "${keys[@]}" "$@"
+}
+formats=$(printf 'format.%s, ' one_sentence at_most_fifteen_words lowercase uppercase no_commas ends_with_question \
+  ends_over_and_out starts_well_now dear_friend bullet_points two_paragraphs in_brackets)
+formats=${formats%, }
+stage_qwen_chats() { for family in figure hobby persona language behaviour format; do draw_qwen chitchat "$family" 20; done; }
+stage_qwen_questions() {
+  draw_qwen questions figure 40
+  draw_qwen questions hobby 40
+  draw_qwen questions persona 30
+  draw_qwen questions language 20
+  draw_qwen questions behaviour 30
+  draw_qwen questions format 20
+}
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
   rm -rf "$2.part"

@@ -61,6 +61,8 @@ class Entry:
     """Wordings that a `compose` teacher may add to a sampled reply."""
     prefills: tuple[str, ...] = ()
     """Beginnings of a reply that a teacher may be given, so that it falls into the role."""
+    examples: tuple[str, ...] = ()
+    """Message, reply, message, reply …: a short chat that the teacher reads first when it has a hint."""
     good: tuple[str, ...] = ()
     bad: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
@@ -84,6 +86,8 @@ class Instruction:
     """Those of all entries; what a reply lacks may be added from them."""
     prefills: tuple[str, ...] = ()
     """Those of one entry, since a reply has one beginning; see `compose`."""
+    examples: tuple[str, ...] = ()
+    """Those of the entry; none where several are combined, which no example keeps all."""
 
     @property
     def family(self) -> str:
@@ -112,8 +116,10 @@ class Instruction:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
+        # Samples of before 2026-11-25 have no examples.
+        raw = {"examples": (), **raw}
         found = {field.name: raw[field.name] for field in fields(cls)}
-        for name in ("entries", "families", "utterances", "prefills"):
+        for name in ("entries", "families", "utterances", "prefills", "examples"):
             found[name] = tuple(found[name])
         return cls(
             **found
@@ -189,6 +195,7 @@ def compose(
         hint=" ".join(hints) or None,
         utterances=tuple(dict.fromkeys(u for e in entries for u in e.utterances)),
         prefills=_prefills(entries),
+        examples=entries[0].examples if len(entries) == 1 else (),
     )
 
 

@@ -18,6 +18,7 @@ A file holds one family::
         split: train              # train | heldout_value | heldout_family
         utterances: []            # for the compose teacher
         prefills: []              # beginnings of a reply, for a teacher that misses the role
+        examples: []              # a chat for the teacher to imitate: message, reply, message, reply
         cancel: ["..."]           # optional: ways to take it back in mid-dialogue
         good: ["..."]             # replies that must pass, at least one
         bad: ["..."]              # replies that must fail, at least one
@@ -47,7 +48,7 @@ from gatt.verifiers.table import use_kind_files
 
 ENTRY_KEYS = (
     "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
-    "utterances", "prefills", "good", "bad", "cancel",
+    "utterances", "prefills", "examples", "good", "bad", "cancel",
 )  # fmt: skip
 FILE_KEYS = ("family", "about", "verifiers", "defaults", "entries")
 CONFLICTS_FILE = "conflicts.yaml"
@@ -316,6 +317,7 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
             split=filled.get("split", "train"),
             utterances=_texts(filled, "utterances", where),
             prefills=_texts(filled, "prefills", where),
+            examples=_chat(filled, where),
             good=_texts(filled, "good", where),
             bad=_texts(filled, "bad", where),
             cancel=_texts(filled, "cancel", where),
@@ -378,6 +380,15 @@ def _texts(raw: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     ):
         raise CatalogError(f"{where}: {key!r} is {value!r}: expected a list of texts")
     return tuple(value)
+
+
+def _chat(raw: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    texts = _texts(raw, "examples", where)
+    if len(texts) % 2:
+        raise CatalogError(
+            f"{where}: 'examples' has {len(texts)} texts: expected a reply after each message"
+        )
+    return texts
 
 
 def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
