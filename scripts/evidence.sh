@@ -138,8 +138,14 @@ stage_data() {
 }
 draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B to runs/evidence/qwen/SOURCE_FAMILY
   local source=$1 family=$2 num=$3 keys=()
+  local answered=$out/qwen/questions_figure/dialogues.jsonl
   shift 3
-  [[ $source != questions ]] || keys+=(--source.name=questions --source.num="$num")
+  # The answers to the questions are drawn once: the other families take the dialogues of the first.
+  if [[ $source == questions && $family == figure ]]; then
+    keys+=(--source.name=questions --source.num="$num")
+  elif [[ $source == questions ]]; then
+    keys+=(--source.name=jsonl --source.path="$answered")
+  fi
   # Half of the formats: the others are the family's held-out values.
   [[ $family != format ]] || keys+=(--instructions.splits='[heldout_family]' --instructions.values="[$formats]"
     --teacher.brief="Keep it short." --teacher.sampling.max_new_tokens=72)
@@ -150,7 +156,10 @@ draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B 
 formats=$(printf 'format.%s, ' one_sentence at_most_fifteen_words lowercase uppercase no_commas ends_with_question \
   ends_over_and_out starts_well_now dear_friend bullet_points two_paragraphs in_brackets)
 formats=${formats%, }
-stage_qwen_chats() { for family in figure hobby persona language behaviour format; do draw_qwen chitchat "$family" 20; done; }
+stage_qwen_chats() {
+  local family
+  for family in figure hobby persona language behaviour format; do draw_qwen chitchat "$family" 20; done
+}
 stage_qwen_questions() {
   draw_qwen questions figure 40
   draw_qwen questions hobby 40
