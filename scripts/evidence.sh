@@ -138,17 +138,17 @@ stage_data() {
 }
 draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B to runs/evidence/qwen/SOURCE_FAMILY
   local source=$1 family=$2 num=$3 keys=()
-  local answered=$out/qwen/questions_figure/dialogues.jsonl
+  local folder=$out/qwen/${source}_$family first=$out/qwen/questions_figure
   shift 3
-  # The answers to the questions are drawn once: the other families take the dialogues of the first.
-  if [[ $source == questions && $family == figure ]]; then
-    keys+=(--source.name=questions --source.num="$num")
-  elif [[ $source == questions ]]; then
-    keys+=(--source.name=jsonl --source.path="$answered")
+  if [[ $source == questions ]]; then
+    keys+=(--source.name=questions --source.num=40)
+    # The answers to the questions are drawn once: the other families take those of the first.
+    mkdir -p "$folder"
+    [[ $family == figure || -f $folder/dialogues.jsonl ]] || cp "$first"/dialogues.jsonl{,.meta.json} "$folder/"
   fi
   # Half of the formats: the others are the family's held-out values.
   [[ $family != format ]] || keys+=(--instructions.splits='[heldout_family]' --instructions.values="[$formats]"
-    --teacher.brief="Keep it short." --teacher.sampling.max_new_tokens=72)
+    --teacher.brief="Keep it short.")
   [[ $family != plain ]] || keys+=(--plain_fraction=1 --source.seed=1)
   [[ $family == plain ]] || keys+=(--instructions.families="[$family]")
   configs=configs/qwen synth "qwen/${source}_$family" --num_samples="$num" "${keys[@]}" "$@"
