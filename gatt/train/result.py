@@ -51,7 +51,7 @@ def save_adapter(trainer: GattTrainer, target: Path, write: Callable[[Path, Path
         write: makes it of a draft; called on the main process.
     """
     draft = target.with_name(f".{target.name}.tmp")
-    is_main = current_runtime().is_main
+    is_main = current_runtime().is_main_process
     if is_main:
         shutil.rmtree(draft, ignore_errors=True)
     wait_for_everyone()

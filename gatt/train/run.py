@@ -113,7 +113,7 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
         config.output_dir,
         identity(
             config,
-            world_size=current_runtime().world_size,
+            world_size=current_runtime().num_processes,
             bf16=bool(args.bf16),
             template=template_of(_tokenizer(config)),
         ),
@@ -374,7 +374,7 @@ def _run(config: TrainConfig, prepared: Prepared, day: date) -> TrainResult:
         "data": report.as_dict(),
         "provenance": provenance(),
     }
-    if runtime.is_main:
+    if runtime.is_main_process:
         store.remove_checkpoints(only_torn=config.resume)
         if not config.resume:
             shutil.rmtree(store.best_adapter, ignore_errors=True)

@@ -29,6 +29,7 @@ from typing import Any
 import torch
 from peft import PeftModel, get_peft_model
 from transformers import Trainer, set_seed
+from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -40,11 +41,12 @@ from gatt.errors import ConfigError, TrainingError
 from gatt.models.isolation import undisturbed
 from gatt.train.arguments import leave_steps_to_train
 from gatt.train.config import TrainConfig
-from gatt.train.logging.integrations import reporting_callbacks
-from gatt.train.logging.progress_bar import CompactProgress
+from gatt.train.progress_bar import CompactProgress
 from gatt.train.runtime import from_everyone
 from gatt.train.self_check import proven_backend
 
+LOGS = "logs"
+"""Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
 
@@ -154,8 +156,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             train_dataset=rows,
             processing_class=tokenizer,
             peft_config=peft_config,
-            # Some of them set themselves up at the end of this very call.
-            callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
         for name, weight in self.model.named_parameters():
             # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
@@ -167,6 +167,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             )
         if config.plain_loss == "kl":
             self._check_kl()
+        for callback in self.callback_handler.callbacks:
+            if isinstance(callback, TensorBoardCallback):
+                callback.logging_dir = str(config.output_dir / LOGS)
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))

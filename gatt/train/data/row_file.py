@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -14,7 +12,6 @@ import pyarrow.compute as pc
 
 from gatt.comb.collator import combs_to_features
 from gatt.comb.comb import IGNORE, Comb
-from gatt.runs.atomic_file import atomic_stream
 
 SCHEMA: Final = pa.schema(
     {
@@ -27,44 +24,12 @@ COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
 
 
-@dataclass
-class CombWriter:
-    """Writes combs one after the other."""
-
-    stream: pa.ipc.RecordBatchStreamWriter
-    _waiting: list[Mapping[str, Any]] = field(default_factory=list)
-
-    def add(self, comb: Comb) -> None:
-        """Write a comb, at once or with some of those that follow."""
-        self._waiting.append(combs_to_features([comb]))
-        if len(self._waiting) == COMBS_PER_BLOCK:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what waits."""
-        if self._waiting:
-            self.stream.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=SCHEMA))
-            self._waiting = []
-
-
-@contextmanager
-def writing_combs(sink: BinaryIO) -> Iterator[CombWriter]:
-    """Yield a writer; when the block ends without an error all that it was given is in `sink`."""
+def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
+    """Write combs one block after the other."""
+    columns = (combs_to_features([comb]) for comb in combs)
     with pa.ipc.new_stream(sink, SCHEMA) as stream:
-        writer = CombWriter(stream)
-        yield writer
-        writer.flush()
-
-
-@contextmanager
-def comb_file(path: Path) -> Iterator[CombWriter]:
-    """Yield the writer of a file, which takes its place at the end.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    with atomic_stream(path) as sink, writing_combs(sink) as writer:
-        yield writer
+        while block := list(islice(columns, COMBS_PER_BLOCK)):
+            stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
 
 
 def combs_in(source: Path | pa.Buffer) -> Any:
@@ -97,15 +62,13 @@ def packed_rows(combs: Any, groups: Sequence[Sequence[int]]) -> Any:
     # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
     padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
 
+    def row(group: Sequence[int]) -> Mapping[str, Any]:
+        found = combs[group]
+        joined = {name: list(chain.from_iterable(found[name])) for name in SCHEMA.names}
+        return joined if group else padding
+
     def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
-        rows: list[Mapping[str, Any]] = []
-        for group in batch["combs"]:
-            found = combs[group]
-            rows.append(
-                {name: list(chain.from_iterable(found[name])) for name in SCHEMA.names}
-                if group
-                else padding
-            )
+        rows = [row(group) for group in batch["combs"]]
         return {name: [row[name] for row in rows] for name in SCHEMA.names}
 
     return numbers.with_transform(read)

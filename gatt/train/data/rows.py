@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -21,18 +21,16 @@ from gatt.models.template_facts import TemplateFacts, usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped, reason_of
 from gatt.train.data.encoded_samples import (
-    EncodedSample,
-    cut,
+    DrawnSample,
+    draw_sample,
     encode_sample,
     learnable_facts,
     no_trunk,
-    placement_of,
-    with_usable_switches,
 )
 from gatt.train.data.in_parallel import in_order
-from gatt.train.data.labels import BuiltRows
-from gatt.train.data.row_file import CombWriter, comb_lengths, combs_in, packed_rows, writing_combs
-from gatt.train.data.row_report import RowReport, SampleRows, refuse_too_few, warn_of_changes
+from gatt.train.data.labels import BuiltSample
+from gatt.train.data.row_file import comb_lengths, combs_in, packed_rows, store_combs
+from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
 
 log = logging.getLogger(__name__)
 
@@ -79,8 +77,7 @@ def build_rows(
         TemplateError, ConfigError, TrainingError: see `write_combs`.
     """
     sink = pa.BufferOutputStream()
-    with writing_combs(sink) as writer:
-        report = write_combs(samples, tokenizer, config, writer, why_not_packable=why_not_packable)
+    report = write_combs(samples, tokenizer, config, sink, why_not_packable=why_not_packable)
     return rows_in(sink.getvalue(), report, config, world_size), report
 
 
@@ -88,7 +85,7 @@ def write_combs(
     samples: Iterable[GattSample],
     tokenizer: Tokenizer,
     config: TrainConfig,
-    writer: CombWriter,
+    sink: BinaryIO,
     *,
     why_not_packable: Callable[[], str | None],
     dropped: Dropped | None = None,
@@ -101,7 +98,7 @@ def write_combs(
         samples: of `gatt.train.data.samples.read_all_samples`.
         tokenizer: with a chat template.
         config: of the run; `dataset_num_proc` processes share the work.
-        writer: of `gatt.train.data.row_file`.
+        sink: takes what `gatt.train.data.row_file.store_combs` writes.
         why_not_packable: see `choose_layout`.
         dropped: lines that could not be read; counted on.
 
@@ -117,12 +114,15 @@ def write_combs(
     make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
     dropped = Dropped() if dropped is None else dropped
     report = RowReport(layout, dropped=dropped.counts)
-    for made in in_order(make, samples, config.dataset_num_proc):
-        for told, reason in made.problems:
-            dropped.add(told, reason)
-        for comb in made.combs:
-            writer.add(comb)
-        report.add(made)
+
+    def combs() -> Iterator[Comb]:
+        for made in in_order(make, samples, config.dataset_num_proc):
+            for told, reason in made.problems:
+                dropped.add(told, reason)
+            report.add(made.report)
+            yield from made.combs
+
+    store_combs(combs(), sink)
     report.num_samples += dropped.num_lines
     refuse_too_few(report, dropped, config)
     dropped.say()
@@ -156,6 +156,17 @@ def rows_in(
 
 
 @dataclass(frozen=True)
+class SampleRows:
+    """The rows of one sample, and what was left out of it on the way."""
+
+    combs: list[Comb]
+    problems: list[tuple[str, str]]
+    """What is wrong with the sample or a target, and its reason, as `Dropped` counts it."""
+    report: RowReport
+    """Of this sample alone."""
+
+
+@dataclass(frozen=True)
 class RowMaker:
     """Makes the rows of one sample after the other, in whichever process."""
 
@@ -170,32 +181,35 @@ class RowMaker:
 
     def __call__(self, whole: GattSample) -> SampleRows:
         """Return the rows of a sample, as far as it can be learned."""
-        with rendered_on(self.day):
-            return self._rows(whole)
-
-    def _rows(self, whole: GattSample) -> SampleRows:
-        config = self.config
-        where = placement_of(self.placement, config.seed, whole.id)
-        as_made = cut(whole, config)
-        sample = with_usable_switches(as_made, self.facts, where)
-        made = SampleRows(sample.id, num_wanted=sample.num_targets, is_moved=sample != as_made)
+        one = draw_sample(whole, self.config, self.facts, self.placement)
+        sample = one.sample
+        combs: list[Comb] = []
+        told: list[str] = []
+        report = RowReport(
+            self.layout, num_samples=1, num_wanted=sample.num_targets, num_moved=int(one.is_moved)
+        )
         try:
-            one = encode_sample(sample, self.tokenizer, config, self.facts, where)
-            made.problems += (reason_of(told, sample) for told in one.built.dropped_targets)
-            made.num_targets = one.built.num_targets
-            made.num_exchanges_dropped = one.built.num_exchanges_dropped
-            rows, problems = rows_of(one, config, self.layout) if made.num_targets else ([], [])
+            with rendered_on(self.day):
+                built = encode_sample(one, self.tokenizer, self.config, self.facts)
+            told += built.dropped_targets
+            report.num_encoded = built.num_targets
+            rows, problems = rows_of(one, built, self.config, self.layout)
+            combs += (comb for comb, _ in rows)
+            told += problems
         except (DataError, TemplateError) as error:
-            made.problems.append(reason_of(str(error), sample))
-            return made
-        made.problems += (reason_of(told, sample) for told in problems)
-        made.combs += (comb for comb, _ in rows)
-        if made.is_used:
-            made.kinds += (t.kind for t in sample.targets if t.kind is not None)
-            made.family = sample.family
-            made.switches += (switch.kind for switch in sample.switches or ())
-            made.entries |= entries_in_force(sample, one.built.targets)
-        return made
+            told.append(str(error))
+        for comb in combs:
+            report.add_comb(comb)
+        if report.num_supervised_tokens:
+            report.num_used = 1
+            report.num_targets = built.num_targets
+            report.num_exchanges_dropped = built.num_exchanges_dropped
+            report.num_shortened = int(built.num_exchanges_dropped > 0)
+            report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
+            report.families[sample.family] += 1
+            report.switches.update(switch.kind for switch in sample.switches or ())
+            report.entries.update(entries_in_force(sample, built.targets))
+        return SampleRows(combs, [reason_of(line, sample) for line in told], report)
 
 
 def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
@@ -205,11 +219,11 @@ def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
 
 
 def rows_of(
-    one: EncodedSample, config: TrainConfig, layout: Layout
+    one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: Layout
 ) -> tuple[list[tuple[Comb, tuple[int, ...]]], list[str]]:
     """Return the rows of one sample, and a message where none of them has a token to learn.
 
-    With each row stand the turns of the comb that it is from; none where no trunk is shared.
+    With each row stand the turns of the comb that it is from.
     A sample without a token that carries loss gives its message in every layout; in the comb
     layout its rows stay, so that a control trains in the same steps.
 
@@ -218,21 +232,18 @@ def rows_of(
     """
     where = f"sample {one.sample.id!r}"
     rows: list[tuple[Comb, tuple[int, ...]]] = []
-    if isinstance(one.built, BuiltRows):
-        rows += [(replace(row, by_kl=one.by_kl), ()) for row in one.built.rows]
-    else:
-        for part in one.built.parts:
-            comb = replace(part.comb, by_kl=one.by_kl)
-            if layout == "expanded":
-                rows += [(row, part.turns) for row in expand(comb)]
-                continue
-            comb = fold(comb) if one.has_sampled_history else comb
-            try:
-                fitting = split_to_fit(comb, config.max_tokens_per_row)
-            except DataError as error:
-                raise DataError(f"{where}: {error}") from None
-            rows += [(row, part.turns) for row in fitting]
-    if one.built.num_targets and not any(row.num_supervised for row, _ in rows):
+    for part in built.parts:
+        comb = replace(part.comb, by_kl=one.by_kl)
+        if layout == "expanded":
+            rows += [(row, part.turns) for row in expand(comb)]
+            continue
+        comb = fold(comb) if one.has_sampled_history else comb
+        try:
+            fitting = split_to_fit(comb, config.max_tokens_per_row)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
+        rows += [(row, part.turns) for row in fitting]
+    if built.num_targets and not any(row.num_supervised for row, _ in rows):
         return rows, [
             f"{where}: no reply of its own before its last target that supervise "
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"

@@ -22,7 +22,7 @@ from gatt.models.isolation import undisturbed
 from gatt.models.load import LoadedModel
 from gatt.runs.input_file import read_json
 from gatt.train.adapter_card import TRACKED
-from gatt.train.logging.progress_bar import ADHERENCE
+from gatt.train.progress_bar import ADHERENCE
 from gatt.train.runtime import current_runtime, from_everyone, from_main
 from gatt.train.tracking.config import TrackConfig
 from gatt.train.tracking.evaluators import Counts, TrainEvaluator
@@ -94,7 +94,9 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         began = time.monotonic()
         runtime = current_runtime()
         counts: dict[int, Counts] = {}
-        for part in from_everyone(lambda: self._counts(runtime.rank, runtime.world_size)):
+        for part in from_everyone(
+            lambda: self._counts(runtime.process_index, runtime.num_processes)
+        ):
             for turn, found in part.items():
                 counts[turn] = counts.get(turn, Counts()) + found
         seconds = time.monotonic() - began

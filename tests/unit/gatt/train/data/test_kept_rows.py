@@ -12,7 +12,6 @@ from gatt.errors import StoreError, TrainingError
 from gatt.train.config import TrainConfig
 from gatt.train.data import rows as rows_module
 from gatt.train.data.kept_rows import FOLDER, REPORT, TrainingRows, rows_of_run
-from gatt.train.data.row_file import CombWriter
 from tests.support.models.built_rows import build, make
 from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
@@ -106,10 +105,10 @@ def test_kept_rows_are_refused_where_too_much_was_lost(run: Run) -> None:
 def test_a_full_disk_ends_in_one_line_and_leaves_no_rows(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: CombWriter) -> None:
+    def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(CombWriter, "flush", full)
+    monkeypatch.setattr("gatt.train.data.rows.store_combs", full)
     with pytest.raises(StoreError, match=r"combs.arrow: no space left"):
         run.rows()
     assert not (run.folder / FOLDER).exists()

@@ -6,17 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from gatt.comb.comb import IGNORE, expand
+from gatt.comb.comb import IGNORE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample, TurnTarget
 from gatt.errors import DataError
-from gatt.train.data.labels import (
-    SUPERVISE,
-    BuiltComb,
-    BuiltSample,
-    build_combs,
-    build_expanded,
-)
+from gatt.train.data.labels import SUPERVISE, BuiltComb, BuiltSample, build_combs
 from tests.support.models.golden_templates import (
     FAMILIES,
     INSTRUCTION,
@@ -225,17 +219,6 @@ class TestLengthPolicy:
             ]
             assert built.num_exchanges_dropped == dropped * (dropped + 1) // 2
             assert all(len(p.comb.trunk) <= fits - 2 for p in built.parts)
-
-    def test_layouts_lose_the_same(self) -> None:
-        """Trap 1 holds alike for combs and for rows that are rendered on their own."""
-        made = eight_turns()
-        for max_length in range(17, 110, 7):
-            combs = self.build(max_length, made=made)
-            rows = build_expanded(SMOLLM2.tokenizer(), made, max_length=max_length)
-            written = [row for part in combs.parts for row in expand(part.comb)]
-            assert written == list(rows.rows)
-            assert combs.num_exchanges_dropped == rows.num_exchanges_dropped
-            assert combs.dropped_targets == rows.dropped_targets
 
     def test_a_long_message_that_no_target_needs_costs_nothing(self) -> None:
         full = sample(3, INSTRUCTION)

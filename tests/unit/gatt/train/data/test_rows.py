@@ -185,7 +185,7 @@ def test_the_length_policy_is_counted_and_named(
     said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert said == [
         f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges, the oldest after "
-        "turn 1, counted for each prompt (first: sample 's-1'): raise max_length to keep them"
+        "turn 1, counted for each prompt: raise max_length to keep them"
     ]
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from gatt.comb.comb import IGNORE, Comb, expand
+from gatt.comb.comb import IGNORE, Comb
 from gatt.train.data import labels as supervision
-from gatt.train.data.labels import SUPERVISE, Supervise, build_combs, build_expanded
+from gatt.train.data.labels import SUPERVISE, Supervise, build_combs
+from tests.support.models.combs_of_rows import written_out
 from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
 
 
@@ -35,12 +36,12 @@ def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
 
 def test_rewritten_history_is_what_the_model_will_see() -> None:
     tokenizer = tiny_tokenizer(REWRITING)
-    built = build_expanded(tokenizer, sample(7, 2))
+    built = build_combs(tokenizer, sample(7, 2), keeps_prefixes=False)
     assert not built.dropped_targets
     assert built.num_targets == 2
     system = "<|im_start|>system\nAlways answer in French.<|im_end|>\n"
     first = "<|im_start|>user\nWhat is the sea 7 like on day 1?<|im_end|>\n"
-    assert [texts(tokenizer, row) for row in built.rows] == [
+    assert [texts(tokenizer, row) for row in written_out(built)] == [
         (
             system + first + "<|im_start|>assistant\nAnswer:\n",
             "Bonjour, jour 1 de 7.<|im_end|>",
@@ -55,16 +56,6 @@ def test_rewritten_history_is_what_the_model_will_see() -> None:
             "Bonjour, jour 2 de 7.<|im_end|>",
         ),
     ]
-
-
-def test_where_no_prompt_begins_the_next_each_target_has_a_comb_of_its_own() -> None:
-    tokenizer, one = tiny_tokenizer(REWRITING), sample(7, 3)
-    built = build_combs(tokenizer, one)
-    assert sorted(part.targets for part in built.parts) == [(1,), (2,), (3,)]
-    written = [row for part in built.parts for row in expand(part.comb)]
-    assert sorted(row.trunk for row in written) == sorted(
-        row.trunk for row in build_expanded(tokenizer, one).rows
-    )
 
 
 @pytest.mark.parametrize("supervise", SUPERVISE)
@@ -84,9 +75,9 @@ def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Super
     """Own replies up to the last turn with a target and not further, whatever the template."""
     tokenizer, one = tiny_tokenizer(CHATML), sample(1, 4, targets=targets)
     combs = build_combs(tokenizer, one, supervise=supervise)
-    built = build_expanded(tokenizer, one, supervise=supervise)
-    expected = learned(row for part in combs.parts for row in expand(part.comb))
-    assert learned(built.rows) == expected
+    built = build_combs(tokenizer, one, supervise=supervise, keeps_prefixes=False)
+    expected = learned(written_out(combs))
+    assert learned(written_out(built)) == expected
     assert built.num_targets == combs.num_targets
     assert built.dropped_targets == combs.dropped_targets
 
@@ -98,14 +89,16 @@ def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets
     """A comb ends with its last prompt, whatever is learned: own replies behind it are in none."""
     tokenizer, one = tiny_tokenizer(CHATML), sample(1, 6, targets=targets)
     combs = build_combs(tokenizer, one, supervise=supervise, max_length=max_length)
-    built = build_expanded(tokenizer, one, supervise=supervise, max_length=max_length)
-    expected = learned(row for part in combs.parts for row in expand(part.comb))
+    built = build_combs(
+        tokenizer, one, supervise=supervise, keeps_prefixes=False, max_length=max_length
+    )
+    expected = learned(written_out(combs))
     if supervise == "last_turn":
-        assert learned(built.rows) == expected
+        assert learned(written_out(built)) == expected
     end = tokenizer.convert_tokens_to_ids("<|im_end|>")
     ends = [
         sum(n for (_, label), n in r.items() if label == end)
-        for r in (learned(built.rows), expected)
+        for r in (learned(written_out(built)), expected)
     ]
     left = [p for p in combs.dropped_targets if "an own reply behind the last prompt" in p]
     # Those that do not fit into any row are told of either way.

@@ -13,6 +13,15 @@ ADHERENCE: Final = "eval_adherence"
 """Begins the names of what is tracked: transformers' integrations show `eval_adherence/turn_20` as
 `eval/adherence/turn_20`."""
 
+FORMS: Final = {
+    "loss": "loss {:.4f}",
+    "mean_token_accuracy": "accuracy {:.3f}",
+    "plain_kl": "plain_kl {:.3f}",
+    "learning_rate": "lr {:.2e}",
+    "tokens_per_second": "{:,.0f} tokens/s",
+}
+"""What a line says of a step."""
+
 log = logging.getLogger(__name__)
 
 
@@ -50,14 +59,10 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
         **kwargs: Any,  # noqa: ARG002
     ) -> None:
         """Write one line; the summary at the end of training is left to the caller."""
-        if not state.is_world_process_zero or not logs:
+        parts = line_parts(logs or {})
+        if not state.is_world_process_zero or not parts:
             return
-        if "loss" in logs:
-            line = progress_line(state.global_step, state.max_steps, logs)
-        elif any(key.startswith(ADHERENCE) for key in logs):
-            line = adherence_line(state.global_step, state.max_steps, logs)
-        else:
-            return
+        line = "  ".join([f"step {state.global_step}/{state.max_steps}", *parts])
         if self.training_bar is not None:
             self.training_bar.write(line)
         else:
@@ -71,24 +76,11 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
             super().on_train_end(args, state, control, **kwargs)
 
 
-def progress_line(step: int, max_steps: int, logs: Mapping[str, float]) -> str:
-    """Return one line of the log: step, loss, accuracy, KL divergence, learning rate and speed."""
-    parts = [f"step {step}/{max_steps}", f"loss {logs['loss']:.4f}"]
-    if "mean_token_accuracy" in logs:
-        parts.append(f"accuracy {logs['mean_token_accuracy']:.3f}")
-    if "plain_kl" in logs:
-        parts.append(f"plain_kl {logs['plain_kl']:.3f}")
-    if "learning_rate" in logs:
-        parts.append(f"lr {logs['learning_rate']:.2e}")
-    if "tokens_per_second" in logs:
-        parts.append(f"{logs['tokens_per_second']:,.0f} tokens/s")
-    return "  ".join(parts)
-
-
-def adherence_line(step: int, max_steps: int, logs: Mapping[str, float]) -> str:
-    """Return one line of what was tracked: the rate at each turn, and what it took."""
-    start = f"{ADHERENCE}/turn_"
-    rates = {key.removeprefix(start): rate for key, rate in logs.items() if key.startswith(start)}
-    parts = [f"step {step}/{max_steps}", "adherence"]
-    parts += [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
-    return "  ".join([*parts, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"])
+def line_parts(logs: Mapping[str, float]) -> list[str]:
+    """Return what a line says of a step or of a measurement; nothing of anything else."""
+    if f"{ADHERENCE}/seconds" in logs:
+        start = f"{ADHERENCE}/turn_"
+        rates = {k.removeprefix(start): rate for k, rate in logs.items() if k.startswith(start)}
+        shown = [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
+        return ["adherence", *shown, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"]
+    return [form.format(logs[key]) for key, form in FORMS.items() if key in logs and "loss" in logs]
