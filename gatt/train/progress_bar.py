@@ -6,7 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from transformers.trainer_callback import ProgressCallback, TrainerControl, TrainerState
+from tqdm.auto import tqdm  # type: ignore[import-untyped]
+from transformers.trainer_callback import ProgressCallback, TrainerState
 from transformers.training_args import TrainingArguments
 
 ADHERENCE: Final = "eval_adherence"
@@ -33,47 +34,37 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
         self.has_bar = has_bar
 
     def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+        self,
+        args: TrainingArguments,  # noqa: ARG002 - the library's signature
+        state: TrainerState,
+        *_: Any,
+        **__: Any,
     ) -> None:
-        """Open the bar."""
-        if self.has_bar:
-            super().on_train_begin(args, state, control, **kwargs)
-            if self.training_bar is not None:
-                # A resumed run begins where it left off.
-                self.training_bar.update(state.global_step)
+        """Open the bar; that of a resumed run begins where it left off."""
         self.current_step = state.global_step
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Move the bar."""
-        if self.training_bar is not None:
-            super().on_step_end(args, state, control, **kwargs)
+        if state.is_world_process_zero:
+            self.training_bar = tqdm(
+                total=state.max_steps, initial=state.global_step, disable=not self.has_bar,
+                dynamic_ncols=True,
+            )  # fmt: skip
 
     def on_log(
         self,
         args: TrainingArguments,  # noqa: ARG002 - the library's signature
         state: TrainerState,
-        control: TrainerControl,  # noqa: ARG002
+        *_: Any,
         logs: Mapping[str, float] | None = None,
-        **kwargs: Any,  # noqa: ARG002
+        **__: Any,
     ) -> None:
         """Write one line; the summary at the end of training is left to the caller."""
         parts = line_parts(logs or {})
         if not state.is_world_process_zero or not parts:
             return
         line = "  ".join([f"step {state.global_step}/{state.max_steps}", *parts])
-        if self.training_bar is not None:
+        if self.has_bar:
             self.training_bar.write(line)
         else:
             log.info("%s", line)
-
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Close the bar."""
-        if self.training_bar is not None:
-            super().on_train_end(args, state, control, **kwargs)
 
 
 def line_parts(logs: Mapping[str, float]) -> list[str]:

@@ -10,13 +10,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-
-from safetensors import SafetensorError, safe_open
 
 from gatt.config.load import config_dict
 from gatt.errors import StoreError
@@ -25,7 +22,7 @@ from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.fingerprint import fingerprint
 from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import open_text
-from gatt.runs.lock import lock_path, take_lock
+from gatt.runs.lock import take_lock
 from gatt.runs.store import differences
 from gatt.train.config import TrainConfig
 
@@ -120,14 +117,13 @@ class TrainStore:
                 )
             return None
         try:
-            found = read_json(path)
-        except (OSError, ValueError):
-            found = None
-        if not isinstance(found, dict) or "fingerprint" not in found:
+            found: dict[str, Any] = read_json(path)
+            mark = found["fingerprint"]
+        except (OSError, ValueError, TypeError, KeyError):
             raise StoreError(
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
-            )
-        if found["fingerprint"] != self.fingerprint:
+            ) from None
+        if mark != self.fingerprint:
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
                 f"{differences(found.get('identity', {}), self.identity)}: choose another "
@@ -139,13 +135,9 @@ class TrainStore:
     def held(self) -> Iterator[None]:
         """Keep other runs out of the folder while the block runs.
 
-        A folder that is made for it and stays without a file of the run is
-        removed again.
-
         Raises:
             StoreError: another run holds it, or it cannot be written.
         """
-        is_new = not self.folder.exists()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = take_lock(self.folder / FILE)
@@ -156,8 +148,6 @@ class TrainStore:
         try:
             yield
         finally:
-            if is_new:
-                self._remove_unused()
             lock.release()
 
     def write(self, status: str, **more: Any) -> None:
@@ -180,41 +170,16 @@ class TrainStore:
         is_there = (self.adapter / "adapter_model.safetensors").is_file()
         return found is not None and found.get("status") == "finished" and is_there
 
-    def last_checkpoint(self) -> Path | None:
-        """Return the last complete checkpoint, if there is one."""
-        whole = [p for p in self._checkpoints() if is_complete(p)]
-        return whole[-1] if whole else None
-
     def remove_checkpoints(self, *, only_torn: bool) -> None:
         """Delete all checkpoints, or those that an interrupt left half written."""
-        for path in self._checkpoints():
+        for path in self.folder.glob("checkpoint-*"):
             if not only_torn or not is_complete(path):
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _remove_unused(self) -> None:
-        lock = lock_path(self.folder / FILE)
-        with contextlib.suppress(OSError):
-            if list(self.folder.iterdir()) == [lock]:
-                lock.unlink()
-                self.folder.rmdir()
-
-    def _checkpoints(self) -> list[Path]:
-        found = [p for p in self.folder.glob("checkpoint-*") if p.name.partition("-")[2].isdigit()]
-        return sorted(found, key=lambda p: int(p.name.partition("-")[2]))
-
 
 def is_complete(checkpoint: Path) -> bool:
-    """Whether a checkpoint was written to its end: the trainer's state comes last.
-
-    A power cut can leave any of the other files empty or cut, so their ends are looked at as well.
-    """
+    """Whether a checkpoint was written to its end: the trainer's state comes last."""
     try:
-        state = read_json(checkpoint / "trainer_state.json")
-        for weights in checkpoint.glob("*.safetensors"):
-            with safe_open(weights, framework="pt"):
-                pass
-    except (OSError, ValueError, SafetensorError):
+        return isinstance(read_json(checkpoint / "trainer_state.json"), dict)
+    except (OSError, ValueError):
         return False
-    # torch saves zip files, whose table stands at the end.
-    states = [*checkpoint.glob("*.pt"), *checkpoint.glob("*.pth")]
-    return isinstance(state, dict) and all(map(zipfile.is_zipfile, states))

@@ -122,7 +122,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             config: of the run.
             args: of `training_arguments`.
             rows: the dataset of `build_rows`.
-            tokenizer: the model's own, with a padding token.
+            tokenizer: the model's own.
             layout: of the rows.
             peft_config: of a fresh adapter, for a model without one.
 
@@ -152,7 +152,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         super().__init__(
             model=model,
             args=args,
-            data_collator=GattCollator(_padding_id(model, tokenizer), layout),
+            # Nothing reads the padding; the tokenizer's own may lie behind the embeddings.
+            data_collator=GattCollator(pad_token_id=0, layout=layout),
             train_dataset=rows,
             processing_class=tokenizer,
             peft_config=peft_config,
@@ -160,11 +161,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         for name, weight in self.model.named_parameters():
             # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
             weight.data = adapter.get(name, weight.data)
-        if adapter and self.spreads_weights:
-            raise ConfigError(
-                "load_in_4bit: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
-                "ZeRO stage 2 or one process; else set load_in_4bit to false"
-            )
+        if adapter:
+            self.refuse_spread_weights("load_in_4bit")
         if config.plain_loss == "kl":
             self._check_kl()
         for callback in self.callback_handler.callbacks:
@@ -196,11 +194,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._backend = wanted if set(found) == {wanted} else "split"
 
     def _check_kl(self) -> None:
-        if self.spreads_weights:
-            raise ConfigError(
-                "plain_loss 'kl': the weights are spread over the processes (FSDP or ZeRO stage 3): expected "
-                "DDP, ZeRO stage 2 or one process; else use plain_loss 'targets'"
-            )
+        self.refuse_spread_weights("plain_loss 'kl'")
         if not isinstance(self.model, PeftModel):
             raise ConfigError(
                 "plain_loss 'kl' compares with the model without its adapter, but there is none: give "
@@ -217,6 +211,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         """Whether no process holds the whole model: FSDP, or ZeRO stage 3."""
         plugin = getattr(self.accelerator.state, "deepspeed_plugin", None)
         return bool(self.is_fsdp_enabled or getattr(plugin, "zero_stage", 0) == 3)
+
+    def refuse_spread_weights(self, setting: str) -> None:
+        """Raise a `ConfigError` where no process holds the whole model, which a setting needs."""
+        if self.spreads_weights:
+            raise ConfigError(
+                f"{setting}: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
+                "ZeRO stage 2 or one process, or this setting left out"
+            )
 
     def compute_loss(
         self,
@@ -346,12 +348,3 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
-
-
-def _padding_id(model: Any, tokenizer: Any) -> int:
-    """Return a token to pad with, which nothing reads: the tokenizer's may lie behind the embeddings."""
-    found, embeddings = tokenizer.pad_token_id, model.get_input_embeddings()
-    # An adapter on the embeddings wraps them.
-    size = getattr(getattr(embeddings, "original_module", embeddings), "num_embeddings", None)
-    size = size or getattr(getattr(embeddings, "base_layer", None), "num_embeddings", None)
-    return int(found) if found is not None and (size is None or found < size) else 0

@@ -71,7 +71,7 @@ def targets_of(
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
     """
-    facts = learnable_facts(tokenizer, config)
+    facts = learnable_facts(tokenizer)
     usable = usable_placement(config.placement, facts)
     for whole in samples:
         drawn = draw_sample(whole, config, facts, usable)

@@ -8,14 +8,9 @@ from dataclasses import dataclass, replace
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import told_by_user
 from gatt.data.views import TrainingPlacement
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from gatt.models.chat_template import Tokenizer
-from gatt.models.template_facts import (
-    TemplateFacts,
-    inspect_template,
-    refuse_unlearnable,
-    remedy,
-)
+from gatt.models.template_facts import TemplateFacts, inspect_template, refuse_unlearnable
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import BuiltSample, Supervise, build_combs
 
@@ -44,23 +39,14 @@ class DrawnSample:
         return with_sampled_history(self.sample) if self.has_sampled_history else self.sample
 
 
-def learnable_facts(tokenizer: Tokenizer, config: TrainConfig) -> TemplateFacts:
+def learnable_facts(tokenizer: Tokenizer) -> TemplateFacts:
     """Return what the chat template allows.
 
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
-        ConfigError: layout `comb`, which the template does not allow.
     """
     facts = inspect_template(tokenizer)
     refuse_unlearnable(tokenizer, facts)
-    if config.layout == "comb" and not facts.is_prefix_preserving:
-        setting = remedy(
-            tokenizer, lambda found: found.is_prefix_preserving and not found.target_problem
-        )
-        raise ConfigError(
-            f"layout 'comb': {no_trunk(facts)}: use layout 'auto' or 'expanded'"
-            f"{setting and f', or set {setting}'}"
-        )
     return facts
 
 
@@ -112,11 +98,6 @@ def encode_sample(
         max_length=config.max_length,
         keeps_prefixes=facts.is_prefix_preserving,
     )
-
-
-def no_trunk(facts: TemplateFacts) -> str:
-    """Return why layout `comb` cannot be had under a template that rewrites earlier turns."""
-    return f"turns cannot share a trunk: the chat template {facts.note}"
 
 
 def placement_of(placement: str, seed: int, sample_id: str) -> TrainingPlacement:

@@ -110,11 +110,6 @@ def refuse_too_few(report: RowReport, dropped: Dropped, config: TrainConfig) -> 
             f"no sample left of {report.num_samples}{dropped.as_text()}: loosen what drops "
             "them, or make more with `gatt synth`"
         )
-    if config.plain_loss == "kl" and report.num_kl_tokens == report.num_supervised_tokens:
-        raise TrainingError(
-            "plain_loss 'kl', and no sample has an instruction: there is nothing to learn; add samples of "
-            "`gatt synth` with an instruction, or use plain_loss 'targets'"
-        )
 
 
 def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
@@ -123,11 +118,6 @@ def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
         log.warning(
             "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
             "row; set pack_rows to false to raise per_device_train_batch_size"
-        )
-    if config.plain_loss == "kl" and not report.num_kl_tokens:
-        log.warning(
-            "plain_loss 'kl' changes nothing: no sample is without an instruction; make some with "
-            "plain_fraction of `gatt synth`"
         )
     if report.num_moved:
         log.warning(

@@ -25,7 +25,6 @@ from gatt.train.data.encoded_samples import (
     draw_sample,
     encode_sample,
     learnable_facts,
-    no_trunk,
 )
 from gatt.train.data.in_parallel import in_order
 from gatt.train.data.labels import BuiltSample
@@ -50,11 +49,10 @@ def choose_layout(
     """
     if wanted == "expanded":
         return "expanded"
-    if facts.is_prefix_preserving:
-        problem = why_not_packable()
-        why = problem and f"the model cannot take packed rows: {problem}"
-    else:
-        why = no_trunk(facts)
+    if not facts.is_prefix_preserving:
+        why: str | None = f"turns cannot share a trunk: the chat template {facts.note}"
+    elif why := why_not_packable():
+        why = f"the model cannot take packed rows: {why}"
     if not why:
         return "comb"
     if wanted == "comb":
@@ -71,11 +69,7 @@ def build_rows(
     why_not_packable: Callable[[], str | None],
     world_size: int = 1,
 ) -> tuple[Any, RowReport]:
-    """Return the rows of samples, kept in memory: `write_combs` and `rows_in`.
-
-    Raises:
-        TemplateError, ConfigError, TrainingError: see `write_combs`.
-    """
+    """Return the rows of samples, kept in memory: `write_combs` and `rows_in`."""
     sink = pa.BufferOutputStream()
     report = write_combs(samples, tokenizer, config, sink, why_not_packable=why_not_packable)
     return rows_in(sink.getvalue(), report, config, world_size), report
@@ -103,12 +97,11 @@ def write_combs(
         dropped: lines that could not be read; counted on.
 
     Raises:
-        TemplateError: no chat template, or one under which no reply can be learned as it stands.
+        TemplateError: see `learnable_facts`.
         ConfigError: see `choose_layout`.
-        TrainingError: no sample is left with a token that carries loss, with `plain_loss` `kl` none with
-            an instruction, or a larger share of the targets would be lost than `max_lost_targets`.
+        TrainingError: see `refuse_too_few`.
     """
-    facts = learnable_facts(tokenizer, config)
+    facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
     make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
@@ -133,17 +126,11 @@ def write_combs(
 def rows_in(
     source: Path | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
 ) -> Any:
-    """Return the rows of a run as a `datasets.Dataset` with the columns of `gatt.comb.collator`.
+    """Return what `write_combs` wrote as a `datasets.Dataset`, and note the numbers of rows in the report.
 
     Rows without loss are appended until an epoch is a whole number of optimiser
     steps on all processes: else Accelerate's `even_batches` would train the
     first rows of the epoch twice.
-
-    Args:
-        source: what `write_combs` wrote.
-        report: of `write_combs`; gets the numbers of rows.
-        config: of the run.
-        world_size: number of processes.
     """
     combs = combs_in(source)
     if config.pack_rows and report.layout == "comb":
@@ -208,14 +195,9 @@ class RowMaker:
             report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
             report.families[sample.family] += 1
             report.switches.update(switch.kind for switch in sample.switches or ())
-            report.entries.update(entries_in_force(sample, built.targets))
+            told_of = (sample.instruction_at(turn) for turn in built.targets)
+            report.entries.update({e for one in told_of if one for e in one.entries})
         return SampleRows(combs, [reason_of(line, sample) for line in told], report)
-
-
-def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
-    """Return the ids of the catalogue entries that a sample is told at some of these turns."""
-    told = (sample.instruction_at(turn) for turn in turns)
-    return {entry for instruction in told if instruction for entry in instruction.entries}
 
 
 def rows_of(

@@ -17,8 +17,7 @@ from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
 from gatt.sources import SourceReport
 from gatt.sources.config import SourceConfig
-from gatt.train.config import TrainConfig
-from gatt.train.tracking.config import TrackConfig
+from gatt.train.config import TrackConfig, TrainConfig
 from gatt.train.tracking.evaluators import Counts, make_train_evaluator
 from tests.support.models.tracked import SHORT, write_suite
 

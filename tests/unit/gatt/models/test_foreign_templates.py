@@ -40,7 +40,7 @@ def encoded(name: str, supervise: Supervise = "last_turn") -> tuple[BuiltSample,
         samples=(Path("s"),), output_dir=Path("o"), max_length=4096, supervise=supervise
     )
     with rendered_on(DAY):
-        facts = learnable_facts(tokenizer, config)
+        facts = learnable_facts(tokenizer)
         placement = usable_placement("system", facts)
         one = draw_sample(sample(1, 3, targets=TARGETS), config, facts, placement)
         return encode_sample(one, tokenizer, config, facts), facts

@@ -16,10 +16,9 @@ from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, GenerationError, StoreError
 from gatt.generation.base import Engine
 from gatt.models.load import load_model
-from gatt.train.config import LoraSettings
+from gatt.train.config import LoraSettings, TrackConfig
 from gatt.train.run import train
 from gatt.train.tracking.callback import AdherenceTracker, read_tracked
-from gatt.train.tracking.config import TrackConfig
 from gatt.train.tracking.evaluators import Counts
 from tests.support.models.tiny import sample, save_tiny_model
 from tests.support.models.tracked import SHORT, tracked_config, write_suite

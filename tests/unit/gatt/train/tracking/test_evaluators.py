@@ -11,8 +11,7 @@ import pytest
 from gatt.config.load import load_config
 from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError
-from gatt.train.config import TrainConfig
-from gatt.train.tracking.config import TrackConfig
+from gatt.train.config import TrackConfig, TrainConfig
 from gatt.train.tracking.evaluators import GROUP, Counts, make_train_evaluator
 
 NOTHING = TrainedOn(frozenset(), frozenset())
