@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from transformers import Trainer, TrainingArguments, get_scheduler
+from transformers import Trainer, get_scheduler
 from transformers.integrations.integration_utils import get_reporting_integration_callbacks
 from trl import SFTConfig
 
@@ -101,17 +101,3 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             f"the training settings are refused: {' '.join(str(error).split())}"
         ) from None
     return args
-
-
-def leave_steps_to_train(args: TrainingArguments, num_steps: int) -> None:
-    """Have a share of warm-up leave at least one step.
-
-    Transformers rounds the share up, and the first step of a warm-up has a learning
-    rate of zero: a run of one step would change nothing.
-
-    Args:
-        args: `TrainingArguments` of a run; its `warmup_steps` may change.
-        num_steps: optimiser steps of the run.
-    """
-    if args.warmup_steps < 1 and args.get_warmup_steps(num_steps) >= num_steps:
-        args.warmup_steps = num_steps - 1

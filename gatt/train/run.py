@@ -29,7 +29,7 @@ from gatt.models.load import load_config, load_model, load_tokenizer, require_bi
 from gatt.models.template_variables import set_template_variables
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
-from gatt.train.adapter_card import TRACKED, write_adapter
+from gatt.train.adapter_card import FILES, TRACKED, write_adapter
 from gatt.train.config import TrainConfig
 from gatt.train.data.kept_rows import TrainingRows, forget_rows, rows_of_run
 from gatt.train.data.row_report import RowReport
@@ -117,27 +117,27 @@ def train(config: TrainConfig) -> TrainResult:
     store = open_store(config, args)
     with contextlib.ExitStack() as held:
         # One process decides for all: the folder may change from one look to the next.
-        day = from_main(lambda: _claim(config, store, held))
-        if day is None:
+        record = from_main(lambda: _claim(config, store, held))
+        if "result" in record:
             log.info("already trained: %s", store.adapter)
-            found = (store.read() or {})["result"]
             return TrainResult(
-                output_dir=store.folder, adapter=store.adapter, is_new=False, **found
+                output_dir=store.folder, adapter=store.adapter, is_new=False, **record["result"]
             )
+        day = date.fromisoformat(record["day"])
         with rendered_on(day):
             return _run(prepare(config, args, store), day)
 
 
-def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -> date | None:
-    """Hold the folder; return the day on which the run began, None where there is nothing to train.
+def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -> dict[str, Any]:
+    """Hold the folder; return its record if it is done, else the day on which the run began.
 
     Chat templates print that day.
     """
     held.enter_context(store.held())
     found = (store.read() or {}) if config.resume else {}
-    if config.resume and store.is_finished():
-        return None
-    return date.fromisoformat(found["day"]) if "day" in found else _today()
+    if found.get("status") == "finished" and (store.adapter / FILES[0]).is_file():
+        return found
+    return {"day": found.get("day", _today().isoformat())}
 
 
 def _today() -> date:
@@ -208,14 +208,22 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     if config.track:
         known = rows.trained_on | earlier if earlier else rows.trained_on
         evaluator = make_train_evaluator(config, known)
-    model = _load(config, args)
+    model = load_model(
+        config.model,
+        dtype="bfloat16" if args.bf16 else "float32",
+        # In 4 bits it stays where it is loaded.
+        device=args.device if config.load_in_4bit else "cpu",
+        load_in_4bit=config.load_in_4bit,
+        # Packed rows bring an attention of their own.
+        attn_implementation=wanted if rows.report.layout == "expanded" else None,
+    ).model
     if rows.report.layout == "comb":
         problem = packing_problem(model, wanted, config.max_length)
-        rows = _rows(config, tokenizer, store, problem) if problem else rows
+        if problem:
+            rows = _rows(config, tokenizer, store, problem)
+            model.set_attn_implementation(wanted or model.config._attn_implementation)
     report = rows.report
     _check_positions(model, config.model, report.num_positions)
-    if report.layout == "expanded" and wanted is not None:
-        _set_attention(model, wanted)
     trainer = _trainer(config, args, model, tokenizer, rows)
     if report.layout == "comb":
         trainer.prove_attention(is_asked_for=wanted is not None)
@@ -248,19 +256,6 @@ def _rows(
         f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
     )  # fmt: skip
     return made
-
-
-def _load(config: TrainConfig, args: Any) -> Any:
-    # Packed rows, which eager never takes, bring an attention of their own.
-    is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
-    return load_model(
-        config.model,
-        dtype="bfloat16" if args.bf16 else "float32",
-        # In 4 bits it stays where it is loaded.
-        device=args.device if config.load_in_4bit else "cpu",
-        load_in_4bit=config.load_in_4bit,
-        attn_implementation=config.attn_implementation if is_plain else None,
-    ).model
 
 
 def _trainer(
@@ -330,26 +325,6 @@ def _trained_before(config: TrainConfig) -> TrainedOn | None:
             config.init_adapter, "dialogues" if found is None else "catalogue entries",
         )  # fmt: skip
     return found
-
-
-def _set_attention(model: Any, attn_implementation: str) -> None:
-    """Give a causal LM an attention of transformers, for plain rows.
-
-    Raises:
-        ConfigError: the model does not have it.
-    """
-    try:
-        if model.config._attn_implementation != attn_implementation:
-            model.set_attn_implementation(attn_implementation)
-        # A model whose attention is not exchangeable stays as it is, without an error.
-        has_it = model.config._attn_implementation == attn_implementation
-    except (ValueError, ImportError):
-        has_it = False
-    if not has_it:
-        raise ConfigError(
-            f"attn_implementation is {attn_implementation!r}: {type(model).__name__} does not have "
-            "it for plain rows (layout 'expanded'): use another, or null for the model's default"
-        )
 
 
 def _run(prepared: Prepared, day: date) -> TrainResult:

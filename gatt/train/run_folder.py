@@ -41,13 +41,8 @@ WITHOUT_EFFECT: Final = (
 def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str) -> dict[str, Any]:
     """Return all that changes the result of a run, as JSON takes it.
 
-    Files count by their content, so that a run may be moved with its data.
-
-    Args:
-        config: of the run.
-        world_size: number of processes: it sets how many rows make a step.
-        bf16: whether it trains in bfloat16.
-        template: the chat template, with its variables set.
+    Files count by their content, so that a run may be moved with its data. The number of processes
+    sets how many rows make a step; the chat template has its variables set.
 
     Raises:
         StoreError: a file of samples cannot be read.
@@ -87,11 +82,6 @@ class TrainStore:
     identity: Mapping[str, Any]
 
     @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the run."""
-        return fingerprint(self.identity)
-
-    @property
     def adapter(self) -> Path:
         """Where the finished adapter stands."""
         return self.folder / ADAPTER
@@ -123,7 +113,7 @@ class TrainStore:
             raise StoreError(
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
             ) from None
-        if mark != self.fingerprint:
+        if mark != fingerprint(self.identity):
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
                 f"{differences(found.get('identity', {}), self.identity)}: choose another "
@@ -151,28 +141,13 @@ class TrainStore:
             lock.release()
 
     def write(self, status: str, **more: Any) -> None:
-        """Record the run, whole or not at all.
-
-        Args:
-            status: `running` or `finished`.
-            more: what else a reader should find.
-        """
-        record = {"schema": SCHEMA, "fingerprint": self.fingerprint, "status": status}
+        """Record the run, whole or not at all: its status, `running` or `finished`, and more."""
+        record = {"schema": SCHEMA, "fingerprint": fingerprint(self.identity), "status": status}
         atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **more})
-
-    def is_finished(self) -> bool:
-        """Whether the run is done and its adapter stands.
-
-        Raises:
-            StoreError: see `read`.
-        """
-        found = self.read()
-        is_there = (self.adapter / "adapter_model.safetensors").is_file()
-        return found is not None and found.get("status") == "finished" and is_there
 
     def remove_checkpoints(self, *, only_torn: bool) -> None:
         """Delete all checkpoints, or those that an interrupt left half written."""
-        for path in self.folder.glob("checkpoint-*"):
+        for path in self.folder.glob("checkpoint-[0-9]*"):
             if not only_torn or not is_complete(path):
                 shutil.rmtree(path, ignore_errors=True)
 

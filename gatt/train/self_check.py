@@ -89,20 +89,17 @@ def check_attention(
 def proven_backend(model: Any, wanted: Backend, *, bf16: bool) -> Backend:
     """Return the back end that packed rows train with: the wanted one if it is right here, else `split`.
 
-    One line says why it is not the wanted one. `split` is what torch's own attention computes on every
-    device: it is what is left where the check finds fault with it as well, which is said too.
+    One line says why it is not the wanted one. `split` is left, whatever the check finds of it: torch's
+    own attention computes it on every device.
     """
-    backend = wanted
-    for tried in dict.fromkeys((wanted, "split")):
-        (finding,) = check_attention(model, (tried,), bf16=bf16)
-        if finding.problem is None:
-            return tried
-        backend = "split"
-        log.warning(
-            "the attention back end %r is not right on %s in %s (%s): using 'split'",
-            tried, finding.device, finding.dtype, finding.problem,
-        )  # fmt: skip
-    return backend
+    (finding,) = check_attention(model, (wanted,), bf16=bf16)
+    if finding.is_right:
+        return wanted
+    log.warning(
+        "the attention back end %r is not right on %s in %s (%s): using 'split'",
+        wanted, finding.device, finding.dtype, finding.problem,
+    )  # fmt: skip
+    return "split"
 
 
 def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> Any:

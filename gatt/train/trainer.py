@@ -39,7 +39,6 @@ from gatt.comb.comb import IGNORE
 from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
 from gatt.models.isolation import undisturbed
-from gatt.train.arguments import leave_steps_to_train
 from gatt.train.config import TrainConfig
 from gatt.train.progress_bar import CompactProgress
 from gatt.train.runtime import from_everyone
@@ -289,8 +288,17 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.control.should_log = is_due
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """Set up the schedule, with at least one step that is not warm-up."""
-        leave_steps_to_train(self.args, num_training_steps)
+        """Set up the schedule; a share of warm-up leaves at least one step.
+
+        Transformers rounds the share up, and the first step of a warm-up has a learning rate of
+        zero: a run of one step would change nothing.
+        """
+        args = self.args
+        if (
+            args.warmup_steps < 1
+            and args.get_warmup_steps(num_training_steps) >= num_training_steps
+        ):
+            args.warmup_steps = num_training_steps - 1
         return super().create_scheduler(num_training_steps, optimizer)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:

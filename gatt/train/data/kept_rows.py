@@ -54,12 +54,8 @@ def rows_of_run(
 ) -> TrainingRows:
     """Return the rows of a run; every process calls it, and the main one makes them where none are kept.
 
-    Args:
-        config: of the run.
-        tokenizer: with a chat template.
-        folder: of the run, seen by all processes.
-        identity: of the run (`gatt.train.run_folder.identity`).
-        why_not_packable: of its model.
+    `identity` is that of the run (`gatt.train.run_folder.identity`), whose folder all processes see;
+    `why_not_packable` is of its model.
 
     Raises:
         DataError: broken samples, with file and line.
@@ -85,7 +81,7 @@ def rows_of_run(
         return report.as_dict()
 
     report = RowReport.from_dict(from_main(made))
-    rows = rows_in(kept / COMBS, report, config, current_runtime().num_processes)
+    rows = rows_in(str(kept / COMBS), report, config, current_runtime().num_processes)
     trained_on = read_marks(kept)
     assert trained_on is not None
     return TrainingRows(rows, report, trained_on)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
-from typing import Any, BinaryIO
+from itertools import chain, islice
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from gatt.comb.collator import Layout
-from gatt.comb.comb import Comb, expand, fold, split_to_fit
+from gatt.comb.collator import Layout, combs_to_features
+from gatt.comb.comb import IGNORE, Comb, expand, fold, split_to_fit
 from gatt.comb.packing import best_fit
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError, DataError, TemplateError
@@ -28,10 +29,19 @@ from gatt.train.data.encoded_samples import (
 )
 from gatt.train.data.in_parallel import in_order
 from gatt.train.data.labels import BuiltSample
-from gatt.train.data.row_file import comb_lengths, combs_in, packed_rows, store_combs
 from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
 
 log = logging.getLogger(__name__)
+
+SCHEMA: Final = pa.schema(
+    {
+        **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), pa.list_(pa.int32())),
+        "by_kl": pa.list_(pa.bool_()),
+    }
+)
+"""The columns of `gatt.comb.collator.combs_to_features`."""
+COMBS_PER_BLOCK: Final = 256
+"""Combs that are held in memory until they are written."""
 
 
 def choose_layout(
@@ -86,20 +96,12 @@ def write_combs(
 ) -> RowReport:
     """Write the combs of samples, or their written-out rows, in order; return what became of the samples.
 
-    Samples are read, tokenised and written one after the other: none is kept.
-
-    Args:
-        samples: of `gatt.train.data.samples.read_all_samples`.
-        tokenizer: with a chat template.
-        config: of the run; `dataset_num_proc` processes share the work.
-        sink: takes what `gatt.train.data.row_file.store_combs` writes.
-        why_not_packable: see `choose_layout`.
-        dropped: lines that could not be read; counted on.
+    Samples are read, tokenised and written one after the other: none is kept. Lines that could not be
+    read stand in `dropped` already, or get there while the samples are read.
 
     Raises:
-        TemplateError: see `learnable_facts`.
-        ConfigError: see `choose_layout`.
-        TrainingError: see `refuse_too_few`.
+        TemplateError, ConfigError, TrainingError: see `learnable_facts`, `choose_layout` and
+            `refuse_too_few`.
     """
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
@@ -124,22 +126,50 @@ def write_combs(
 
 
 def rows_in(
-    source: Path | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
+    source: str | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
 ) -> Any:
-    """Return what `write_combs` wrote as a `datasets.Dataset`, and note the numbers of rows in the report.
+    """Return the rows of what `write_combs` wrote, as a `datasets.Dataset`; the report gets their numbers.
 
     Rows without loss are appended until an epoch is a whole number of optimiser
     steps on all processes: else Accelerate's `even_batches` would train the
     first rows of the epoch twice.
     """
-    combs = combs_in(source)
+    from datasets import Dataset, Features, List, Value
+
+    combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
     if config.pack_rows and report.layout == "comb":
-        groups = best_fit(comb_lengths(combs), config.max_tokens_per_row)
+        lengths = pc.list_value_length(combs.data.column("input_ids")).to_pylist()
+        groups = best_fit(lengths, config.max_tokens_per_row)
     else:
         groups = [[number] for number in range(len(combs))]
     step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
     report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
-    return packed_rows(combs, [*groups, *[[]] * report.num_padding_rows])
+    numbers = Dataset.from_dict(
+        {"combs": [*groups, *[[]] * report.num_padding_rows]},
+        Features({"combs": List(Value("int64"))}),
+    )
+    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
+    padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
+
+    def row(group: Sequence[int]) -> Mapping[str, Any]:
+        found = combs[group]
+        joined = {name: list(chain.from_iterable(found[name])) for name in SCHEMA.names}
+        return joined if group else padding
+
+    def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        rows = [row(group) for group in batch["combs"]]
+        return {name: [row[name] for row in rows] for name in SCHEMA.names}
+
+    # Put together when they are read.
+    return numbers.with_transform(read)
+
+
+def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
+    """Write combs one block after the other."""
+    columns = (combs_to_features([comb]) for comb in combs)
+    with pa.ipc.new_stream(sink, SCHEMA) as stream:
+        while block := list(islice(columns, COMBS_PER_BLOCK)):
+            stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,8 @@ def read_all_samples(
 
     Every run of `gatt synth` counts its samples from 0: an id that an earlier
     file has too gets the number of its file, counted from 1 ("s000000.2"), or
-    the next number that makes an id that no sample before it has.
-
-    Args:
-        paths: the files.
-        leave_out: see `gatt.data.sample.read_samples`.
-
-    Raises:
-        DataError: see `samples_by_file`.
+    the next number that makes an id that no sample before it has. Arguments and errors are those
+    of `samples_by_file`.
     """
     ids: set[str] = set()
     for file_number, sample in samples_by_file(paths, leave_out):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from operator import add
 from pathlib import Path
 from typing import Any, Final
 
@@ -92,7 +93,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             lambda: self._counts(runtime.process_index, runtime.num_processes)
         ):
             for turn, found in part.items():
-                counts[turn] = counts.get(turn, Counts()) + found
+                counts[turn] = Counts(*map(add, counts.get(turn, Counts()), found))
         seconds = time.monotonic() - began
         rates = {turn: counts[turn].rate for turn in sorted(counts)}
         values = {f"{ADHERENCE}/turn_{t}": rate for t, rate in rates.items() if rate is not None}

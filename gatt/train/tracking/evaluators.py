@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError
@@ -21,21 +20,12 @@ from gatt.train.config import TrainConfig
 GROUP: Final = "gatt.train_evaluators"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """Replies at one turn, by their verdict."""
 
     num_passed: int = 0
     num_failed: int = 0
     num_undecided: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        """Return the counts of both together."""
-        return Counts(
-            self.num_passed + other.num_passed,
-            self.num_failed + other.num_failed,
-            self.num_undecided + other.num_undecided,
-        )
 
     @property
     def rate(self) -> float | None:
