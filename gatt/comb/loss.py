@@ -142,11 +142,8 @@ def kl_to_base(logits_PV: torch.Tensor, base_PV: torch.Tensor) -> torch.Tensor:
     """Return the summed KL divergence KL(base || model), in nats, in float32 at least.
 
     The forward direction, as in distillation (Hinton et al., arXiv:1503.02531), with the model
-    without its adapter as the teacher: it covers all that the base model would say.
-
-    Args:
-        logits_PV: of the model that is trained.
-        base_PV: of the one it is held to; no gradient reaches them.
+    without its adapter as the teacher: it covers all that the base model would say. No gradient
+    reaches its logits.
     """
     own_PV, held_PV = (_at_least_float32(x).log_softmax(-1) for x in (logits_PV, base_PV.detach()))
     # What the base never says, at -inf, adds nothing.
@@ -274,9 +271,7 @@ def _hidden(
 
 
 def _in_pieces(
-    cost: Cost,
-    head: Head,
-    hidden_NH: torch.Tensor,
+    cost: Cost, head: Head, hidden_NH: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sums of a cost and of its count over all pieces."""
     weights = [weight for weight in head.module.parameters() if weight.requires_grad]
@@ -331,12 +326,10 @@ def _causal_lm(model: Any) -> Any:
 @contextmanager
 def _replaced(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
     """Let a module compute something else for a while."""
-    before = module.__dict__.get("forward")
-    module.forward = forward
-    try:
-        yield
-    finally:
-        if before is None:
-            del module.forward
+    with ExitStack() as stack:
+        if "forward" in module.__dict__:
+            stack.callback(setattr, module, "forward", module.forward)
         else:
-            module.forward = before
+            stack.callback(delattr, module, "forward")
+        module.forward = forward
+        yield

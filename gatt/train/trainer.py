@@ -136,10 +136,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._kl_coef = config.plain_kl_coef
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
-        text = model.config.get_text_config()
-        names = ("attention_dropout", "attn_pdrop")
-        dropout = next((value for name in names if (value := getattr(text, name, None))), 0.0)
-        self._backend = choose_backend(config.attn_implementation, args.device, dropout)
+        self._backend = choose_backend(config.attn_implementation, args.device)
         if layout == "comb":
             enable_comb_attention(model)
         adapter = {}

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gatt.comb.collator import Layout, combs_to_features
-from gatt.comb.comb import IGNORE, Comb, expand, fold, split_to_fit
-from gatt.comb.packing import best_fit
+from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on

@@ -86,7 +86,7 @@ def test_what_other_devices_compute_is_the_same(documents, window) -> None:
     blocks = plan_blocks(geometry, torch.float64, window)
     query, key, value = tensors(geometry.num_tokens)
     flash = split_attention(query, key, value, blocks, scale=0.3)
-    composed = [split._attend(query, key, value, b, 0.3, None, 0.0) for b in blocks]
+    composed = [split._attend(query, key, value, b, 0.3, None) for b in blocks]
     torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
 
 
@@ -123,12 +123,3 @@ def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
 def test_the_fast_path_is_one_causal_block() -> None:
     (block,) = plan_blocks(geometry_of([Comb((1, 2, 3), (IGNORE, 2, 3))]), torch.float32)
     assert (block.start, block.end, block.mask) == (0, 3, None)
-
-
-def test_dropout_drops() -> None:
-    geometry = geometry_of([Comb((1, 2, 3, 4), (IGNORE,) * 4)])
-    query, key, value = tensors(4)
-    blocks = plan_blocks(geometry, torch.float64)
-    torch.manual_seed(0)
-    dropped = split_attention(query, key, value, blocks, scale=0.3, dropout=0.5)
-    assert not torch.allclose(dropped, split_attention(query, key, value, blocks, scale=0.3))
