@@ -57,8 +57,7 @@ def write_adapter(
         config: of the run.
         report: of its rows.
         result: steps, loss, tokens; of the best adapter of a run what was measured of it (`tracked`).
-        dialogues: marks of those that it was trained on, which evaluations refuse. None where they are
-            not all known: the folder then says of none.
+        dialogues: that it was trained on; None where they are not all known.
     """
     for path in draft.iterdir():
         if path.name not in FILES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import torch
 from transformers import Trainer, get_scheduler
 from transformers.integrations.integration_utils import get_reporting_integration_callbacks
@@ -10,6 +12,13 @@ from trl import SFTConfig
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 from gatt.train.runtime import supports_bf16
+
+SAME: Final = (
+    "learning_rate", "lr_scheduler_type", "warmup_steps", "num_train_epochs", "max_steps",
+    "per_device_train_batch_size", "gradient_accumulation_steps", "optim", "weight_decay",
+    "max_grad_norm", "seed", "logging_steps", "save_steps", "save_total_limit", "disable_tqdm",
+)  # fmt: skip
+"""Settings that TRL has under the same names."""
 
 
 def uses_bf16(config: TrainConfig) -> bool:
@@ -50,29 +59,15 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     try:
         args = SFTConfig(
             output_dir=str(config.output_dir),
-            learning_rate=config.learning_rate,
-            lr_scheduler_type=config.lr_scheduler_type,
-            warmup_steps=config.warmup_steps,
-            num_train_epochs=config.num_train_epochs,
-            max_steps=config.max_steps,
-            per_device_train_batch_size=config.per_device_train_batch_size,
-            gradient_accumulation_steps=config.gradient_accumulation_steps,
-            optim=config.optim,
-            weight_decay=config.weight_decay,
-            max_grad_norm=config.max_grad_norm,
-            seed=config.seed,
+            **{name: getattr(config, name) for name in SAME},
             # Unset, the order of rows hangs on torch's generator, which a resume moves.
             data_seed=config.seed,
             bf16=uses_bf16(config),
             fp16=False,
             **checkpointing(config.gradient_checkpointing),
-            logging_steps=config.logging_steps,
             logging_nan_inf_filter=False,
             save_strategy="steps",
-            save_steps=config.save_steps,
-            save_total_limit=config.save_total_limit,
             report_to=report_to if isinstance(report_to, str) else list(report_to),
-            disable_tqdm=config.disable_tqdm,
             dataloader_pin_memory=torch.cuda.is_available(),
             # Every adapter weight takes part in every forward, also in one without a target.
             ddp_find_unused_parameters=False,

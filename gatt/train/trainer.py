@@ -171,21 +171,15 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     def prove_attention(self, *, is_asked_for: bool) -> None:
         """Use a back end for packed rows only where it is right on this device; every process calls it.
 
-        Args:
-            is_asked_for: whether the user named it: it is then used where it cannot be checked, since the
-                weights are spread.
+        On weights that are spread it cannot be checked: it is used if the user named it.
         """
-        if self._backend == "split" and self.args.device.type == "cpu":
+        wanted, bf16 = self._backend, bool(self.args.bf16)
+        if wanted == "split" and self.args.device.type == "cpu":
             return
         if self.spreads_weights:
-            if self._backend != "split" and not is_asked_for:
-                log.info(
-                    "attention: 'split', since %r cannot be checked on spread weights",
-                    self._backend,
-                )
-                self._backend = "split"
+            self._backend = wanted if is_asked_for else "split"
+            log.info("attention: %r, unchecked, since the weights are spread", self._backend)
             return
-        wanted, bf16 = self._backend, bool(self.args.bf16)
         found = from_everyone(lambda: proven_backend(self.model, wanted, bf16=bf16))
         self._backend = wanted if set(found) == {wanted} else "split"
 

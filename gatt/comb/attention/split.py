@@ -135,28 +135,16 @@ def split_attention(
     if query.device.type == "cpu" and softcap is None:
         output: torch.Tensor = _FlashBlocks.apply(query, key, value, blocks, scale)  # type: ignore[no-untyped-call]
         return output
-    outputs = [
-        # Recomputed, or every block would keep a copy of its keys, and of its scores where the
-        # device has no kernel for a mask.
-        checkpoint(_attend, query, key, value, block, scale, softcap, use_reentrant=False)
-        for block in blocks
-    ]
+
+    def output_of(block: Block, query: torch.Tensor, *kept: torch.Tensor) -> torch.Tensor:
+        keys, values = (block.keys(tensor) for tensor in kept)
+        queries = query[:, :, block.start : block.end]
+        return attend(queries, keys, values, block.mask, scale=scale, softcap=softcap)
+
+    # Recomputed, or every block would keep a copy of its keys, and of its scores where the device has
+    # no kernel for a mask.
+    outputs = [checkpoint(output_of, b, query, key, value, use_reentrant=False) for b in blocks]
     return torch.cat(outputs, dim=2).transpose(1, 2)
-
-
-def _attend(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    block: Block,
-    scale: float,
-    softcap: float | None,
-) -> torch.Tensor:
-    """Return the output `[1, H, Q, D]` of one block by what torch offers on every device."""
-    return attend(
-        query[:, :, block.start : block.end], block.keys(key), block.keys(value), block.mask,
-        scale=scale, softcap=softcap,
-    )  # fmt: skip
 
 
 class _FlashBlocks(torch.autograd.Function):

@@ -53,14 +53,7 @@ def learnable_facts(tokenizer: Tokenizer) -> TemplateFacts:
 def draw_sample(
     whole: GattSample, config: TrainConfig, facts: TemplateFacts, placement: str
 ) -> DrawnSample:
-    """Return what a run makes of a sample.
-
-    Args:
-        whole: of the file.
-        config: of the run.
-        facts: of the chat template.
-        placement: that the template allows (`usable_placement`), or `mixed`.
-    """
+    """Return what a run makes of a sample; the placement is one that the template allows, or `mixed`."""
     drawn = placement_of(placement, config.seed, whole.id)
     cut = whole if config.max_turns is None else whole.first_turns(config.max_turns)
     is_told_first = cut.instruction is not None and drawn == "system"

@@ -20,12 +20,7 @@ _work: Callable[[Any], Any]
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], num_proc: int = 1) -> Iterator[R]:
-    """Yield the result of each item in the order of the items; few are held at a time.
-
-    Args:
-        work: is pickled once for each process.
-        items: are read as they are needed.
-        num_proc: processes; with 1 it is this one.
+    """Yield the result of each item in the order of the items, which are read as they are needed.
 
     Raises:
         TrainingError: one of the processes was killed.

@@ -47,13 +47,8 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         """Set up the callback; `trainer.add_callback` takes it.
 
-        Args:
-            trainer: whose model is measured, and which logs.
-            evaluator: has the cases.
-            track: how often, and whether the best is kept.
-            best: folder of the best adapter.
-            keep: saves the adapter of this moment there, with what was measured of it; called on
-                every process.
+        On every process `keep` saves the adapter of this moment in the folder `best`, with what was
+        measured of it.
 
         Raises:
             ConfigError: a model whose weights no process holds whole.

@@ -48,7 +48,6 @@ def test_there_are_launch_configurations_for_every_way() -> None:
         (TrainConfig, {"max_steps": 0}, "max_steps is 0"),
         (TrainConfig, {"max_tokens_per_row": 100}, r"max_tokens_per_row is 100.*2048"),
         (TrainConfig, {"plain_kl_coef": float("inf")}, "plain_kl_coef is inf"),
-        (TrainConfig, {"plain_loss": "KL"}, "plain_loss is 'KL'"),
         (LoraSettings, {"r": 0}, "r is 0"),
         (LoraSettings, {"lora_alpha": 0}, "lora_alpha is 0"),
         (LoraSettings, {"lora_dropout": 1.0}, "lora_dropout is 1.0"),

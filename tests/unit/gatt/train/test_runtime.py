@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
 from gatt.errors import GattError, StoreError, ToldByMainError
-from gatt.train.runtime import Runtime, from_everyone, from_main
+from gatt.train.runtime import from_everyone, from_main
 
 SCRIPT = """
 import atexit, sys
@@ -44,7 +44,7 @@ def test_one_process_computes_for_itself() -> None:
 
 def gathered(monkeypatch: pytest.MonkeyPatch, rank: int, other: tuple[Any, str | None]) -> None:
     """Make this process one of two; the other one's outcome is given."""
-    runtime = Runtime(world_size=2, rank=rank, device=torch.device("cpu"))
+    runtime = SimpleNamespace(num_processes=2, is_main_process=rank == 0)
     monkeypatch.setattr("gatt.train.runtime.current_runtime", lambda: runtime)
 
     def gather(own: list[Any]) -> list[Any]:

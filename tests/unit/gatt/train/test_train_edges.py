@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file
 from transformers import (
-    AutoModelForCausalLM,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
     GPT2Config,
     GPT2LMHeadModel,
-    ModernBertDecoderConfig,
-    ModernBertDecoderForCausalLM,
     OPTConfig,
     OPTForCausalLM,
 )
 
 from gatt.errors import ConfigError
 from gatt.models.adapter import outside_text
-from gatt.train.arguments import training_arguments
-from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from gatt.train.trainer import GattTrainer
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
@@ -46,19 +39,11 @@ def test_a_run_of_one_step_trains(make: Any) -> None:
     assert all(w.abs().max() > 0 for w in weights(found.adapter).values())
 
 
-def test_a_warm_up_longer_than_the_run_is_told(make: Any, caplog: Any) -> None:
-    train(make(warmup_steps=50))
-    assert "warmup_steps is 50, but the run has 2 steps: the learning rate never" in caplog.text
-
-
-def test_a_schedule_that_needs_more_than_its_name_is_one_line_and_leaves_no_folder(
-    make: Any,
-) -> None:
-    for name in ("warmup_stable_decay", "cosine_with_min_lr"):
-        with pytest.raises(ConfigError, match=f"lr_scheduler_type is '{name}', which needs"):
+def test_a_schedule_that_needs_more_than_its_name_is_refused(make: Any) -> None:
+    for name in ("warmup_stable_decay", "polynomial_of_nobody"):
+        with pytest.raises(ConfigError, match="the training settings are refused"):
             train(make(lr_scheduler_type=name))
     assert not make().output_dir.exists()
-    assert training_arguments(make(lr_scheduler_type="linear")).lr_scheduler_type.value == "linear"
 
 
 def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path: Path) -> None:
@@ -67,12 +52,8 @@ def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path
     tokenizer = tiny_tokenizer()
     tokenizer.add_special_tokens({"pad_token": "[PAD]"})
     tokenizer.save_pretrained(folder)
-    for name, changes in {
-        "filled": {"gradient_accumulation_steps": 2},
-        "batch": {"per_device_train_batch_size": 3, "layout": "expanded"},
-    }.items():
-        config = make(model=str(folder), output_dir=tmp_path / name, **changes)
-        assert train(config).num_steps == 2
+    more = {"per_device_train_batch_size": 2, "layout": "expanded"}
+    assert train(make(model=str(folder), **more)).num_steps == 2
 
 
 def test_rows_beyond_the_table_of_positions_are_one_line(
@@ -113,35 +94,10 @@ def test_all_linear_layers_are_those_that_text_reaches(make: Any, tmp_path: Path
     assert outside_text(model)
     model.save_pretrained(tmp_path / "seeing")
     tokenizer.save_pretrained(tmp_path / "seeing")
-    for modules in ("all-linear", ("q_proj", "v_proj")):
-        config = make(model=str(tmp_path / "seeing"), output_dir=tmp_path / f"to-{modules[0]}")
-        found = train(replace(config, lora=LoraSettings(target_modules=modules)))
-        trained = weights(found.adapter)
-        assert trained
-        assert all(w.abs().max() > 0 for w in trained.values())
-        assert not [name for name in trained if "vision" in name]
-
-
-def test_a_text_model_is_adapted_whole() -> None:
-    """Whatever it calls a decoder: here the head."""
-    settings = ModernBertDecoderConfig(
-        vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-        num_attention_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1,
-        sep_token_id=2,
-    )  # fmt: skip
-    assert outside_text(ModernBertDecoderForCausalLM(settings)) == []
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"target_modules": ["q_proj", "embed_tokens"]}, {"trainable_token_indices": [1, 2]}],
-)
-def test_an_adapter_on_the_embeddings_goes_on(make: Any, tmp_path: Path, changes: Any) -> None:
-    config = make()
-    model = AutoModelForCausalLM.from_pretrained(config.model)
-    settings = {"task_type": "CAUSAL_LM", "r": 2, "target_modules": ["q_proj"], **changes}
-    get_peft_model(model, LoraConfig(**settings)).save_pretrained(tmp_path / "first")
-    assert train(replace(config, init_adapter=tmp_path / "first")).num_steps == 2
+    trained = weights(train(make(model=str(tmp_path / "seeing"))).adapter)
+    assert trained
+    assert all(w.abs().max() > 0 for w in trained.values())
+    assert not [name for name in trained if "vision" in name]
 
 
 def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(

@@ -53,12 +53,13 @@ def _small_blocks():
 @given(
     documents=st.lists(combs(), min_size=1, max_size=3),
     window=st.none() | st.integers(1, 12),
-    softcap=st.none() | st.just(2.0),
+    # One that caps nothing takes the way of other devices.
+    softcap=st.none() | st.sampled_from((2.0, 1e6)),
 )
 @settings(deadline=None, max_examples=150)
 def test_outputs_and_gradients_are_those_of_the_whole_mask(documents, window, softcap) -> None:
     geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float64, window, has_masks_only=softcap is not None)
+    blocks = plan_blocks(geometry, torch.float64, window, has_masks_only=softcap == 2.0)
     first = [t.requires_grad_() for t in tensors(geometry.num_tokens)]
     second = [t.detach().clone().requires_grad_() for t in first]
     found = split_attention(*first, blocks, scale=0.3, softcap=softcap)
@@ -77,17 +78,6 @@ def test_blocks_cover_the_row_once_in_order(documents, window) -> None:
     geometry = geometry_of(documents)
     blocks = plan_blocks(geometry, torch.float32, window)
     assert [i for b in blocks for i in range(b.start, b.end)] == list(range(geometry.num_tokens))
-
-
-@given(documents=st.lists(combs(), min_size=1, max_size=2), window=st.none() | st.integers(1, 12))
-@settings(deadline=None, max_examples=30)
-def test_what_other_devices_compute_is_the_same(documents, window) -> None:
-    geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float64, window)
-    query, key, value = tensors(geometry.num_tokens)
-    flash = split_attention(query, key, value, blocks, scale=0.3)
-    composed = [split._attend(query, key, value, b, 0.3, None) for b in blocks]
-    torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
 
 
 def test_pairs_computed_grow_with_the_pairs_allowed() -> None:

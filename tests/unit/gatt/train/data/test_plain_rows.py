@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from gatt.data.switches import Switch
-from gatt.errors import TrainingError
 from gatt.train.data.labels import build_combs
 from tests.support.models.built_rows import build
 from tests.support.models.combs_of_rows import combs_of
@@ -50,14 +47,3 @@ def test_a_dialogue_that_gets_an_instruction_later_is_not_plain() -> None:
     (row,), report = build([later], plain_loss="kl")
     assert not combs_of(row)[0].by_kl
     assert report.num_kl_tokens == 0
-
-
-def test_kl_without_a_plain_dialogue_is_said_and_without_any_other_refused(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    build([sample(1)], plain_loss="kl")
-    assert "plain_loss 'kl' changes nothing: no sample is without an instruction" in caplog.text
-    with pytest.raises(
-        TrainingError, match="and no sample has an instruction: there is nothing to"
-    ):
-        build([sample(1, is_plain=True)], plain_loss="kl")

@@ -54,16 +54,8 @@ def test_it_is_made_of_the_run_and_its_dialogues(monkeypatch: pytest.MonkeyPatch
     assert found == (config("mine"), NOTHING)
 
 
-def test_nothing_to_measure() -> None:
-    run = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))
-    with pytest.raises(ValueError, match="track is null"):
-        make_train_evaluator(run, NOTHING)
-
-
-def test_counts_add_up_and_the_undecided_are_in_no_rate() -> None:
-    total = Counts(1, 2, 3) + Counts(2, 1, 0)
-    assert total == Counts(3, 3, 3)
-    assert total.rate == 0.5
+def test_the_undecided_are_in_no_rate() -> None:
+    assert Counts(3, 3, 3).rate == 0.5
     assert Counts(0, 0, 5).rate is None
 
 
