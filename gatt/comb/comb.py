@@ -142,18 +142,8 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
     """
     if comb.num_tokens <= max_tokens:
         return [comb]
-    parts: list[Comb] = []
-    group: list[Branch] = []
-    size = num_labelled = 0
-
-    def flush(length: int) -> None:
-        nonlocal size, num_labelled
-        labels = [IGNORE] * length
-        labels[num_labelled:] = comb.trunk_labels[num_labelled:length]
-        parts.append(Comb(comb.trunk[:length], tuple(labels), tuple(group), comb.by_kl))
-        size, num_labelled = 0, max(num_labelled, length)
-        group.clear()
-
+    groups: list[list[Branch]] = [[]]
+    size = 0
     for branch in sorted(comb.branches, key=lambda b: b.fork):
         length = len(branch.input_ids)
         if branch.fork + length > max_tokens:
@@ -161,21 +151,29 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
                 f"a branch of {length} tokens after {branch.fork} trunk tokens does not fit in "
                 f"{max_tokens}: raise max_tokens_per_row or shorten the dialogue"
             )
-        if group and branch.fork + size + length > max_tokens:
-            flush(group[-1].fork)
-        group.append(branch)
+        if groups[-1] and branch.fork + size + length > max_tokens:
+            groups.append([])
+            size = 0
+        groups[-1].append(branch)
         size += length
-    end = group[-1].fork if group else 0
-    if any(label != IGNORE for label in comb.trunk_labels[end:]) or not group:
-        end = len(comb.trunk)
-        if group and end + size > max_tokens:
-            flush(group[-1].fork)
-        if end > max_tokens:
+    ends = [group[-1].fork if group else 0 for group in groups]
+    whole = len(comb.trunk)
+    if not comb.branches or any(label != IGNORE for label in comb.trunk_labels[ends[-1] :]):
+        if whole > max_tokens:
             raise DataError(
-                f"a trunk of {end} tokens does not fit in {max_tokens}: "
+                f"a trunk of {whole} tokens does not fit in {max_tokens}: "
                 "raise max_tokens_per_row or shorten the dialogue"
             )
-    flush(end)
+        if whole + size > max_tokens:
+            groups.append([])
+            ends.append(whole)
+        ends[-1] = whole
+    parts = []
+    num_labelled = 0
+    for group, end in zip(groups, ends, strict=True):
+        labels = (IGNORE,) * num_labelled + comb.trunk_labels[num_labelled:end]
+        parts.append(Comb(comb.trunk[:end], labels, tuple(group), comb.by_kl))
+        num_labelled = end
     return parts
 
 
@@ -185,11 +183,7 @@ def best_fit(lengths: Sequence[int], capacity: int) -> list[list[int]]:
     The longest come first, and each goes where the least room is left after it;
     a new row is opened where none has room. At most 11/9 of the fewest possible
     rows and one more (Johnson et al., 1974). Indices within a row, and rows by
-    their first index, are in order, so that equal lengths stay in the order given.
-
-    Args:
-        lengths: tokens of each dialogue.
-        capacity: tokens of a row. A longer dialogue gets a row of its own.
+    their first index, are in order. A longer dialogue gets a row of its own.
     """
     rows: list[list[int]] = []
     room: list[tuple[int, int]] = []  # (tokens left, row), ascending

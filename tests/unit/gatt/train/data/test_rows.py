@@ -64,25 +64,23 @@ def test_an_epoch_is_a_whole_number_of_steps(
 @pytest.mark.parametrize(
     ("template", "why_not_packable", "why"),
     [
-        (
-            REWRITING,
-            packable,
-            "turns cannot share a trunk: the chat template rewrites earlier turns",
-        ),
+        (REWRITING, packable, "turns cannot share a trunk: the chat template rewrites earlier"),
         (CHATML, recurrent, "the model cannot take packed rows: it has recurrent layers"),
     ],
 )
 def test_what_cannot_share_a_trunk_falls_back_to_expanded_rows_or_is_refused(
     template: str, why_not_packable: Any, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows, report = build([sample(1, 3)], template, why_not_packable=why_not_packable)
+    settings = {"why_not_packable": why_not_packable, "pack_rows": True}
+    rows, report = build([sample(1, 3)], template, **settings)
     assert (report.layout, report.num_rows) == ("expanded", 3)
     assert all(not comb.branches for row in rows for comb in combs_of(row))
-    (said,) = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-    assert "'expanded' (one row a turn) instead of 'comb'" in said
-    assert why in said
+    fallback, ignored = (r.getMessage() for r in caplog.records if r.levelno == logging.WARNING)
+    assert "'expanded' (one row a turn) instead of 'comb'" in fallback
+    assert why in fallback
+    assert "pack_rows is ignored: layout 'expanded' has one turn a row" in ignored
     with pytest.raises(ConfigError, match=f"layout 'comb': {why}"):
-        build([sample(1, 3)], template, why_not_packable=why_not_packable, layout="comb")
+        build([sample(1, 3)], template, layout="comb", **settings)
 
 
 def test_a_template_without_system_role_falls_back_to_first_user(
@@ -124,14 +122,12 @@ def test_mixed_placement_and_history_are_drawn_by_seed_and_id() -> None:
 
 def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
     samples = [sample(1, 5), sample(2, 2)]
-    whole, _ = build(samples)
-    rows, report = build(samples, max_turns=3)
-    assert report.num_targets == 5
-    assert sum(report.kinds.values()) == 5
-    long, short = (combs_of(row)[0] for row in rows)
-    assert len(long.branches) == 3
-    assert short == combs_of(whole[1])[0]
-    assert combs_of(whole[0])[0].trunk[: len(long.trunk)] == long.trunk
+    (whole, same), (cut, short) = (
+        [combs_of(row)[0] for row in build(samples, max_turns=most)[0]] for most in (None, 3)
+    )
+    assert len(cut.branches) == 3
+    assert short == same
+    assert whole.trunk[: len(cut.trunk)] == cut.trunk
 
 
 def test_the_control_keeps_the_instruction_on_every_turn() -> None:
@@ -176,12 +172,6 @@ def test_the_length_policy_is_counted_and_named(
     assert f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges" in caplog.text
 
 
-@pytest.mark.parametrize("pack_rows", [False, True])
-def test_nothing_is_said_of_samples_that_fit(pack_rows: bool, caplog: Any) -> None:
-    build([sample(1, 4), sample(2, 2)], pack_rows=pack_rows)
-    assert not caplog.records
-
-
 def test_a_long_comb_is_split_between_its_turns() -> None:
     whole, _ = build([sample(1, 4)])
     parts, report = build([sample(1, 4)], max_length=300, max_tokens_per_row=310)
@@ -194,28 +184,23 @@ def test_a_long_comb_is_split_between_its_turns() -> None:
 
 @pytest.mark.parametrize(
     ("num_bad", "allowed", "is_refused"),
-    [(2, 0.5, False), (3, 0.5, True), (4, 0.5, True), (4, 1.0, False), (1, 0.0, True)],
+    [(2, 0.5, False), (3, 0.5, True), (3, 1.0, False), (1, 0.0, True)],
 )
 def test_a_run_that_would_lose_more_targets_than_it_may_stops(
     num_bad: int, allowed: float, is_refused: bool
 ) -> None:
-    """By whatever drops them."""
     bad = [
         sample(2, 1, targets=["Non <|im_start|>."]),
-        sample(3, 1, targets=["Oui <|im_end|>."]),
         sample(4, 1, targets=["Oui. " * 200]),
         sample(5, 1, targets=["<|im_start|>"]),
     ]
     samples = [sample(1, 2), sample(6, 1, targets=[None]), *bad[:num_bad]]
+    settings = {"max_length": 300, "max_lost_targets": allowed}
     if not is_refused:
-        _, report = build(samples, NO_SYSTEM, max_length=300, max_lost_targets=allowed)
-        assert report.num_targets == 2
+        assert build(samples, **settings)[1].num_targets == 2
         return
-    with pytest.raises(TrainingError, match="max_lost_targets") as raised:
-        build(samples, NO_SYSTEM, max_length=300, max_lost_targets=allowed)
-    line = str(raised.value)
-    assert f"{num_bad} of {num_bad + 2} targets" in line
-    assert "control token" in line or num_bad == 1
+    with pytest.raises(TrainingError, match=f"{num_bad} of {num_bad + 2} targets.*control token"):
+        build(samples, **settings)
 
 
 NOTHING_TO_LEARN = (
@@ -265,23 +250,17 @@ def test_reasons_leave_out_where_and_how_many() -> None:
     assert reason_of("bare: do this", one) == ("sample 'Movie: The a-1': bare: do this", "bare")
 
 
-def test_rows_are_filled_with_dialogues() -> None:
+def test_rows_are_filled_with_dialogues(caplog: Any) -> None:
     samples = [sample(i, 1 + i % 3) for i in range(6)]
     single, _ = build(samples)
     rows, report = build(samples, pack_rows=True, max_length=300, max_tokens_per_row=400)
     combs = [combs_of(row) for row in rows]
+    assert not caplog.records
     assert report.num_rows == len(rows) < 6
     assert any(len(row) > 1 for row in combs)
     assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
     alone = [c for row in single for c in combs_of(row)]
     assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
-
-
-@pytest.mark.parametrize(("template", "layout"), [(CHATML, "expanded"), (REWRITING, "auto")])
-def test_pack_rows_without_packed_rows_is_said(template: str, layout: str, caplog: Any) -> None:
-    _, report = build([sample(i, 2) for i in range(3)], template, layout=layout, pack_rows=True)
-    assert report.num_rows == 6
-    assert "pack_rows is ignored: layout 'expanded' has one turn a row" in caplog.text
 
 
 def test_sampled_history_is_one_plain_sequence() -> None:

@@ -1,18 +1,22 @@
-"""Rows for templates that rewrite earlier turns: every prompt rendered on its own."""
+"""Own replies behind templates that rewrite earlier turns, and messages that a template stumbles over."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gatt.comb.comb import IGNORE, Comb
+from gatt.data.dialogue import Message
+from gatt.data.sample import GattSample
 from gatt.train.data import labels as supervision
 from gatt.train.data.labels import SUPERVISE, Supervise, build_combs
 from tests.support.models.combs_of_rows import written_out
-from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
+from tests.support.models.foreign_templates import foreign_tokenizer
+from tests.support.models.tiny import CHATML, REWRITING, SPECIAL, sample, tiny_tokenizer
 
 
 def texts(tokenizer: object, row: Comb) -> tuple[str, str]:
@@ -122,3 +126,58 @@ def test_what_cannot_fit_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None
     assert built.num_targets == 40
     # One for each target, and one that is too long for each history.
     assert len(calls) < 2 * 40
+
+
+TEMPLATE = CHATML.replace(
+    "{{ '<|im_start|>' + m['role']",
+    "{{ 1 // 0 if 'zyx' in m['content'] else '' }}{{ '<|im_start|>' + m['role']",
+)
+"""Keeps prefixes, names a token that is not special, and fails on a word."""
+NAMED = TEMPLATE + "{% if messages[0]['content'] == '<think>' %}x{% endif %}"
+
+
+def odd_tokenizer() -> Any:
+    """Return one whose line breaks merge."""
+    return foreign_tokenizer(NAMED, SPECIAL, ("<think>",), eos="<|im_end|>")
+
+
+def with_message(index: int, text: str) -> GattSample:
+    """Return a sample of four turns, the last one answered, with another text in one message."""
+    made = sample(1, 4)
+    messages = [*made.dialogue.messages, Message("assistant", "It was quiet.")]
+    messages[index] = replace(messages[index], content=text)
+    return replace(made, dialogue=replace(made.dialogue, messages=tuple(messages)))
+
+
+ODD = [
+    # Turn 2 is answered in a comb of its own: "\n" of its prompt and that of the reply are one token.
+    pytest.param(3, "\nIt is quiet.", [1, 2, 3, 4], 1, id="a line break begins a reply"),
+    pytest.param(3, "It is <think>.", [1, 2], 2, id="a mark of reasoning in a reply"),
+    pytest.param(4, "What <|im_end|>?", [1, 2], 2, id="a control token in a user message"),
+    pytest.param(7, "It is <|im_start|>.", [1, 2, 3, 4], 0, id="one in a reply that no row holds"),
+    pytest.param(4, "What zyx?", [1, 2], 2, id="a message that the template fails on"),
+    pytest.param(3, "It is zyx.", [1, 2], 2, id="a reply that the template fails on"),
+]
+
+
+@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize(("index", "text", "kept", "num_problems"), ODD)
+def test_the_other_targets_stay(
+    index: int, text: str, kept: list[int], num_problems: int, supervise: Supervise
+) -> None:
+    one = with_message(index, text)
+    combs = build_combs(odd_tokenizer(), one, supervise=supervise)
+    rows = build_combs(odd_tokenizer(), one, supervise=supervise, keeps_prefixes=False)
+    assert sorted(combs.targets) == sorted(rows.targets) == kept
+    assert learned(written_out(combs)) == learned(written_out(rows))
+    # The odd reply itself is a problem only to who would learn it.
+    is_own_reply = len(kept) == 4 and supervise == "last_turn"
+    assert len(combs.dropped_targets) == (0 if is_own_reply else num_problems)
+    assert len(rows.dropped_targets) == len(combs.dropped_targets)
+
+
+def test_targets_whose_prompts_begin_the_last_one_still_share_its_trunk() -> None:
+    built = build_combs(odd_tokenizer(), with_message(3, "\nIt is quiet."))
+    assert [(part.turns, part.targets) for part in built.parts] == [
+        ((1, 2), (2,)), ((1, 2, 3, 4), (1, 3, 4)),
+    ]  # fmt: skip

@@ -15,7 +15,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, GenerationError
 from gatt.generation.base import Engine
-from gatt.models.load import load_model
 from gatt.train.config import LoraSettings, TrackConfig
 from gatt.train.run import train
 from gatt.train.tracking.callback import AdherenceTracker
@@ -133,24 +132,15 @@ def test_the_best_adapter_is_that_of_its_step(
 def test_none_is_kept_where_none_is_wanted_and_nothing_to_decide_is_refused(
     tmp_path: Path, model: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads: list[str] = []
-
-    def load(name: str, **settings: Any) -> Any:
-        loads.append(name)
-        return load_model(name, **settings)
-
-    monkeypatch.setattr("gatt.train.run.load_model", load)
-    (tmp_path / "open").mkdir()
-    undecided = write_suite(tmp_path / "open", [None])
-    with pytest.raises(ConfigError, match=r"track\.suite"):
-        train(tracked_config(tmp_path, model, undecided))
-    assert not loads
+    with monkeypatch.context() as patch:
+        patch.setattr("gatt.train.run.load_model", None)
+        (tmp_path / "open").mkdir()
+        with pytest.raises(ConfigError, match=r"track\.suite"):
+            train(tracked_config(tmp_path, model, write_suite(tmp_path / "open", [None])))
     told(monkeypatch, 8)
     track = TrackConfig(suite=str(suite), every_steps=9, keep_best=False, turns=(1, 3))
     again = tracked_config(tmp_path, model, suite, track=track, resume=False)
     assert train(again).best_adapter is None
-    # The model in training is the one that was asked.
-    assert loads == [str(model)]
 
 
 def test_an_interrupted_run_keeps_its_best_and_measures_what_is_left(
