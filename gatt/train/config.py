@@ -202,6 +202,15 @@ class TrainConfig:
         ]  # fmt: skip
         if not self.samples:
             problems.append("samples is empty: expected at least one file of `gatt synth`")
+        if self.seed >= 2**32:
+            problems.append(f"seed is {self.seed}: expected below 2**32, as NumPy takes it")
+        # Short data are padded to a whole optimiser step.
+        num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
+        if num_rows > 100_000:
+            problems.append(
+                f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
+                "most 100,000"
+            )
         if not 0 <= self.max_lost_targets <= 1:
             problems.append(
                 f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1"

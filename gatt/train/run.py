@@ -277,6 +277,14 @@ def _trainer(
             model, config.init_adapter, base_name=config.model, is_trainable=True
         )
     else:
+        weights = (w for w in model.parameters() if w.dim() > 1 and w.is_floating_point())
+        # Weights that are spread show no shape here, and those in 4 bits another one.
+        most = max((min(w.shape[-2:]) for w in weights), default=config.lora.r)
+        if config.lora.r > most:
+            raise ConfigError(
+                f"lora.r is {config.lora.r}: no matrix of {config.model} has a rank above {most}: set it to "
+                "that or less"
+            )
         settings = config_dict(config.lora)
         if unread := outside_text(model):
             settings["exclude_modules"] = unread

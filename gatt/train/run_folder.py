@@ -10,10 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from safetensors import SafetensorError, safe_open
 
 from gatt.config.load import config_dict
 from gatt.errors import StoreError
@@ -153,8 +156,16 @@ class TrainStore:
 
 
 def is_complete(checkpoint: Path) -> bool:
-    """Whether a checkpoint was written to its end: the trainer's state comes last."""
+    """Whether a checkpoint was written to its end: the trainer's state comes last.
+
+    A power cut can leave any of the other files empty or cut, so their ends are looked at as well.
+    """
     try:
-        return isinstance(read_json(checkpoint / "trainer_state.json"), dict)
-    except (OSError, ValueError):
+        state = read_json(checkpoint / "trainer_state.json")
+        for weights in checkpoint.glob("*.safetensors"):
+            with safe_open(weights, framework="pt"):
+                pass
+    except (OSError, ValueError, SafetensorError):
         return False
+    # torch saves zip files, whose table stands at the end.
+    return isinstance(state, dict) and all(map(zipfile.is_zipfile, checkpoint.glob("*.pt*")))
