@@ -183,11 +183,9 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     Raises:
         ConfigError: several GPUs for one process, settings that the model or the device
             cannot take, or an adapter that does not fit.
-        DataError: broken samples, with file and line; broken marks of the first adapter;
-            dialogues to track that are trained on.
+        DataError: broken samples or marks of the first adapter; dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: no sample is left with a token that carries loss, or a larger share of the
-            targets would be lost than `max_lost_targets`.
+        TrainingError: too little is left to learn (`gatt.train.data.row_report.refuse_too_few`).
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """

@@ -41,9 +41,6 @@ class Finding:
     """Relative difference of the loss; NaN where the back end failed."""
     gradient_error: float
     """Relative difference of the LoRA gradients, all as one vector; NaN where the back end failed."""
-    most_error: float
-    """Largest difference that rounding explains. In bfloat16 it is 0.1: SmolLM2-135M has 0.03, and 0.2 where
-    the branches see one token too many."""
     seconds: float
     """Of this back end alone, its compilation included."""
     problem: str | None
@@ -145,7 +142,7 @@ def _findings(model: Any, backends: Sequence[Backend], dtype: torch.dtype) -> li
         findings.append(
             Finding(
                 backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
-                loss_error=errors[0], gradient_error=errors[1], most_error=most,
+                loss_error=errors[0], gradient_error=errors[1],
                 seconds=time.monotonic() - start, problem=problem,
             )
         )  # fmt: skip

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from peft import PeftModel, get_peft_model
+from peft import get_peft_model
 from transformers import Trainer, set_seed
 from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
@@ -126,8 +126,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             peft_config: of a fresh adapter, for a model without one.
 
         Raises:
-            ConfigError: `plain_loss` is `kl`, and the model has no adapter, one with biases, or
-                weights that are spread over the processes.
+            ConfigError: `plain_loss` is `kl`, and the adapter has biases or the weights are spread over
+                the processes.
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
@@ -185,11 +185,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _check_kl(self) -> None:
         self.refuse_spread_weights("plain_loss 'kl'")
-        if not isinstance(self.model, PeftModel):
-            raise ConfigError(
-                "plain_loss 'kl' compares with the model without its adapter, but there is none: give "
-                "peft_config, or use plain_loss 'targets'"
-            )
         if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
             raise ConfigError(
                 "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "

@@ -63,7 +63,8 @@ def encoded_once() -> Callable[[Any, Any], Any]:
     """Return what makes the rows of the first sample, and gives them to all others."""
     from gatt.train.data.rows import RowMaker
 
-    make, made = RowMaker.__call__, []
+    make = RowMaker.__call__
+    made: list[Any] = []
 
     def rows(maker: Any, sample: Any) -> Any:
         if not made:

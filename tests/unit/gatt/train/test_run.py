@@ -212,27 +212,6 @@ def test_the_log_counts_what_was_trained_on(make: Any) -> None:
     assert all(e["tokens_per_second"] > 0 for e in entries)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"id": \n{"id": 1}\n', "line 1: broken JSON"),
-        ('{"id": "a"}\n', "line 1: no 'instruction': expected a sample written by"),
-        ("", "no sample in it: run `gatt synth` first"),
-    ],
-)
-def test_broken_samples_are_one_line_and_status_2(
-    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
-) -> None:
-    config = make()
-    config.samples[0].write_text(line, encoding="utf-8")
-    save_config(config, tmp_path / "c.yaml")
-    assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
-    error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
-    assert len(error) == 1
-    assert "samples.jsonl" in error[0]
-    assert message in error[0]
-
-
 def test_the_command_says_where_the_adapter_is(
     make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

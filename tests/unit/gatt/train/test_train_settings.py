@@ -26,8 +26,6 @@ from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
-from gatt.train.data.rows import build_rows
-from gatt.train.data.samples import read_all_samples
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
 from tests.support.models.ready_trainer import ready
@@ -236,17 +234,6 @@ def test_kl_where_no_process_holds_the_model_whole(
         ConfigError, match=r"^plain_loss 'kl': the weights are spread over the proc"
     ):
         train(plain_too(make(plain_loss="kl")))
-
-
-def test_kl_without_an_adapter_to_leave_out(make: Any) -> None:
-    config = plain_too(make(plain_loss="kl"))
-    loaded = load_model(config.model)
-    samples, args = read_all_samples(config.samples), training_arguments(config)
-    rows, report = build_rows(samples, loaded.tokenizer, config, why_not_packable=lambda: None)
-    with pytest.raises(ConfigError, match="but there is none: give peft_config"):
-        GattTrainer(
-            loaded.model, config, args, rows, tokenizer=loaded.tokenizer, layout=report.layout
-        )
 
 
 def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
