@@ -72,15 +72,14 @@ def rows_of_run(
         }
     )
 
-    def made() -> dict[str, Any]:
+    def made() -> RowReport:
         report = _kept_report(kept, mark)
         if report is None:
-            report = _make(config, tokenizer, kept, mark, why_not_packable)
-        else:
-            refuse_too_few(report, Dropped(report.dropped), config)
-        return report.as_dict()
+            return _make(config, tokenizer, kept, mark, why_not_packable)
+        refuse_too_few(report, Dropped(report.dropped), config)
+        return report
 
-    report = RowReport.from_dict(from_main(made))
+    report = from_main(made)
     rows = rows_in(str(kept / COMBS), report, config, current_runtime().num_processes)
     trained_on = read_marks(kept)
     assert trained_on is not None

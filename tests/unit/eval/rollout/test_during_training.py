@@ -54,7 +54,8 @@ def test_each_turn_is_counted_and_parts_add_up_to_the_whole(tmp_path: Path) -> N
     ]
     assert parts[3] == {}
     for turn, counts in whole.items():
-        assert sum((p.get(turn, Counts()) for p in parts), Counts()) == counts
+        found = (p.get(turn, Counts()) for p in parts)
+        assert tuple(map(sum, zip(*found, strict=True))) == counts
 
 
 @pytest.mark.parametrize(

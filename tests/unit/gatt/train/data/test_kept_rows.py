@@ -143,5 +143,5 @@ def test_two_samples_with_one_id(tmp_path: Path) -> None:
 
 def test_a_file_that_is_given_twice(tmp_path: Path) -> None:
     one, copy = (write_samples(tmp_path / name, [sample(1)]) for name in ("one", "copy"))
-    with pytest.raises(DataError, match="copy sample 1: the same as .*one sample 1: "):
+    with pytest.raises(DataError, match=r"copy sample 1: the same as .*one sample 1: "):
         list(read_all_samples([one, copy]))
