@@ -72,8 +72,8 @@ def packing_problem(
     """Return why a loaded model cannot take packed rows, after a trial forward pass; None if it can.
 
     A comb of 24 tokens goes through the model as a packed row and as plain rows. Their logits differ
-    by rounding alone (`MOST_ERROR` of the largest logit); those of a model that ignores position ids or
-    mixes tokens by far more. Weights that are not all here (DeepSpeed ZeRO-3) are not tried.
+    by rounding alone, those of a model that ignores position ids or mixes tokens by far more. Weights
+    that are not all here (DeepSpeed ZeRO-3) are not tried.
 
     Args:
         model: a causal LM, left as it was.

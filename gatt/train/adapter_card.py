@@ -56,7 +56,7 @@ def write_adapter(
         target: folder of the adapter; replaced if it is there.
         config: of the run.
         report: of its rows.
-        result: steps, loss, tokens; of the best adapter of a run what was measured of it (`tracked`).
+        result: steps, loss, tokens; of a best adapter also what was measured of it (`tracked`).
         dialogues: that it was trained on; None where they are not all known.
     """
     for path in draft.iterdir():

@@ -98,8 +98,7 @@ class TrainStore:
         """Return what is recorded of this run; None for a fresh folder.
 
         Raises:
-            StoreError: the folder belongs to another configuration, or holds
-                something that is no training run.
+            StoreError: the folder is of another configuration, or of something else.
         """
         path = self.folder / FILE
         if not path.exists():

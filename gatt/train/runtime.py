@@ -37,7 +37,7 @@ def wait_for_everyone() -> None:
 def from_main(compute: Callable[[], T]) -> T:
     """Return on every process what the main one computed; every process calls it.
 
-    Arguments and errors are those of `from_everyone`; the main process alone calls `compute`.
+    Errors are those of `from_everyone`.
     """
     is_main = current_runtime().is_main_process
     found: T = from_everyone(lambda: compute() if is_main else None)[0]  # type: ignore[assignment]
@@ -48,9 +48,6 @@ def from_everyone(compute: Callable[[], T]) -> list[T]:
     """Return on every process what each of them computed, in order of rank; every process calls it.
 
     An error of one process reaches all of them: nobody is left waiting.
-
-    Args:
-        compute: called on every process; what it returns is pickled.
 
     Raises:
         GattError: on the main process, whatever another one raised.

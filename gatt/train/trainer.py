@@ -214,12 +214,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     ) -> Any:
         """Return this micro-batch's share of the mean loss of the optimiser step.
 
-        Args:
-            model: the wrapped model.
-            inputs: a batch of `GattCollator`.
-            return_outputs: also return outputs, of which there are none: logits are not kept.
-            num_items_in_batch: supervised tokens of the whole step on all
-                processes; None outside of training: those of this batch.
+        Logits are not kept, so there are no outputs to return. `num_items_in_batch` counts the supervised
+        tokens of the whole step on all processes; outside of training it is None.
         """
         # Before the graph of the main forward pass takes memory.
         base_KH = self._hidden_of_base(model, inputs) if "by_kl" in inputs else None

@@ -1,7 +1,6 @@
 """Split attention: SDPA over blocks of queries and the keys that they may see.
 
-A packed row allows far fewer pairs of tokens than a plain row of its length: a
-branch sees its part of the trunk and itself, never another branch. So the
+A branch sees its part of the trunk and itself, never another branch. So the
 trunk is one causal product, and neighbouring branches share a product with the
 trunk up to their furthest fork. Nothing T x T is made, and what a block
 forbids inside itself is a small mask that all layers share.

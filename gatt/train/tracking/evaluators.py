@@ -45,13 +45,9 @@ class TrainEvaluator(Protocol):
     def measure(
         self, engine: Engine, adapter: str, *, part: int, num_parts: int
     ) -> Mapping[int, Counts]:
-        """Return the counts by turn of one part of the cases; all parts together are all cases.
+        """Return the counts by turn of one part of the cases, from 0; all parts are all cases.
 
-        Args:
-            engine: answers with the model in training.
-            adapter: name of the adapter in training.
-            part: which, from 0.
-            num_parts: of how many; a part may be empty.
+        The engine answers with the model in training, under the name of its adapter.
         """
         ...
 
@@ -60,9 +56,8 @@ def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> TrainEva
     """Return the evaluator that `track` names, with its cases read and checked.
 
     Raises:
-        ConfigError: no evaluator of that name, one that cannot be loaded, or settings that it
-            does not take.
-        GattError: whatever it raises for cases that cannot be had.
+        ConfigError: no evaluator of that name, or one that cannot be loaded.
+        GattError: whatever it raises for its settings and cases.
     """
     name = config.track.evaluator if config.track else ""
     known = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
