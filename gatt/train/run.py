@@ -219,7 +219,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         problem = packing_problem(model, wanted, config.max_length)
         if problem:
             rows = _rows(config, tokenizer, store, problem)
-            model.set_attn_implementation(wanted or model.config._attn_implementation)
+            if wanted:
+                model.set_attn_implementation(wanted)
     report = rows.report
     _check_positions(model, config.model, report.num_positions)
     trainer = _trainer(config, args, model, tokenizer, rows)

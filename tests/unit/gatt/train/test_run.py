@@ -80,10 +80,10 @@ def test_other_files_under_the_same_name_are_another_run(make: Any, tmp_path: Pa
     train(config)
     # The same shapes: the files have the same size.
     tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
-    with pytest.raises(StoreError, match=r"\(changed: model_digest"):
+    with pytest.raises(StoreError, match=r"changed: model_digest"):
         train(config)
     write_samples(config.samples[0], [sample(9, 2)])
-    with pytest.raises(StoreError, match=r"\(changed: samples \["):
+    with pytest.raises(StoreError, match=r"changed: .*samples \["):
         train(config)
 
 
