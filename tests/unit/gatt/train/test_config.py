@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import yaml
 
-from gatt.config.load import load_config
 from gatt.errors import ConfigError
 from gatt.train.config import LoraSettings, TrackConfig, TrainConfig
 
@@ -53,14 +52,3 @@ def test_refuses_values_out_of_range(cls: type, changes: dict[str, Any], fact: s
     needed = {"samples": (Path("s.jsonl"),), "output_dir": Path("out")}
     with pytest.raises(ConfigError, match=fact):
         cls(**({**needed, **changes} if cls is TrainConfig else changes))
-
-
-def test_dotted_overrides_reach_the_adapter() -> None:
-    config = load_config(
-        TrainConfig,
-        CONFIGS / "train" / "smoke.yaml",
-        ["lora.r=2", "bf16=false", "lora.target_modules=[q_proj]"],
-    )
-    assert config.lora.r == 2
-    assert config.lora.target_modules == ("q_proj",)
-    assert config.bf16 is False

@@ -67,21 +67,6 @@ def test_without_a_packed_row_bent_scores_are_those_of_eager(is_training) -> Non
     assert torch.equal(model.generate(ids, max_new_tokens=4, do_sample=False), steps)
 
 
-def test_a_plan_is_made_once_for_each_kind_of_layer(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-
-    def plan(geometry, dtype, window, *, has_masks_only):
-        made.append((window, has_masks_only))
-        return ()
-
-    monkeypatch.setattr("gatt.comb.attention.backend.plan_blocks", plan)
-    monkeypatch.setattr("gatt.comb.attention.backend.split_attention", lambda *_, **__: None)
-    attention = CombAttention(GEOMETRY, "split")
-    for window in (None, 4, None, 4):
-        attention.attend(*tensors(11), scale=1.0, window=window, softcap=None)
-    assert made == [(None, False), (4, False)]
-
-
 def test_a_window_told_by_the_layer_type_alone() -> None:
     query, key, value = tensors(11)
     config = SimpleNamespace(layer_types=["full_attention", "sliding_attention"], sliding_window=3)

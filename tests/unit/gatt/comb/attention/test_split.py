@@ -72,14 +72,6 @@ def test_outputs_and_gradients_are_those_of_the_whole_mask(documents, window, so
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-8, atol=1e-11)
 
 
-@given(documents=st.lists(combs(), min_size=1, max_size=3), window=st.none() | st.integers(1, 12))
-@settings(deadline=None)
-def test_blocks_cover_the_row_once_in_order(documents, window) -> None:
-    geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float32, window)
-    assert [i for b in blocks for i in range(b.start, b.end)] == list(range(geometry.num_tokens))
-
-
 def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
     """Twice the turns: 4 times the pairs, and never near those of a plain row."""
 
