@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ from transformers import (
     MixtralForCausalLM,
 )
 
-from gatt import cli
-from gatt.config.load import save_config
 from gatt.errors import StoreError
 from gatt.train.config import LoraSettings
 from gatt.train.run import train
@@ -106,36 +102,6 @@ def test_a_torn_checkpoint_is_removed(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["checkpoint-9"]
 
 
-HOLD = """
-import sys
-from pathlib import Path
-from gatt.train.run_folder import TrainStore
-with TrainStore(Path(sys.argv[1]), {}).held():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-def test_a_folder_that_another_run_trains_into(
-    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = make()
-    save_config(config, tmp_path / "c.yaml")
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(config.output_dir)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as other:  # fmt: skip
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
-        error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
-        assert len(error) == 1
-        assert f"pid {other.pid})" in error[0]
-        assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
-        other.kill()
-    assert train(config).is_new
-
-
 def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config = make()
     with monkeypatch.context() as patch:
@@ -210,14 +176,3 @@ def test_the_log_counts_what_was_trained_on(make: Any) -> None:
     assert entries[-1]["num_supervised_tokens"] == trainer.num_supervised_tokens == 2 * sum(labels)
     assert all(0 <= e["mean_token_accuracy"] <= 1 for e in entries)
     assert all(e["tokens_per_second"] > 0 for e in entries)
-
-
-def test_the_command_says_where_the_adapter_is(
-    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save_config(make(), tmp_path / "c.yaml")
-    words = ["train", "--config", str(tmp_path / "c.yaml")]
-    assert cli.main([*words, "max_steps=1"]) == 0
-    assert capsys.readouterr().out.startswith("trained: 1 steps, loss ")
-    assert cli.main([*words, "--max_steps=1"]) == 0
-    assert capsys.readouterr().out.startswith("already trained: 1 steps")
