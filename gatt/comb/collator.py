@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -20,7 +20,7 @@ from gatt.comb.comb import IGNORE, Comb
 from gatt.errors import DataError
 
 Layout = Literal["comb", "expanded"]
-LAYOUTS: tuple[str, ...] = get_args(Layout)
+COLUMNS = ("input_ids", "labels", "forks", "lengths", "by_kl")
 TRUNK = 0
 """Branch id of trunk tokens, and the fork of a trunk; branches count from 1 within their document."""
 
@@ -31,9 +31,7 @@ def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
     `input_ids` and `labels` hold a value a token; `forks` (`TRUNK` for a trunk), `lengths` and `by_kl`
     a value a segment.
     """
-    columns: dict[str, Any] = {
-        name: [] for name in ("input_ids", "labels", "forks", "lengths", "by_kl")
-    }
+    columns: dict[str, Any] = {name: [] for name in COLUMNS}
     for comb in combs:
         branches = ((b.fork, b.input_ids, b.labels) for b in comb.branches)
         for fork, ids, labels in ((TRUNK, comb.trunk, comb.trunk_labels), *branches):
@@ -88,7 +86,7 @@ class GattCollator:
         """Return the batch of rows of `combs_to_features`."""
         columns = {
             name: torch.tensor([value for row in features for value in row[name]])
-            for name in ("input_ids", "labels", "forks", "lengths", "by_kl")
+            for name in COLUMNS
         }
         by_kl_S = columns.pop("by_kl")
         if self.layout == "comb":
@@ -111,17 +109,15 @@ class GattCollator:
             raise DataError(
                 "a row with branches in the expanded layout: write it out with `expand`"
             )
-        sizes = lengths.tolist()
-        columns = (
-            ("input_ids", input_ids, self.pad_token_id),
-            ("attention_mask", torch.ones_like(input_ids), 0),
-            ("labels", labels, IGNORE),
-        )
+
+        def padded(vector: torch.Tensor, fill: int) -> torch.Tensor:
+            rows = torch.split(vector, lengths.tolist())
+            return pad_sequence(list(rows), batch_first=True, padding_value=fill)
+
         return {
-            name: pad_sequence(
-                list(torch.split(vector, sizes)), batch_first=True, padding_value=fill
-            )
-            for name, vector, fill in columns
+            "input_ids": padded(input_ids, self.pad_token_id),
+            "attention_mask": padded(torch.ones_like(input_ids), 0),
+            "labels": padded(labels, IGNORE),
         }
 
 
@@ -176,13 +172,8 @@ class RowGeometry:
 
         A query q sees a key k of its own document if k stands in the trunk among
         the first `visible[q]` tokens, or in q's own branch no later than q. Trunk
-        positions count from 0 within the document, so position and index agree.
-
-        Args:
-            queries: indices into the row.
-            keys: likewise.
-            window: tokens that a layer with a sliding window sees, itself
-                included, by position; None sees all.
+        positions count from 0 within the document, so position and index agree. A layer with
+        a sliding window sees `window` tokens by position, itself included.
         """
         at_q, at_k = self.position_ids[queries], self.position_ids[keys]
         branch_q, branch_k = self.branch_ids[queries], self.branch_ids[keys]

@@ -13,6 +13,8 @@ prompt t and s_t, and the history is encoded once instead of n times.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gatt.errors import DataError
@@ -36,14 +38,11 @@ class Branch:
     labels: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not self.input_ids:
-            raise DataError("a branch without tokens: expected at least the end-of-turn token")
-        if len(self.labels) != len(self.input_ids):
+        if not self.input_ids or len(self.labels) != len(self.input_ids) or self.fork < 1:
             raise DataError(
-                f"a branch of {len(self.input_ids)} tokens with {len(self.labels)} labels"
+                f"a branch of {len(self.input_ids)} tokens with {len(self.labels)} labels after {self.fork} "
+                "trunk tokens: expected tokens, as many labels, and a fork of at least 1"
             )
-        if self.fork < 1:
-            raise DataError(f"a branch forks after {self.fork} trunk tokens: expected at least 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +62,15 @@ class Comb:
     taught those labels (`gatt.comb.loss.kl_to_base`)."""
 
     def __post_init__(self) -> None:
-        if len(self.trunk) != len(self.trunk_labels):
+        if not self.trunk or len(self.trunk) != len(self.trunk_labels):
             raise DataError(
-                f"a trunk of {len(self.trunk)} tokens with {len(self.trunk_labels)} labels"
+                f"a trunk of {len(self.trunk)} tokens with {len(self.trunk_labels)} labels: expected tokens, "
+                "and as many labels"
             )
-        if not self.trunk:
-            raise DataError("a comb without trunk: expected at least one token")
         if self.trunk_labels[0] != IGNORE:
             raise DataError("the first trunk token has a label, but nothing stands before it")
-        for number, branch in enumerate(self.branches, start=1):
-            if branch.fork > len(self.trunk):
-                raise DataError(
-                    f"branch {number} forks after token {branch.fork} "
-                    f"of a trunk of {len(self.trunk)}"
-                )
+        if (last := max((b.fork for b in self.branches), default=0)) > len(self.trunk):
+            raise DataError(f"a branch forks after token {last} of a trunk of {len(self.trunk)}")
 
     @property
     def num_tokens(self) -> int:
@@ -104,11 +98,7 @@ def expand(comb: Comb) -> list[Comb]:
     models that cannot share a trunk.
     """
     rows = [
-        Comb(
-            comb.trunk[: b.fork] + b.input_ids,
-            (IGNORE,) * b.fork + b.labels,
-            by_kl=comb.by_kl,
-        )
+        Comb(comb.trunk[: b.fork] + b.input_ids, (IGNORE,) * b.fork + b.labels, by_kl=comb.by_kl)
         for b in comb.branches
         if any(label != IGNORE for label in b.labels)
     ]
@@ -152,18 +142,8 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
     """
     if comb.num_tokens <= max_tokens:
         return [comb]
-    parts: list[Comb] = []
-    group: list[Branch] = []
-    size = num_labelled = 0
-
-    def flush(length: int) -> None:
-        nonlocal size, num_labelled
-        labels = [IGNORE] * length
-        labels[num_labelled:] = comb.trunk_labels[num_labelled:length]
-        parts.append(Comb(comb.trunk[:length], tuple(labels), tuple(group), comb.by_kl))
-        size, num_labelled = 0, max(num_labelled, length)
-        group.clear()
-
+    groups: list[list[Branch]] = [[]]
+    size = 0
     for branch in sorted(comb.branches, key=lambda b: b.fork):
         length = len(branch.input_ids)
         if branch.fork + length > max_tokens:
@@ -171,19 +151,49 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
                 f"a branch of {length} tokens after {branch.fork} trunk tokens does not fit in "
                 f"{max_tokens}: raise max_tokens_per_row or shorten the dialogue"
             )
-        if group and branch.fork + size + length > max_tokens:
-            flush(group[-1].fork)
-        group.append(branch)
+        if groups[-1] and branch.fork + size + length > max_tokens:
+            groups.append([])
+            size = 0
+        groups[-1].append(branch)
         size += length
-    end = group[-1].fork if group else 0
-    if any(label != IGNORE for label in comb.trunk_labels[end:]) or not group:
-        end = len(comb.trunk)
-        if group and end + size > max_tokens:
-            flush(group[-1].fork)
-        if end > max_tokens:
+    ends = [group[-1].fork if group else 0 for group in groups]
+    whole = len(comb.trunk)
+    if not comb.branches or any(label != IGNORE for label in comb.trunk_labels[ends[-1] :]):
+        if whole > max_tokens:
             raise DataError(
-                f"a trunk of {end} tokens does not fit in {max_tokens}: "
+                f"a trunk of {whole} tokens does not fit in {max_tokens}: "
                 "raise max_tokens_per_row or shorten the dialogue"
             )
-    flush(end)
+        if whole + size > max_tokens:
+            groups.append([])
+            ends.append(whole)
+        ends[-1] = whole
+    parts = []
+    num_labelled = 0
+    for group, end in zip(groups, ends, strict=True):
+        labels = (IGNORE,) * num_labelled + comb.trunk_labels[num_labelled:end]
+        parts.append(Comb(comb.trunk[:end], labels, tuple(group), comb.by_kl))
+        num_labelled = end
     return parts
+
+
+def best_fit(lengths: Sequence[int], capacity: int) -> list[list[int]]:
+    """Return the indices of each row: best-fit decreasing, at most `capacity` tokens a row.
+
+    The longest come first, and each goes where the least room is left after it;
+    a new row is opened where none has room. At most 11/9 of the fewest possible
+    rows and one more (Johnson et al., 1974). Indices within a row, and rows by
+    their first index, are in order. A longer dialogue gets a row of its own.
+    """
+    rows: list[list[int]] = []
+    room: list[tuple[int, int]] = []  # (tokens left, row), ascending
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        place = bisect_left(room, (lengths[index], -1))
+        if place == len(room):
+            left, row = capacity, len(rows)
+            rows.append([])
+        else:
+            left, row = room.pop(place)
+        rows[row].append(index)
+        insort(room, (left - lengths[index], row))
+    return sorted(sorted(row) for row in rows)

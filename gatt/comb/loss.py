@@ -58,8 +58,7 @@ def batch_loss(
 
     Args:
         model: a causal LM of transformers, or what wraps one (PEFT, DDP). Its forward takes
-            `logits_to_keep` as a tensor of positions. Packed rows need
-            `gatt.comb.attention.backend.enable_comb_attention` first.
+            `logits_to_keep` as a tensor of positions. Packed rows need `enable_comb_attention` first.
         batch: of `gatt.comb.collator.GattCollator`, on the model's device.
         backend: what computes the attention of packed rows.
         base_KH: `hidden_by_kl` of the model without its adapter, where the batch has `by_kl`.
@@ -120,16 +119,10 @@ def supervised_logits(
 
     Arguments and errors are those of `batch_loss`.
     """
-    targets = Targets.of(batch)
-
-    def pick(_: Any, hidden: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        return (targets.pick(model, hidden[0])[None], *hidden[1:])
-
-    handle = Head(model).module.register_forward_pre_hook(pick)
-    try:
+    targets, head = Targets.of(batch), Head(model).module
+    scored = head.forward
+    with _replaced(head, lambda hidden: scored(targets.pick(model, hidden)[None])):
         logits_NV = model(**targets.inputs(model, batch, backend)).logits[0]
-    finally:
-        handle.remove()
     return logits_NV, batch["labels"].flatten()[targets.places_N]
 
 
@@ -142,11 +135,8 @@ def kl_to_base(logits_PV: torch.Tensor, base_PV: torch.Tensor) -> torch.Tensor:
     """Return the summed KL divergence KL(base || model), in nats, in float32 at least.
 
     The forward direction, as in distillation (Hinton et al., arXiv:1503.02531), with the model
-    without its adapter as the teacher: it covers all that the base model would say.
-
-    Args:
-        logits_PV: of the model that is trained.
-        base_PV: of the one it is held to; no gradient reaches them.
+    without its adapter as the teacher: it covers all that the base model would say. No gradient
+    reaches its logits.
     """
     own_PV, held_PV = (_at_least_float32(x).log_softmax(-1) for x in (logits_PV, base_PV.detach()))
     # What the base never says, at -inf, adds nothing.
@@ -239,10 +229,9 @@ class Head:
         logits_1PV = module(hidden_PH[None])
         # The model's own forward finishes them; what stands before the head has nothing to do.
         done = _HiddenAlone(last_hidden_state=logits_1PV[..., :1])
-        before = {id(m): m for m in (self.model.base_model, self.model.get_decoder())}
         ids = torch.zeros(1, len(hidden_PH), dtype=torch.long, device=hidden_PH.device)
         with ExitStack() as stack:
-            for inner in before.values():
+            for inner in {self.model.base_model, self.model.get_decoder()}:
                 stack.enter_context(_replaced(inner, lambda *_, **__: done))
             stack.enter_context(_replaced(self.module, lambda *_, **__: logits_1PV))
             finished: torch.Tensor = self._forward(input_ids=ids, use_cache=False).logits[0]
@@ -274,9 +263,7 @@ def _hidden(
 
 
 def _in_pieces(
-    cost: Cost,
-    head: Head,
-    hidden_NH: torch.Tensor,
+    cost: Cost, head: Head, hidden_NH: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sums of a cost and of its count over all pieces."""
     weights = [weight for weight in head.module.parameters() if weight.requires_grad]
@@ -290,11 +277,7 @@ class _Pieces(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        cost: Cost,
-        size: int,
-        hidden_NH: torch.Tensor,
-        *weights: torch.Tensor,
+        ctx: Any, cost: Cost, size: int, hidden_NH: torch.Tensor, *weights: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the sums of cost and count."""
         needs_gradient = any(ctx.needs_input_grad)
@@ -331,12 +314,10 @@ def _causal_lm(model: Any) -> Any:
 @contextmanager
 def _replaced(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
     """Let a module compute something else for a while."""
-    before = module.__dict__.get("forward")
-    module.forward = forward
-    try:
-        yield
-    finally:
-        if before is None:
-            del module.forward
+    with ExitStack() as stack:
+        if "forward" in module.__dict__:
+            stack.callback(setattr, module, "forward", module.forward)
         else:
-            module.forward = before
+            stack.callback(delattr, module, "forward")
+        module.forward = forward
+        yield

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Template
 
-from gatt.data.dialogue import Dialogue
 from gatt.data.sample import TargetKind
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.models.base_card import hub_id
@@ -28,6 +27,12 @@ _KINDS: Final[Mapping[TargetKind, str]] = {
     "composed": "sentence of the instruction added",
 }
 """How a target came to be (`gatt.data.sample.TargetKind`)."""
+_SETTINGS: Final = (
+    "placement", "history", "supervise", "plain_loss", "plain_kl_coef", "max_length", "learning_rate",
+    "lr_scheduler_type", "per_device_train_batch_size", "gradient_accumulation_steps", "optim",
+    "weight_decay", "seed",
+)  # fmt: skip
+"""Settings that the card names."""
 TRACKED: Final = "tracked.json"
 """In the folder of the best adapter of a run: how it adhered, turn by turn."""
 FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
@@ -39,7 +44,7 @@ def write_adapter(
     config: TrainConfig,
     report: RowReport,
     result: Mapping[str, Any],
-    dialogues: Iterable[Dialogue] | TrainedOn | None,
+    dialogues: TrainedOn | None,
 ) -> None:
     """Make the folder of an adapter out of what the trainer saved; it appears whole.
 
@@ -51,9 +56,8 @@ def write_adapter(
         target: folder of the adapter; replaced if it is there.
         config: of the run.
         report: of its rows.
-        result: steps, loss, tokens; of the best adapter of a run what was measured of it (`tracked`).
-        dialogues: that it was trained on, or their marks; evaluations refuse them. None where they are
-            not all known: the folder then says of none.
+        result: steps, loss, tokens; of a best adapter also what was measured of it (`tracked`).
+        dialogues: that it was trained on; None where they are not all known.
     """
     for path in draft.iterdir():
         if path.name not in FILES:
@@ -80,36 +84,19 @@ def model_card(
 ) -> str:
     """Return the model card: what it is, how it was made, and what it is not good for.
 
-    Args:
-        config: of the run.
-        report: of its rows.
-        result: steps, loss, tokens.
-        adapter: PEFT's settings of the adapter.
+    Arguments are those of `write_adapter`; `adapter` holds PEFT's settings.
     """
-    settings = {
-        "placement": config.placement,
-        "history": config.history,
-        "supervise": config.supervise,
-        "plain_loss": config.plain_loss,
-        **({"plain_kl_coef": f"{config.plain_kl_coef:g}"} if config.plain_loss == "kl" else {}),
-        **({"chat_template_kwargs": _shown(config)} if config.chat_template_kwargs else {}),
-        "layout": report.layout,
-        "max_length": config.max_length,
-        "LoRA r / alpha / dropout": f"{adapter.get('r')} / {adapter.get('lora_alpha')} / "
-        f"{adapter.get('lora_dropout')}",
-        "learning_rate": f"{config.learning_rate:g}",
-        "lr_scheduler_type": config.lr_scheduler_type,
-        "per_device_train_batch_size": config.per_device_train_batch_size,
-        "gradient_accumulation_steps": config.gradient_accumulation_steps,
-        "optim": config.optim,
-        "weight_decay": config.weight_decay,
-        "seed": config.seed,
-    }
+    names = [name for name in _SETTINGS if name != "plain_kl_coef" or config.plain_loss == "kl"]
+    settings = {name: _shown(getattr(config, name)) for name in names}
+    for name in ("r", "lora_alpha", "lora_dropout"):
+        settings[f"lora.{name}"] = _shown(adapter.get(name))
+    if config.chat_template_kwargs:
+        settings["chat_template_kwargs"] = json.dumps(dict(config.chat_template_kwargs))
     if config.init_adapter is not None:
         settings["init_adapter"] = config.init_adapter.name
     data = {
         "samples used, of read": f"{report.num_used} of {report.num_samples}",
-        "rows": report.num_rows,
+        f"rows ({report.layout})": report.num_rows,
         "target replies": report.num_targets,
         "supervised tokens, of all": f"{report.num_supervised_tokens} of {report.num_tokens}",
         **({"learned by the KL divergence": report.num_kl_tokens} if report.num_kl_tokens else {}),
@@ -134,5 +121,5 @@ def model_card(
     return card
 
 
-def _shown(config: TrainConfig) -> str:
-    return ", ".join(f"{k}: {json.dumps(v)}" for k, v in config.chat_template_kwargs.items())
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

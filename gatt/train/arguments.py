@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import logging
+from typing import Final
 
 import torch
-from transformers import Trainer, TrainingArguments, get_scheduler
+from transformers import Trainer, get_scheduler
+from transformers.integrations.integration_utils import get_reporting_integration_callbacks
 from trl import SFTConfig
 
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
-from gatt.train.logging.integrations import reporting_callbacks
 from gatt.train.runtime import supports_bf16
 
-log = logging.getLogger(__name__)
+SAME: Final = (
+    "learning_rate", "lr_scheduler_type", "warmup_steps", "num_train_epochs", "max_steps",
+    "per_device_train_batch_size", "gradient_accumulation_steps", "optim", "weight_decay",
+    "max_grad_norm", "seed", "logging_steps", "save_steps", "save_total_limit", "disable_tqdm",
+)  # fmt: skip
+"""Settings that TRL has under the same names."""
 
 
 def uses_bf16(config: TrainConfig) -> bool:
@@ -50,35 +55,19 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     Raises:
         ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
     """
-    # Made here and dropped: one that is not installed is told before a model is loaded.
-    reporting_callbacks(config.report_to, config.output_dir)
+    report_to = config.report_to
     try:
         args = SFTConfig(
             output_dir=str(config.output_dir),
-            learning_rate=config.learning_rate,
-            lr_scheduler_type=config.lr_scheduler_type,
-            warmup_steps=config.warmup_steps,
-            num_train_epochs=config.num_train_epochs,
-            max_steps=config.max_steps,
-            per_device_train_batch_size=config.per_device_train_batch_size,
-            gradient_accumulation_steps=config.gradient_accumulation_steps,
-            optim=config.optim,
-            weight_decay=config.weight_decay,
-            max_grad_norm=config.max_grad_norm,
-            seed=config.seed,
+            **{name: getattr(config, name) for name in SAME},
             # Unset, the order of rows hangs on torch's generator, which a resume moves.
             data_seed=config.seed,
             bf16=uses_bf16(config),
             fp16=False,
             **checkpointing(config.gradient_checkpointing),
-            logging_steps=config.logging_steps,
             logging_nan_inf_filter=False,
             save_strategy="steps",
-            save_steps=config.save_steps,
-            save_total_limit=config.save_total_limit,
-            # `GattTrainer` brings the integrations itself.
-            report_to="none",
-            disable_tqdm=config.disable_tqdm,
+            report_to=report_to if isinstance(report_to, str) else list(report_to),
             dataloader_pin_memory=torch.cuda.is_available(),
             # Every adapter weight takes part in every forward, also in one without a target.
             ddp_find_unused_parameters=False,
@@ -95,52 +84,15 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             # TRL would have mixtures of experts return router logits for a loss that is not ours.
             router_aux_loss_coef=0.0,
         )
-        # The optimiser is made with the first step, and its package may not be installed.
+        # What is made later is made here as well and dropped: its package may not be installed, or a
+        # schedule may need more than its name.
+        for integration in get_reporting_integration_callbacks(args.report_to):
+            integration()
         Trainer.get_optimizer_cls_and_kwargs(args, torch.nn.Linear(1, 1))
-    except (ValueError, ImportError) as error:
+        optimizer = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=args.learning_rate)
+        get_scheduler(args.lr_scheduler_type, optimizer, num_warmup_steps=1, num_training_steps=10)
+    except (ValueError, TypeError, ImportError, RuntimeError) as error:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
         ) from None
-    _refuse_bare_schedule(args)
     return args
-
-
-def _refuse_bare_schedule(args: TrainingArguments) -> None:
-    """Refuse a schedule that needs more than its name.
-
-    Raises:
-        ConfigError: names it.
-    """
-    nothing = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=args.learning_rate)
-    try:
-        get_scheduler(
-            args.lr_scheduler_type, nothing, num_warmup_steps=1, num_training_steps=10,
-            scheduler_specific_kwargs=args.lr_scheduler_kwargs,
-        )  # fmt: skip
-    except (TypeError, ValueError) as error:
-        raise ConfigError(
-            f"lr_scheduler_type is {str(args.lr_scheduler_type.value)!r}, which needs settings of its own "
-            f"({' '.join(str(error).split())}): expected one that does not, such as 'cosine', 'linear' or "
-            "'constant_with_warmup'"
-        ) from None
-
-
-def leave_steps_to_train(args: TrainingArguments, num_steps: int) -> None:
-    """Have a share of warm-up leave at least one step; say so where a number of steps does not.
-
-    Transformers rounds the share up, and the first step of a warm-up has a learning
-    rate of zero: a run of one step would change nothing.
-
-    Args:
-        args: `TrainingArguments` of a run; its `warmup_steps` may change.
-        num_steps: optimiser steps of the run.
-    """
-    if args.get_warmup_steps(num_steps) < num_steps:
-        return
-    if args.warmup_steps < 1:
-        args.warmup_steps = num_steps - 1
-    else:
-        log.warning(
-            "warmup_steps is %g, but the run has %d steps: the learning rate never reaches %g",
-            args.warmup_steps, num_steps, args.learning_rate,
-        )  # fmt: skip

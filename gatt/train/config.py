@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from gatt.errors import ConfigError
 from gatt.models.module_pattern import pattern_problem
 from gatt.models.template_variables import check_template_variables
-from gatt.train.tracking.config import TrackConfig
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
-_MOST_SEED: Final = 2**32 - 1
-"""What NumPy takes."""
-_MOST_ROWS: Final = 100_000
-"""Of one optimiser step: short data are padded to a whole one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +31,7 @@ class LoraSettings:
     """Scale by `lora_alpha / sqrt(r)` instead."""
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.r < 1:
-            problems.append(f"r is {self.r}: expected at least 1")
-        if self.lora_alpha < 1:
-            problems.append(f"lora_alpha is {self.lora_alpha}: expected at least 1")
+        problems = _out_of_range(self, "at least 1", "r", "lora_alpha")
         if not 0 <= self.lora_dropout < 1:
             problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
         if not self.target_modules:
@@ -49,6 +40,36 @@ class LoraSettings:
             problems.append(
                 f"target_modules is {self.target_modules!r}, {why}: expected a list of names, or 'all-linear'"
             )
+        _raise(problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackConfig:
+    """Adherence turn by turn, of the model in training, every so many steps."""
+
+    every_steps: int = 50
+    """Optimiser steps between two measurements; the last step is always measured."""
+    suite: str = "behaviour"
+    """A suite that is shipped (`gatt suite list`) or the YAML file of one: dialogues, instructions and
+    how replies are drawn. Dialogues that are trained on are refused."""
+    num_dialogues: int = 8
+    """Cases in each of the suite's splits, in place of the suite's own number; a file of cases has
+    its own."""
+    turns: tuple[int, ...] | None = (1, 2, 4, 8, 20)
+    """Turns at which replies are judged; null takes those of the suite."""
+    history: Literal["reference", "own"] = "reference"
+    """`reference`: replies within the dialogue as it stands, the judged turns alone; `own`: the model
+    reads its own replies, so that all turns up to the last one are answered."""
+    keep_best: bool = True
+    """Keep the adapter that adhered best at the last of these turns, in `output_dir/best_adapter`."""
+    evaluator: str = "adherence"
+    """Who measures: a name of the entry-point group `gatt.train_evaluators`."""
+
+    def __post_init__(self) -> None:
+        problems = _out_of_range(self, "at least 1", "every_steps", "num_dialogues")
+        turns = self.turns
+        if turns is not None and (turns != tuple(sorted(set(turns))) or not turns or turns[0] < 1):
+            problems.append(f"turns is {list(turns)}: expected rising turns from 1 on, or null")
         _raise(problems)
 
 
@@ -168,37 +189,31 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_template_variables(self.chat_template_kwargs)
-        problems = []
+        problems = [
+            *_out_of_range(
+                self, "at least 1", "max_length", "max_tokens_per_row", "per_device_train_batch_size",
+                "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
+                "dataset_num_proc", "max_turns",
+            ),
+            *_out_of_range(self, "above 0", "learning_rate", "num_train_epochs", "plain_kl_coef"),
+            *_out_of_range(
+                self, "at least 0", "warmup_steps", "weight_decay", "max_grad_norm", "seed"
+            ),
+        ]  # fmt: skip
         if not self.samples:
             problems.append("samples is empty: expected at least one file of `gatt synth`")
-        for name in (
-            "max_length", "max_tokens_per_row", "per_device_train_batch_size",
-            "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
-            "dataset_num_proc",
-        ):  # fmt: skip
-            if getattr(self, name) < 1:
-                problems.append(f"{name} is {getattr(self, name)}: expected at least 1")
-        if self.max_turns is not None and self.max_turns < 1:
-            problems.append(f"max_turns is {self.max_turns}: expected at least 1, or null for all")
-        for name in ("learning_rate", "num_train_epochs", "plain_kl_coef"):
-            if not 0 < getattr(self, name) < math.inf:
-                problems.append(f"{name} is {getattr(self, name)}: expected above 0")
-        if self.plain_loss not in ("targets", "kl"):
-            problems.append(f"plain_loss is {self.plain_loss!r}: expected 'targets' or 'kl'")
-        for name in ("warmup_steps", "weight_decay", "max_grad_norm", "seed"):
-            if not getattr(self, name) >= 0:
-                problems.append(f"{name} is {getattr(self, name)}: expected at least 0")
+        if self.seed >= 2**32:
+            problems.append(f"seed is {self.seed}: expected below 2**32, as NumPy takes it")
+        # Short data are padded to a whole optimiser step.
+        num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
+        if num_rows > 100_000:
+            problems.append(
+                f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
+                "most 100,000"
+            )
         if not 0 <= self.max_lost_targets <= 1:
             problems.append(
                 f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1"
-            )
-        if self.seed > _MOST_SEED:
-            problems.append(f"seed is {self.seed}: expected at most {_MOST_SEED}")
-        num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
-        if num_rows > _MOST_ROWS:
-            problems.append(
-                f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
-                f"most {_MOST_ROWS}"
             )
         if self.max_steps != -1 and self.max_steps < 1:
             problems.append(f"max_steps is {self.max_steps}: expected at least 1, or -1 for none")
@@ -218,6 +233,23 @@ class TrainConfig:
                 f"({self.max_length})"
             )
         _raise(problems)
+
+
+_RANGES: Mapping[str, Callable[[float], bool]] = {
+    "at least 1": lambda value: value >= 1,
+    "at least 0": lambda value: value >= 0,
+    "above 0": lambda value: 0 < value < math.inf,
+}
+
+
+def _out_of_range(settings: object, wanted: str, *names: str) -> list[str]:
+    """Return a problem for each number of these names that is out of its range; null never is."""
+    values = {name: getattr(settings, name) for name in names}
+    return [
+        f"{name} is {value}: expected {wanted}"
+        for name, value in values.items()
+        if value is not None and not _RANGES[wanted](value)
+    ]
 
 
 def _raise(problems: list[str]) -> None:

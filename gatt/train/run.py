@@ -16,7 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
+from transformers.trainer_utils import get_last_checkpoint
 
 from gatt.comb.attention.backend import choose_backend
 from gatt.comb.model_support import packing_problem, why_not_packable
@@ -27,15 +27,15 @@ from gatt.models.adapter import attach_adapter, outside_text
 from gatt.models.chat_template import rendered_on, template_of
 from gatt.models.load import load_config, load_model, load_tokenizer, require_bitsandbytes
 from gatt.models.template_variables import set_template_variables
+from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
-from gatt.train.adapter_card import write_adapter
+from gatt.train.adapter_card import FILES, TRACKED, write_adapter
 from gatt.train.config import TrainConfig
 from gatt.train.data.kept_rows import TrainingRows, forget_rows, rows_of_run
 from gatt.train.data.row_report import RowReport
-from gatt.train.result import TrainResult, best_so_far, result_so_far, save_adapter
-from gatt.train.run_folder import TrainStore, identity
+from gatt.train.run_folder import BEST_ADAPTER, TrainStore, identity
 from gatt.train.runtime import current_runtime, from_main, wait_for_everyone
-from gatt.train.tracking.evaluators import TrainEvaluator, make_train_evaluator
+from gatt.train.tracking.evaluators import make_train_evaluator
 
 if TYPE_CHECKING:
     from gatt.train.trainer import GattTrainer
@@ -43,15 +43,60 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainResult:
+    """What a training run gave."""
+
+    output_dir: Path
+    adapter: Path
+    """The folder that `gatt.models.load.load_adapter` takes."""
+    is_new: bool
+    """False where the same run was already finished, and nothing was done."""
+    num_steps: int
+    train_loss: float
+    """Mean over the logged optimiser steps."""
+    num_supervised_tokens: int
+    """Trained on, over all epochs and resumes."""
+    seconds: float
+    """Of this start."""
+    best_step: int | None = None
+    """Of the adapter that adhered best, if that was tracked."""
+    best_adherence: float | None = None
+    """Its adherence at the last tracked turn."""
+
+    @property
+    def best_adapter(self) -> Path | None:
+        """Its folder."""
+        return None if self.best_step is None else self.output_dir / BEST_ADAPTER
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A run that is ready to train."""
 
+    config: TrainConfig
     trainer: GattTrainer
     report: RowReport
     store: TrainStore
     trained_on: TrainedOn | None
     """All dialogues that the adapter will have been trained on, None where some are not known."""
+
+    def save_adapter(self, target: Path, result: Mapping[str, Any]) -> None:
+        """Save the adapter as it is; every process calls it.
+
+        Args:
+            target: its folder.
+            result: see `gatt.train.adapter_card.write_adapter`.
+        """
+        draft = target.with_name(f".{target.name}.tmp")
+        is_main = current_runtime().is_main_process
+        if is_main:
+            shutil.rmtree(draft, ignore_errors=True)
+        wait_for_everyone()
+        self.trainer.save_model(str(draft))
+        if is_main:
+            write_adapter(draft, target, self.config, self.report, result, self.trained_on)
+        wait_for_everyone()
 
 
 def train(config: TrainConfig) -> TrainResult:
@@ -72,33 +117,31 @@ def train(config: TrainConfig) -> TrainResult:
     store = open_store(config, args)
     with contextlib.ExitStack() as held:
         # One process decides for all: the folder may change from one look to the next.
-        if not from_main(lambda: _claim(config, store, held)):
+        record = from_main(lambda: _claim(config, store, held))
+        if "result" in record:
             log.info("already trained: %s", store.adapter)
-            return _recorded(store)
-        # No process may write before all have looked.
-        wait_for_everyone()
-        day = from_main(lambda: _day(config, store))
+            return TrainResult(
+                output_dir=store.folder, adapter=store.adapter, is_new=False, **record["result"]
+            )
+        day = date.fromisoformat(record["day"])
         with rendered_on(day):
-            return _run(config, prepare(config, args, store), day)
+            return _run(prepare(config, args, store), day)
 
 
-def _day(config: TrainConfig, store: TrainStore) -> date:
-    """Return the day that chat templates print: that on which the run began."""
+def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -> dict[str, Any]:
+    """Hold the folder; return its record if it is done, else the day on which the run began.
+
+    Chat templates print that day.
+    """
+    held.enter_context(store.held())
     found = (store.read() or {}) if config.resume else {}
-    return date.fromisoformat(found["day"]) if "day" in found else _today()
+    if found.get("status") == "finished" and (store.adapter / FILES[0]).is_file():
+        return found
+    return {"day": found.get("day", _today().isoformat())}
 
 
 def _today() -> date:
     return datetime.now().astimezone().date()
-
-
-def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -> bool:
-    """Return whether there is something to train; if so, the folder is held from now on."""
-    if config.resume and store.is_finished():
-        return False
-    held.enter_context(store.held())
-    # The run that held it until now may have finished it.
-    return not (config.resume and store.is_finished())
 
 
 def open_store(config: TrainConfig, args: Any) -> TrainStore:
@@ -113,7 +156,7 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
         config.output_dir,
         identity(
             config,
-            world_size=current_runtime().world_size,
+            world_size=current_runtime().num_processes,
             bf16=bool(args.bf16),
             template=template_of(_tokenizer(config)),
         ),
@@ -140,59 +183,63 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     Raises:
         ConfigError: several GPUs for one process, settings that the model or the device
             cannot take, or an adapter that does not fit.
-        DataError: broken samples, with file and line; broken marks of the first adapter;
-            dialogues to track that are trained on.
+        DataError: broken samples or marks of the first adapter; dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: no sample is left with a token that carries loss, or a larger share of the
-            targets would be lost than `max_lost_targets`.
+        TrainingError: too little is left to learn (`gatt.train.data.row_report.refuse_too_few`).
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
-    """
-    _refuse_unloaded(config, args)
-    earlier = _trained_before(config)
-    tokenizer = _tokenizer(config)
-    problem = why_not_packable(
-        load_config(config.model), config.attn_implementation, config.max_length
-    )
-    rows = _rows(config, tokenizer, store, problem)
-    evaluator = None
-    if config.track:
-        known = rows.trained_on | earlier if earlier else rows.trained_on
-        evaluator = make_train_evaluator(config, known)
-    model = _load(config, args)
-    if rows.report.layout == "comb":
-        problem = packing_problem(model, config.attn_implementation, config.max_length)
-        rows = _rows(config, tokenizer, store, problem) if problem else rows
-    report = rows.report
-    _check_positions(model, config.model, report.num_positions)
-    if report.layout == "expanded" and config.attn_implementation is not None:
-        _set_attention(model, config.attn_implementation)
-    trainer = _trainer(config, args, model, tokenizer, rows)
-    if report.layout == "comb":
-        trainer.prove_attention(is_asked_for=config.attn_implementation is not None)
-    # An adapter of which it is not known what it was trained on makes one of which it is not known either.
-    trained_on = None if earlier is None else rows.trained_on | earlier
-    prepared = Prepared(trainer, report, store, trained_on)
-    if evaluator is not None:
-        _track(config, prepared, evaluator)
-    return prepared
-
-
-def _refuse_unloaded(config: TrainConfig, args: Any) -> None:
-    """Refuse what needs no model and no data to be seen.
-
-    Raises:
-        ConfigError: several GPUs for one process, or an attention that the device has not.
-        ModelError: bitsandbytes is needed and not installed.
     """
     if args.n_gpu > 1:
         raise ConfigError(
             f"one process sees {args.n_gpu} GPUs, expected one a process: start it with "
             "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
         )
-    choose_backend(config.attn_implementation, args.device)
+    wanted = config.attn_implementation
+    choose_backend(wanted, args.device)
     if config.load_in_4bit:
         require_bitsandbytes()
+    earlier = _trained_before(config)
+    tokenizer = _tokenizer(config)
+    problem = why_not_packable(load_config(config.model), wanted, config.max_length)
+    rows = _rows(config, tokenizer, store, problem)
+    evaluator = None
+    if config.track:
+        known = rows.trained_on | earlier if earlier else rows.trained_on
+        evaluator = make_train_evaluator(config, known)
+    model = load_model(
+        config.model,
+        dtype="bfloat16" if args.bf16 else "float32",
+        # In 4 bits it stays where it is loaded.
+        device=args.device if config.load_in_4bit else "cpu",
+        load_in_4bit=config.load_in_4bit,
+        # Packed rows bring an attention of their own.
+        attn_implementation=wanted if rows.report.layout == "expanded" else None,
+    ).model
+    if rows.report.layout == "comb":
+        problem = packing_problem(model, wanted, config.max_length)
+        if problem:
+            rows = _rows(config, tokenizer, store, problem)
+            if wanted:
+                model.set_attn_implementation(wanted)
+    report = rows.report
+    _check_positions(model, config.model, report.num_positions)
+    trainer = _trainer(config, args, model, tokenizer, rows)
+    if report.layout == "comb":
+        trainer.prove_attention(is_asked_for=wanted is not None)
+    # An adapter of which it is not known what it was trained on makes one of which it is not known either.
+    trained_on = None if earlier is None else rows.trained_on | earlier
+    prepared = Prepared(config, trainer, report, store, trained_on)
+    if evaluator is not None and config.track:
+        from gatt.train.tracking.callback import AdherenceTracker
+
+        def keep(tracked: Mapping[str, Any]) -> None:
+            result = {"num_steps": tracked["step"], **_so_far(trainer), "tracked": tracked}
+            prepared.save_adapter(store.best_adapter, result)
+
+        trainer.add_callback(
+            AdherenceTracker(trainer, evaluator, config.track, store.best_adapter, keep)
+        )
+    return prepared
 
 
 def _rows(
@@ -208,19 +255,6 @@ def _rows(
         f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
     )  # fmt: skip
     return made
-
-
-def _load(config: TrainConfig, args: Any) -> Any:
-    # Packed rows, which eager never takes, bring an attention of their own.
-    is_plain = config.layout == "expanded" or config.attn_implementation == "eager"
-    return load_model(
-        config.model,
-        dtype="bfloat16" if args.bf16 else "float32",
-        # In 4 bits it stays where it is loaded.
-        device=args.device if config.load_in_4bit else "cpu",
-        load_in_4bit=config.load_in_4bit,
-        attn_implementation=config.attn_implementation if is_plain else None,
-    ).model
 
 
 def _trainer(
@@ -242,7 +276,14 @@ def _trainer(
             model, config.init_adapter, base_name=config.model, is_trainable=True
         )
     else:
-        _check_rank(model, config)
+        weights = (w for w in model.parameters() if w.dim() > 1 and w.is_floating_point())
+        # Weights that are spread show no shape here, and those in 4 bits another one.
+        most = max((min(w.shape[-2:]) for w in weights), default=config.lora.r)
+        if config.lora.r > most:
+            raise ConfigError(
+                f"lora.r is {config.lora.r}: no matrix of {config.model} has a rank above {most}: set it to "
+                "that or less"
+            )
         settings = config_dict(config.lora)
         if unread := outside_text(model):
             settings["exclude_modules"] = unread
@@ -266,36 +307,14 @@ def _check_positions(model: Any, name: str, num_positions: int) -> None:
     Raises:
         ConfigError: says what the model has.
     """
-    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    settings = model.config.get_text_config()
+    most = getattr(settings, "max_position_embeddings", None)
     if not most or num_positions <= most:
         return
-    tables = (m for m in model.modules() if isinstance(m, torch.nn.Embedding))
-    # OPT's has two rows more than it says.
-    is_learned = any(
-        0 <= table.num_embeddings - most <= 2
-        for table in tables
-        if table is not model.get_input_embeddings()
-    )
     told = f"the longest prompt with its target has {num_positions} tokens, {name} {most} positions"
-    if is_learned:
+    if not getattr(settings, "rope_parameters", None):
         raise ConfigError(f"{told}: set max_length to {most} or less")
     log.warning("%s: it was not made for more; set max_length to %d or less", told, most)
-
-
-def _check_rank(model: Any, config: TrainConfig) -> None:
-    """Refuse a rank that no matrix of the model can have, before memory for it is taken.
-
-    Raises:
-        ConfigError: says the largest that adds something.
-    """
-    sides = (min(w.shape[-2:]) for w in model.parameters() if w.dim() > 1 and w.is_floating_point())
-    # Weights that are spread show no shape here, and those in 4 bits another one.
-    most = max(sides, default=config.lora.r)
-    if config.lora.r > most:
-        raise ConfigError(
-            f"lora.r is {config.lora.r}: no matrix of {config.model} has a rank above {most}: set it to that "
-            "or less"
-        )
 
 
 def _trained_before(config: TrainConfig) -> TrainedOn | None:
@@ -307,103 +326,66 @@ def _trained_before(config: TrainConfig) -> TrainedOn | None:
     if config.init_adapter is None:
         return TrainedOn.of((), ())
     found = read_marks(config.init_adapter)
-    if found is None:
+    if found is None or found.entries is None:
         log.warning(
-            "%s does not say which dialogues it was trained on: the adapter made of it will not say "
-            "either, and evaluations of both cannot refuse them",
-            config.init_adapter,
-        )
-    elif found.entries is None:
-        log.warning(
-            "%s does not say which catalogue entries it was trained on: the adapter made of it will not "
-            "say either, and only_trained cannot be set for them",
-            config.init_adapter,
-        )
+            "%s does not say which %s it was trained on: the adapter made of it will not say either",
+            config.init_adapter, "dialogues" if found is None else "catalogue entries",
+        )  # fmt: skip
     return found
 
 
-def _track(config: TrainConfig, prepared: Prepared, evaluator: TrainEvaluator) -> None:
-    """Have the trainer measure its model while it trains, and keep the best adapter.
-
-    Raises:
-        ConfigError: a model that cannot be measured while it trains.
-    """
-    from gatt.train.tracking.callback import AdherenceTracker
-
-    trainer, report, best = prepared.trainer, prepared.report, prepared.store.best_adapter
-
-    def keep(tracked: Mapping[str, Any]) -> None:
-        result = {"num_steps": tracked["step"], **result_so_far(trainer), "tracked": tracked}
-
-        def write(draft: Path, target: Path) -> None:
-            write_adapter(draft, target, config, report, result, prepared.trained_on)
-
-        save_adapter(trainer, best, write)
-
-    if config.track is not None:
-        trainer.add_callback(AdherenceTracker(trainer, evaluator, config.track, best, keep))
-
-
-def _set_attention(model: Any, attn_implementation: str) -> None:
-    """Give a causal LM an attention of transformers, for plain rows; nothing where it has it.
-
-    Raises:
-        ConfigError: the model does not have it.
-    """
-    try:
-        if model.config._attn_implementation != attn_implementation:
-            model.set_attn_implementation(attn_implementation)
-        # A model whose attention is not exchangeable stays as it is, without an error.
-        has_it = model.config._attn_implementation == attn_implementation
-    except (ValueError, ImportError):
-        has_it = False
-    if not has_it:
-        raise ConfigError(
-            f"attn_implementation is {attn_implementation!r}: {type(model).__name__} does not have "
-            "it for plain rows (layout 'expanded'): use another, or null for the model's default"
-        )
-
-
-def _run(config: TrainConfig, prepared: Prepared, day: date) -> TrainResult:
+def _run(prepared: Prepared, day: date) -> TrainResult:
     """Train from the last checkpoint on and write the adapter."""
-    trainer, report, store = prepared.trainer, prepared.report, prepared.store
-    runtime = current_runtime()
+    config, trainer, store = prepared.config, prepared.trainer, prepared.store
     more: dict[str, Any] = {
         "day": day.isoformat(),
         "config": config_dict(config),
-        "data": report.as_dict(),
+        "data": prepared.report.as_dict(),
         "provenance": provenance(),
     }
-    if runtime.is_main:
+    is_main = current_runtime().is_main_process
+    if is_main:
         store.remove_checkpoints(only_torn=config.resume)
         if not config.resume:
             shutil.rmtree(store.best_adapter, ignore_errors=True)
         store.write("running", **more)
         save_config(config, store.folder / "config.yaml")
     wait_for_everyone()
-    checkpoint = store.last_checkpoint()
+    checkpoint = get_last_checkpoint(str(store.folder))
     if checkpoint is not None:
         log.info("going on from %s", checkpoint)
     start = time.monotonic()
-    output = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    output = trainer.train(resume_from_checkpoint=checkpoint)
     result: dict[str, Any] = {
         "num_steps": int(output.global_step),
-        **result_so_far(trainer, float(output.training_loss)),
+        **_so_far(trainer, float(output.training_loss)),
         "seconds": round(time.monotonic() - start, 1),
-        **(from_main(lambda: best_so_far(store)) if config.track else {}),
     }
-
-    def write(draft: Path, target: Path) -> None:
-        write_adapter(draft, target, config, report, result, prepared.trained_on)
+    record = store.best_adapter / TRACKED
+    if config.track and from_main(record.is_file):
+        found = read_json(record)
+        result["best_step"] = found["step"]
+        result["best_adherence"] = found["adherence"][str(found["turn"])]
+    prepared.save_adapter(store.adapter, result)
+    if is_main:
         store.write("finished", **more, result=result)
         forget_rows(store.folder)
-
-    save_adapter(trainer, store.adapter, write)
+    wait_for_everyone()
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
 
 
-def _recorded(store: TrainStore) -> TrainResult:
-    found = store.read() or {}
-    return TrainResult(
-        output_dir=store.folder, adapter=store.adapter, is_new=False, **found["result"]
-    )
+def _so_far(trainer: GattTrainer, otherwise: float | None = None) -> dict[str, Any]:
+    """Return the mean loss of the logged steps of all starts, and the tokens.
+
+    The trainer's own mean, `otherwise`, is of this start alone: 0 for a run that was stopped
+    between its last step and its adapter.
+    """
+    total, last = 0.0, 0
+    for entry in trainer.state.log_history:
+        if "loss" in entry:
+            total += entry["loss"] * (entry["step"] - last)
+            last = entry["step"]
+    return {
+        "train_loss": total / last if last else otherwise,
+        "num_supervised_tokens": trainer.num_supervised_tokens,
+    }

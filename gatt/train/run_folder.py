@@ -25,7 +25,7 @@ from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.fingerprint import fingerprint
 from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import open_text
-from gatt.runs.lock import lock_path, take_lock
+from gatt.runs.lock import take_lock
 from gatt.runs.store import differences
 from gatt.train.config import TrainConfig
 
@@ -44,13 +44,8 @@ WITHOUT_EFFECT: Final = (
 def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str) -> dict[str, Any]:
     """Return all that changes the result of a run, as JSON takes it.
 
-    Files count by their content, so that a run may be moved with its data.
-
-    Args:
-        config: of the run.
-        world_size: number of processes: it sets how many rows make a step.
-        bf16: whether it trains in bfloat16.
-        template: the chat template, with its variables set.
+    Files count by their content, so that a run may be moved with its data. The number of processes
+    sets how many rows make a step; the chat template has its variables set.
 
     Raises:
         StoreError: a file of samples cannot be read.
@@ -90,11 +85,6 @@ class TrainStore:
     identity: Mapping[str, Any]
 
     @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the run."""
-        return fingerprint(self.identity)
-
-    @property
     def adapter(self) -> Path:
         """Where the finished adapter stands."""
         return self.folder / ADAPTER
@@ -108,8 +98,7 @@ class TrainStore:
         """Return what is recorded of this run; None for a fresh folder.
 
         Raises:
-            StoreError: the folder belongs to another configuration, or holds
-                something that is no training run.
+            StoreError: the folder is of another configuration, or of something else.
         """
         path = self.folder / FILE
         if not path.exists():
@@ -120,14 +109,13 @@ class TrainStore:
                 )
             return None
         try:
-            found = read_json(path)
-        except (OSError, ValueError):
-            found = None
-        if not isinstance(found, dict) or "fingerprint" not in found:
+            found: dict[str, Any] = read_json(path)
+            mark = found["fingerprint"]
+        except (OSError, ValueError, TypeError, KeyError):
             raise StoreError(
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
-            )
-        if found["fingerprint"] != self.fingerprint:
+            ) from None
+        if mark != fingerprint(self.identity):
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
                 f"{differences(found.get('identity', {}), self.identity)}: choose another "
@@ -139,13 +127,9 @@ class TrainStore:
     def held(self) -> Iterator[None]:
         """Keep other runs out of the folder while the block runs.
 
-        A folder that is made for it and stays without a file of the run is
-        removed again.
-
         Raises:
             StoreError: another run holds it, or it cannot be written.
         """
-        is_new = not self.folder.exists()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = take_lock(self.folder / FILE)
@@ -156,51 +140,18 @@ class TrainStore:
         try:
             yield
         finally:
-            if is_new:
-                self._remove_unused()
             lock.release()
 
     def write(self, status: str, **more: Any) -> None:
-        """Record the run, whole or not at all.
-
-        Args:
-            status: `running` or `finished`.
-            more: what else a reader should find.
-        """
-        record = {"schema": SCHEMA, "fingerprint": self.fingerprint, "status": status}
+        """Record the run, whole or not at all: its status, `running` or `finished`, and more."""
+        record = {"schema": SCHEMA, "fingerprint": fingerprint(self.identity), "status": status}
         atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **more})
-
-    def is_finished(self) -> bool:
-        """Whether the run is done and its adapter stands.
-
-        Raises:
-            StoreError: see `read`.
-        """
-        found = self.read()
-        is_there = (self.adapter / "adapter_model.safetensors").is_file()
-        return found is not None and found.get("status") == "finished" and is_there
-
-    def last_checkpoint(self) -> Path | None:
-        """Return the last complete checkpoint, if there is one."""
-        whole = [p for p in self._checkpoints() if is_complete(p)]
-        return whole[-1] if whole else None
 
     def remove_checkpoints(self, *, only_torn: bool) -> None:
         """Delete all checkpoints, or those that an interrupt left half written."""
-        for path in self._checkpoints():
+        for path in self.folder.glob("checkpoint-[0-9]*"):
             if not only_torn or not is_complete(path):
                 shutil.rmtree(path, ignore_errors=True)
-
-    def _remove_unused(self) -> None:
-        lock = lock_path(self.folder / FILE)
-        with contextlib.suppress(OSError):
-            if list(self.folder.iterdir()) == [lock]:
-                lock.unlink()
-                self.folder.rmdir()
-
-    def _checkpoints(self) -> list[Path]:
-        found = [p for p in self.folder.glob("checkpoint-*") if p.name.partition("-")[2].isdigit()]
-        return sorted(found, key=lambda p: int(p.name.partition("-")[2]))
 
 
 def is_complete(checkpoint: Path) -> bool:
@@ -216,5 +167,4 @@ def is_complete(checkpoint: Path) -> bool:
     except (OSError, ValueError, SafetensorError):
         return False
     # torch saves zip files, whose table stands at the end.
-    states = [*checkpoint.glob("*.pt"), *checkpoint.glob("*.pth")]
-    return isinstance(state, dict) and all(map(zipfile.is_zipfile, states))
+    return isinstance(state, dict) and all(map(zipfile.is_zipfile, checkpoint.glob("*.pt*")))

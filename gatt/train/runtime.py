@@ -6,31 +6,19 @@ import atexit
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import torch
 
 from gatt.errors import GattError, ToldByMainError
 
+if TYPE_CHECKING:
+    from accelerate import PartialState
+
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Runtime:
-    """This process among all processes of the run."""
-
-    world_size: int
-    rank: int
-    device: torch.device
-
-    @property
-    def is_main(self) -> bool:
-        """Whether this process writes what belongs to the whole run."""
-        return self.rank == 0
-
-
-def current_runtime() -> Runtime:
+def current_runtime() -> PartialState:
     """Return ranks and device as Accelerate set them up.
 
     Call it after the training arguments were made: they choose back end and
@@ -38,25 +26,20 @@ def current_runtime() -> Runtime:
     """
     from accelerate import PartialState
 
-    state = PartialState()
-    return Runtime(
-        world_size=state.num_processes, rank=state.process_index, device=torch.device(state.device)
-    )
+    return PartialState()
 
 
 def wait_for_everyone() -> None:
     """Return once every process has come here."""
-    from accelerate import PartialState
-
-    PartialState().wait_for_everyone()
+    current_runtime().wait_for_everyone()
 
 
 def from_main(compute: Callable[[], T]) -> T:
     """Return on every process what the main one computed; every process calls it.
 
-    Arguments and errors are those of `from_everyone`; the main process alone calls `compute`.
+    Errors are those of `from_everyone`.
     """
-    is_main = current_runtime().is_main
+    is_main = current_runtime().is_main_process
     found: T = from_everyone(lambda: compute() if is_main else None)[0]  # type: ignore[assignment]
     return found
 
@@ -66,9 +49,6 @@ def from_everyone(compute: Callable[[], T]) -> list[T]:
 
     An error of one process reaches all of them: nobody is left waiting.
 
-    Args:
-        compute: called on every process; what it returns is pickled.
-
     Raises:
         GattError: on the main process, whatever another one raised.
         ToldByMainError: on the others, where the main process tells of it.
@@ -76,7 +56,7 @@ def from_everyone(compute: Callable[[], T]) -> list[T]:
     from accelerate.utils import gather_object
 
     runtime = current_runtime()
-    if runtime.world_size == 1:
+    if runtime.num_processes == 1:
         return [compute()]
     value: T | None = None
     failure: BaseException | None = None
@@ -84,17 +64,16 @@ def from_everyone(compute: Callable[[], T]) -> list[T]:
         value = compute()
     except BaseException as error:
         failure = error
-    problem = f"{type(failure).__name__}: {failure}" if failure else None
-    outcomes: list[tuple[Any, str | None]] = gather_object([(value, problem)])
-    problems = [(rank, told) for rank, (_, told) in enumerate(outcomes) if told is not None]
-    if not problems:
+    told = f"{type(failure).__name__}: {failure}" if failure else None
+    outcomes: list[tuple[Any, str | None]] = gather_object([(value, told)])
+    rank, problem = next(((r, p) for r, (_, p) in enumerate(outcomes) if p), (0, None))
+    if problem is None:
         return [found for found, _ in outcomes]
-    rank, told = problems[0]
-    if failure is not None and (runtime.is_main or not isinstance(failure, GattError)):
+    if failure is not None and (runtime.is_main_process or not isinstance(failure, GattError)):
         raise failure
-    if runtime.is_main:
-        raise GattError(f"process {rank} of {runtime.world_size}: {told}")
-    raise ToldByMainError(told)
+    if runtime.is_main_process:
+        raise GattError(f"process {rank} of {runtime.num_processes}: {problem}")
+    raise ToldByMainError(problem)
 
 
 def is_launched_main() -> bool:

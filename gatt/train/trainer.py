@@ -27,8 +27,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from peft import PeftModel, get_peft_model
+from peft import get_peft_model
 from transformers import Trainer, set_seed
+from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -38,13 +39,13 @@ from gatt.comb.comb import IGNORE
 from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
 from gatt.models.isolation import undisturbed
-from gatt.train.arguments import leave_steps_to_train
 from gatt.train.config import TrainConfig
-from gatt.train.logging.integrations import reporting_callbacks
-from gatt.train.logging.progress_bar import CompactProgress
+from gatt.train.progress_bar import CompactProgress
 from gatt.train.runtime import from_everyone
 from gatt.train.self_check import proven_backend
 
+LOGS = "logs"
+"""Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
 
@@ -120,13 +121,13 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             config: of the run.
             args: of `training_arguments`.
             rows: the dataset of `build_rows`.
-            tokenizer: the model's own, with a padding token.
+            tokenizer: the model's own.
             layout: of the rows.
             peft_config: of a fresh adapter, for a model without one.
 
         Raises:
-            ConfigError: `plain_loss` is `kl`, and the model has no adapter, one with biases, or
-                weights that are spread over the processes.
+            ConfigError: `plain_loss` is `kl`, and the adapter has biases or the weights are spread over
+                the processes.
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
@@ -135,10 +136,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._kl_coef = config.plain_kl_coef
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
-        text = model.config.get_text_config()
-        names = ("attention_dropout", "attn_pdrop")
-        dropout = next((value for name in names if (value := getattr(text, name, None))), 0.0)
-        self._backend = choose_backend(config.attn_implementation, args.device, dropout)
+        self._backend = choose_backend(config.attn_implementation, args.device)
         if layout == "comb":
             enable_comb_attention(model)
         adapter = {}
@@ -150,23 +148,22 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         super().__init__(
             model=model,
             args=args,
-            data_collator=GattCollator(_padding_id(model, tokenizer), layout),
+            # Nothing reads the padding; the tokenizer's own may lie behind the embeddings.
+            data_collator=GattCollator(pad_token_id=0, layout=layout),
             train_dataset=rows,
             processing_class=tokenizer,
             peft_config=peft_config,
-            # Some of them set themselves up at the end of this very call.
-            callbacks=reporting_callbacks(config.report_to, config.output_dir),
         )
         for name, weight in self.model.named_parameters():
             # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
             weight.data = adapter.get(name, weight.data)
-        if adapter and self.spreads_weights:
-            raise ConfigError(
-                "load_in_4bit: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
-                "ZeRO stage 2 or one process; else set load_in_4bit to false"
-            )
+        if adapter:
+            self.refuse_spread_weights("load_in_4bit")
         if config.plain_loss == "kl":
             self._check_kl()
+        for callback in self.callback_handler.callbacks:
+            if isinstance(callback, TensorBoardCallback):
+                callback.logging_dir = str(config.output_dir / LOGS)
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
@@ -174,35 +171,20 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     def prove_attention(self, *, is_asked_for: bool) -> None:
         """Use a back end for packed rows only where it is right on this device; every process calls it.
 
-        Args:
-            is_asked_for: whether the user named it: it is then used where it cannot be checked, since the
-                weights are spread.
+        On weights that are spread it cannot be checked: it is used if the user named it.
         """
-        if self._backend == "split" and self.args.device.type == "cpu":
+        wanted, bf16 = self._backend, bool(self.args.bf16)
+        if wanted == "split" and self.args.device.type == "cpu":
             return
         if self.spreads_weights:
-            if self._backend != "split" and not is_asked_for:
-                log.info(
-                    "attention: 'split', since %r cannot be checked on spread weights",
-                    self._backend,
-                )
-                self._backend = "split"
+            self._backend = wanted if is_asked_for else "split"
+            log.info("attention: %r, unchecked, since the weights are spread", self._backend)
             return
-        wanted, bf16 = self._backend, bool(self.args.bf16)
         found = from_everyone(lambda: proven_backend(self.model, wanted, bf16=bf16))
         self._backend = wanted if set(found) == {wanted} else "split"
 
     def _check_kl(self) -> None:
-        if self.spreads_weights:
-            raise ConfigError(
-                "plain_loss 'kl': the weights are spread over the processes (FSDP or ZeRO stage 3): expected "
-                "DDP, ZeRO stage 2 or one process; else use plain_loss 'targets'"
-            )
-        if not isinstance(self.model, PeftModel):
-            raise ConfigError(
-                "plain_loss 'kl' compares with the model without its adapter, but there is none: give "
-                "peft_config, or use plain_loss 'targets'"
-            )
+        self.refuse_spread_weights("plain_loss 'kl'")
         if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
             raise ConfigError(
                 "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
@@ -215,6 +197,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         plugin = getattr(self.accelerator.state, "deepspeed_plugin", None)
         return bool(self.is_fsdp_enabled or getattr(plugin, "zero_stage", 0) == 3)
 
+    def refuse_spread_weights(self, setting: str) -> None:
+        """Raise a `ConfigError` where no process holds the whole model, which a setting needs."""
+        if self.spreads_weights:
+            raise ConfigError(
+                f"{setting}: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
+                "ZeRO stage 2 or one process, or this setting left out"
+            )
+
     def compute_loss(
         self,
         model: Any,
@@ -224,12 +214,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     ) -> Any:
         """Return this micro-batch's share of the mean loss of the optimiser step.
 
-        Args:
-            model: the wrapped model.
-            inputs: a batch of `GattCollator`.
-            return_outputs: also return outputs, of which there are none: logits are not kept.
-            num_items_in_batch: supervised tokens of the whole step on all
-                processes; None outside of training: those of this batch.
+        Logits are not kept, so there are no outputs to return. `num_items_in_batch` counts the supervised
+        tokens of the whole step on all processes; outside of training it is None.
         """
         # Before the graph of the main forward pass takes memory.
         base_KH = self._hidden_of_base(model, inputs) if "by_kl" in inputs else None
@@ -284,8 +270,17 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.control.should_log = is_due
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """Set up the schedule, with at least one step that is not warm-up."""
-        leave_steps_to_train(self.args, num_training_steps)
+        """Set up the schedule; a share of warm-up leaves at least one step.
+
+        Transformers rounds the share up, and the first step of a warm-up has a learning rate of
+        zero: a run of one step would change nothing.
+        """
+        args = self.args
+        if (
+            args.warmup_steps < 1
+            and args.get_warmup_steps(num_training_steps) >= num_training_steps
+        ):
+            args.warmup_steps = num_training_steps - 1
         return super().create_scheduler(num_training_steps, optimizer)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
@@ -343,12 +338,3 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
-
-
-def _padding_id(model: Any, tokenizer: Any) -> int:
-    """Return a token to pad with, which nothing reads: the tokenizer's may lie behind the embeddings."""
-    found, embeddings = tokenizer.pad_token_id, model.get_input_embeddings()
-    # An adapter on the embeddings wraps them.
-    size = getattr(getattr(embeddings, "original_module", embeddings), "num_embeddings", None)
-    size = size or getattr(getattr(embeddings, "base_layer", None), "num_embeddings", None)
-    return int(found) if found is not None and (size is None or found < size) else 0

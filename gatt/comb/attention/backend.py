@@ -52,7 +52,6 @@ class CombAttention:
         scale: float,
         window: int | None,
         softcap: float | None,
-        dropout: float,
     ) -> torch.Tensor:
         """Return the attention output `[1, T, H, D]` of a layer.
 
@@ -63,7 +62,6 @@ class CombAttention:
             scale: factor of the scores.
             window: tokens that the layer sees, itself included; None sees all.
             softcap: see `gatt.comb.attention.sdpa.soft_capped`.
-            dropout: share of the weights that training drops.
         """
         device = query.device.type
         if torch.is_autocast_enabled(device):
@@ -71,19 +69,19 @@ class CombAttention:
             dtype = torch.get_autocast_dtype(device)
             query, key, value = (t.to(dtype) for t in (query, key, value))
         at = (window, query.dtype, softcap is None)
-        if self._backend == "flex":
-            if at not in self._plans:
-                self._plans[at] = plan_block_mask(self._geometry, window)
-            return flex_block_attention(
-                query, key, value, self._plans[at], scale=scale, softcap=softcap
-            )
         if at not in self._plans:
-            self._plans[at] = plan_blocks(
-                self._geometry, query.dtype, window, has_masks_only=softcap is not None
+            self._plans[at] = (
+                plan_block_mask(self._geometry, window)
+                if self._backend == "flex"
+                else plan_blocks(
+                    self._geometry, query.dtype, window, has_masks_only=softcap is not None
+                )
             )
-        return split_attention(
-            query, key, value, self._plans[at], scale=scale, softcap=softcap, dropout=dropout
+        compute: Any = flex_block_attention if self._backend == "flex" else split_attention
+        output: torch.Tensor = compute(
+            query, key, value, self._plans[at], scale=scale, softcap=softcap
         )
+        return output
 
 
 def comb_attention_forward(
@@ -94,14 +92,13 @@ def comb_attention_forward(
     attention_mask: torch.Tensor | None,
     *,
     comb_attention: CombAttention | None = None,
-    dropout: float = 0.0,
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
     **more: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Return the attention output `[1, T, H, D]` of one layer, and no weights.
+    """Return the attention output `[B, T, H, D]` of one layer, and no weights.
 
     The signature is that of transformers' attention functions; without
     `comb_attention` this is its SDPA, or with a soft cap, which SDPA does not have,
@@ -110,58 +107,26 @@ def comb_attention_forward(
     Raises:
         ValueError: attention sinks (`s_aux`), which no back end has.
     """
-    if comb_attention is None and softcap is not None:
-        return _capped_attention(
-            module, query, key, value, attention_mask,
-            scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
-            softcap=softcap, dropout=dropout if module.training else 0.0,
-        ), None  # fmt: skip
-    if comb_attention is None:
-        plain: tuple[torch.Tensor, None] = sdpa_attention_forward(
-            module, query, key, value, attention_mask,
-            dropout=dropout, scaling=scaling, softcap=softcap, s_aux=s_aux, **more,
-        )  # fmt: skip
-        return plain
-    if s_aux is not None:
-        raise ValueError("attention sinks cannot be packed")
-    output = comb_attention.attend(
-        query,
-        key,
-        value,
-        scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
-        window=window_of(module, sliding_window),
-        softcap=softcap,
-        dropout=dropout if module.training else 0.0,
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    if comb_attention is not None:
+        if s_aux is not None:
+            raise ValueError("attention sinks cannot be packed")
+        window = window_of(module, sliding_window)
+        output = comb_attention.attend(
+            query, key, value, scale=scale, window=window, softcap=softcap
+        )
+        return output, None
+    if softcap is not None:
+        num_queries, num_keys = query.shape[2], key.shape[2]
+        if attention_mask is None:
+            whole = query.new_ones(num_queries, num_keys, dtype=torch.bool)
+            attention_mask = whole.tril(num_keys - num_queries)
+        output = attend(query, key, value, attention_mask, scale=scale, softcap=softcap)
+        return output.transpose(1, 2).contiguous(), None
+    plain: tuple[torch.Tensor, None] = sdpa_attention_forward(
+        module, query, key, value, attention_mask, scaling=scaling, s_aux=s_aux, **more
     )
-    return output, None
-
-
-def _capped_attention(
-    module: Any,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None,
-    **settings: Any,
-) -> torch.Tensor:
-    """Return the attention output `[B, T, H, D]` of a plain batch with a soft cap.
-
-    Args:
-        module: the layer.
-        query: `[B, H, T, D]`.
-        key: `[B, K, S, D]`.
-        value: likewise.
-        mask: of `sdpa_mask`: `[B, 1, T, S]`, true where a key is seen; None is causal, or for one
-            query all.
-        settings: of `gatt.comb.attention.sdpa.attend`.
-    """
-    num_queries, num_keys = query.shape[2], key.shape[2]
-    if mask is None:
-        mask = query.new_ones(num_queries, num_keys, dtype=torch.bool)
-        if num_queries > 1 and getattr(module, "is_causal", True):
-            mask = mask.tril(num_keys - num_queries)
-    seen = mask if mask.dtype == torch.bool else mask == 0
-    return attend(query, key, value, seen, **settings).transpose(1, 2).contiguous()
+    return plain
 
 
 def window_of(module: Any, sliding_window: int | None) -> int | None:
@@ -190,26 +155,20 @@ def enable_comb_attention(model: Any) -> None:
     base.set_attn_implementation(IMPLEMENTATION)
 
 
-def choose_backend(
-    attn_implementation: str | None, device: torch.device, attention_dropout: float = 0.0
-) -> Backend:
+def choose_backend(attn_implementation: str | None, device: torch.device) -> Backend:
     """Return what computes the attention of packed rows.
 
     Args:
         attn_implementation: `sdpa` or `flex_attention`; None is FlexAttention on
             CUDA and SDPA elsewhere.
         device: that the model trains on.
-        attention_dropout: of the model, which FlexAttention does not have.
 
     Raises:
         ConfigError: FlexAttention, where it cannot train.
     """
-    if attn_implementation == "flex_attention":
-        why = "it trains on CUDA only" if device.type != "cuda" else ""
-        if attention_dropout:
-            why = f"it has no dropout, and the model's attention_dropout is {attention_dropout}"
-        if why:
-            raise ConfigError(f"attn_implementation is 'flex_attention': {why}: use 'sdpa' or null")
-    if attn_implementation is None:
-        return "flex" if device.type == "cuda" and not attention_dropout else "split"
-    return "flex" if attn_implementation == "flex_attention" else "split"
+    is_cuda = device.type == "cuda"
+    if attn_implementation == "flex_attention" and not is_cuda:
+        raise ConfigError(
+            "attn_implementation is 'flex_attention': it trains on CUDA only: use 'sdpa' or null"
+        )
+    return "flex" if is_cuda and attn_implementation in (None, "flex_attention") else "split"

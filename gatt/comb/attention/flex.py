@@ -36,24 +36,13 @@ def bucket(num_tokens: int) -> int:
 
 
 def plan_block_mask(geometry: RowGeometry, window: int | None = None) -> BlockMask:
-    """Return the block mask of a row, padded to its bucket.
-
-    Args:
-        geometry: of the row.
-        window: of a layer with a sliding window.
-    """
+    """Return the block mask of a row, padded to its bucket, for a layer with or without a window."""
     num_tokens, length = geometry.num_tokens, bucket(geometry.num_tokens)
     # A padding token is a document of its own that sees nothing and is seen by nothing.
+    fills = {"document_ids": -1, "branch_ids": 0, "visible": 0, "position_ids": 0}
+    missing = (0, length - num_tokens)
     padded = RowGeometry(
-        *(
-            functional.pad(vector, (0, length - num_tokens), value=fill)
-            for vector, fill in (
-                (geometry.document_ids, -1),
-                (geometry.branch_ids, 0),
-                (geometry.visible, 0),
-                (geometry.position_ids, 0),
-            )
-        )
+        **{n: functional.pad(getattr(geometry, n), missing, value=f) for n, f in fills.items()}
     )
 
     def sees(
@@ -103,16 +92,7 @@ def flex_block_attention(
     scale: float,
     softcap: float | None = None,
 ) -> torch.Tensor:
-    """Return the attention output `[1, T, H, D]` of one layer.
-
-    Args:
-        query: `[1, H, T, D]`, rotated to its positions.
-        key: `[1, K, T, D]`.
-        value: likewise.
-        mask: of `plan_block_mask`.
-        scale: factor of the scores.
-        softcap: see `gatt.comb.attention.sdpa.soft_capped`.
-    """
+    """Return the attention output `[1, T, H, D]` of one layer; see `CombAttention.attend`."""
     num_tokens = query.shape[2]
     missing = mask.shape[-1] - num_tokens
     query, key, value = (functional.pad(t, (0, 0, 0, missing)) for t in (query, key, value))

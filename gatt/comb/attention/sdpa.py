@@ -12,14 +12,11 @@ from typing import Any, Final
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
 _PLANLESS: Final = [
-    SDPBackend.FLASH_ATTENTION,
-    SDPBackend.EFFICIENT_ATTENTION,
-    SDPBackend.MATH,
-]
+    SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH
+]  # fmt: skip
 
 
 def soft_capped(scores: torch.Tensor, softcap: float) -> torch.Tensor:
@@ -35,7 +32,6 @@ def attend(
     *,
     scale: float,
     softcap: float | None = None,
-    dropout: float = 0.0,
 ) -> torch.Tensor:
     """Return the attention output `[B, H, S, D]`; without a mask it is causal.
 
@@ -46,33 +42,20 @@ def attend(
         mask: bool, or added to the scores; of a shape that goes with `[B, H, S, L]`.
         scale: factor of the scores.
         softcap: see `soft_capped`; no kernel has it, so all scores are held at once.
-        dropout: share of the weights that is dropped.
     """
     repeat = query.shape[1] // key.shape[1]
     if repeat > 1 and (query.is_cuda or softcap is not None):
         # Only one of the kernels takes grouped heads, and that one neither a mask nor float32.
         key, value = (t.repeat_interleave(repeat, dim=1) for t in (key, value))
-    if softcap is not None:
-        return _attend_capped(query, key, value, mask, scale, softcap, dropout)
-    kernels: AbstractContextManager[Any] = (
-        sdpa_kernel(_PLANLESS) if query.is_cuda else nullcontext()
-    )
-    with kernels:
-        return scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, is_causal=mask is None, dropout_p=dropout,
-            scale=scale, enable_gqa=key.shape[1] < query.shape[1],
-        )  # fmt: skip
-
-
-def _attend_capped(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None,
-    scale: float,
-    softcap: float,
-    dropout: float,
-) -> torch.Tensor:
+    if softcap is None:
+        kernels: AbstractContextManager[Any] = (
+            sdpa_kernel(_PLANLESS) if query.is_cuda else nullcontext()
+        )
+        with kernels:
+            return scaled_dot_product_attention(
+                query, key, value, attn_mask=mask, is_causal=mask is None, scale=scale,
+                enable_gqa=key.shape[1] < query.shape[1],
+            )  # fmt: skip
     scores = soft_capped(query @ key.transpose(-1, -2) * scale, softcap)
     if mask is None:
         mask = scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril()
@@ -82,4 +65,4 @@ def _attend_capped(
     else:
         scores = scores + mask
     precise = torch.promote_types(scores.dtype, torch.float32)
-    return drop(scores.softmax(-1, dtype=precise).to(query.dtype), dropout) @ value
+    return scores.softmax(-1, dtype=precise).to(query.dtype) @ value

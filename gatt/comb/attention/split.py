@@ -1,7 +1,6 @@
 """Split attention: SDPA over blocks of queries and the keys that they may see.
 
-A packed row allows far fewer pairs of tokens than a plain row of its length: a
-branch sees its part of the trunk and itself, never another branch. So the
+A branch sees its part of the trunk and itself, never another branch. So the
 trunk is one causal product, and neighbouring branches share a product with the
 trunk up to their furthest fork. Nothing T x T is made, and what a block
 forbids inside itself is a small mask that all layers share.
@@ -60,12 +59,8 @@ def plan_blocks(
 ) -> tuple[Block, ...]:
     """Return the blocks of a row, whose queries are all its tokens, once each and in order.
 
-    Args:
-        geometry: of the row.
-        dtype: of the scores.
-        window: of a layer with a sliding window.
-        has_masks_only: no block is plainly causal, for a kernel that makes the scores of a
-            whole block.
+    `dtype` is that of the scores, `window` that of a layer with a sliding window. With `has_masks_only`
+    no block is plainly causal, for a kernel that makes the scores of a whole block.
     """
     # One copy from the device, since each waits for it.
     vectors = torch.stack((geometry.document_ids, geometry.branch_ids, geometry.visible))
@@ -79,12 +74,8 @@ def plan_blocks(
     def add(start: int, end: int, trunk_start: int, trunk_end: int, own_start: int) -> None:
         device = geometry.document_ids.device
         queries = torch.arange(start, end, device=device)
-        keys = torch.cat(
-            (
-                torch.arange(trunk_start, trunk_end, device=device),
-                torch.arange(own_start, end, device=device),
-            )
-        )
+        spans = ((trunk_start, trunk_end), (own_start, end))
+        keys = torch.cat([torch.arange(*span, device=device) for span in spans])
         seen = geometry.sees(queries[:, None], keys[None, :], window)
         mask = torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, -torch.inf)
         blocks.append(Block(start, end, trunk_start, trunk_end, own_start, mask))
@@ -134,47 +125,25 @@ def split_attention(
     *,
     scale: float,
     softcap: float | None = None,
-    dropout: float = 0.0,
 ) -> torch.Tensor:
-    """Return the attention output `[1, T, H, D]` of one layer.
+    """Return the attention output `[1, T, H, D]` of one layer; see `CombAttention.attend`.
 
-    Nothing quadratic in T is kept for the backward pass.
-
-    Args:
-        query: `[1, H, T, D]`, rotated to its positions.
-        key: `[1, K, T, D]`.
-        value: likewise.
-        blocks: of `plan_blocks`, with masks only where there is a softcap.
-        scale: factor of the scores.
-        softcap: see `gatt.comb.attention.sdpa.soft_capped`.
-        dropout: share of the weights that training drops.
+    Nothing quadratic in T is kept for the backward pass. The blocks have masks only where there is a
+    softcap.
     """
-    if query.device.type == "cpu" and softcap is None and not dropout:
+    if query.device.type == "cpu" and softcap is None:
         output: torch.Tensor = _FlashBlocks.apply(query, key, value, blocks, scale)  # type: ignore[no-untyped-call]
         return output
-    outputs = [
-        # Recomputed, or every block would keep a copy of its keys, and of its scores where the
-        # device has no kernel for a mask.
-        checkpoint(_attend, query, key, value, block, scale, softcap, dropout, use_reentrant=False)
-        for block in blocks
-    ]
+
+    def output_of(block: Block, query: torch.Tensor, *kept: torch.Tensor) -> torch.Tensor:
+        keys, values = (block.keys(tensor) for tensor in kept)
+        queries = query[:, :, block.start : block.end]
+        return attend(queries, keys, values, block.mask, scale=scale, softcap=softcap)
+
+    # Recomputed, or every block would keep a copy of its keys, and of its scores where the device has
+    # no kernel for a mask.
+    outputs = [checkpoint(output_of, b, query, key, value, use_reentrant=False) for b in blocks]
     return torch.cat(outputs, dim=2).transpose(1, 2)
-
-
-def _attend(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    block: Block,
-    scale: float,
-    softcap: float | None,
-    dropout: float,
-) -> torch.Tensor:
-    """Return the output `[1, H, Q, D]` of one block by what torch offers on every device."""
-    return attend(
-        query[:, :, block.start : block.end], block.keys(key), block.keys(value), block.mask,
-        scale=scale, softcap=softcap, dropout=dropout,
-    )  # fmt: skip
 
 
 class _FlashBlocks(torch.autograd.Function):

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gatt.comb.comb import IGNORE
-from gatt.commands.show.outline import turns_of_prompt
 from gatt.data.dialogue import Message
-from gatt.data.sample import GattSample, with_sampled_history
-from gatt.data.views import TrainingPlacement, prompt_of_turn
+from gatt.data.sample import GattSample
+from gatt.data.views import prompt_of_turn
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped, reason_of
 from gatt.train.data.encoded_samples import (
-    EncodedSample,
-    cut,
+    DrawnSample,
+    draw_sample,
     encode_sample,
-    is_by_kl,
     learnable_facts,
-    placement_of,
-    with_usable_switches,
 )
-from gatt.train.data.labels import BuiltRows, view_of_turns
+from gatt.train.data.labels import BuiltSample, view_of_turns
 
 
 @dataclass(frozen=True)
@@ -76,57 +71,41 @@ def targets_of(
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
     """
-    facts = learnable_facts(tokenizer, config)
+    facts = learnable_facts(tokenizer)
     usable = usable_placement(config.placement, facts)
     for whole in samples:
-        placement = placement_of(usable, config.seed, whole.id)
-        sample = with_usable_switches(cut(whole, config), facts, placement)
-        if is_by_kl(sample, config):
+        drawn = draw_sample(whole, config, facts, usable)
+        sample = drawn.sample
+        if drawn.by_kl:
             told = f"sample {sample.id!r}: plain_loss 'kl', which only `gatt train` has"
             dropped.add(*reason_of(told, sample))
             continue
         try:
-            one = encode_sample(sample, tokenizer, config, facts, placement)
+            built = encode_sample(drawn, tokenizer, config, facts)
         except (DataError, TemplateError) as error:
             dropped.add(*reason_of(str(error), sample))
             continue
-        for told in one.built.dropped_targets:
+        for told in built.dropped_targets:
             dropped.add(*reason_of(told, sample))
-        yield sorted(_targets(tokenizer, one, placement), key=lambda target: target.turn)
+        yield sorted(_targets(drawn, built), key=lambda target: target.turn)
 
 
-def _targets(
-    tokenizer: Tokenizer, one: EncodedSample, placement: TrainingPlacement
-) -> Iterator[Target]:
-    sample = with_sampled_history(one.sample) if one.has_sampled_history else one.sample
-    for turn, turns, prompt, ids in _encoded(tokenizer, sample, one, placement):
-        view = view_of_turns(sample, turns, placement)
-        messages = prompt_of_turn(view, len(turns))
-        answered = iter(turns)
-        history = tuple(
-            _target_said(sample, next(answered), m) if m.role == "assistant" else None
-            for m in messages
-        )
-        reply = sample.targets[turn - 1].reply or ""
-        yield Target(one.sample, turn, messages, reply, prompt, ids, history)
+def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
+    sample = drawn.as_learned
+    for part in built.parts:
+        for turn, branch in zip(part.targets, part.comb.branches, strict=True):
+            turns = part.turns[: part.turns.index(turn) + 1]
+            view = view_of_turns(sample, turns, drawn.placement)
+            messages = prompt_of_turn(view, len(turns))
+            answered = iter(turns)
+            history = tuple(
+                _target_said(sample, next(answered), m) if m.role == "assistant" else None
+                for m in messages
+            )
+            reply = sample.targets[turn - 1].reply or ""
+            prompt = part.comb.trunk[: branch.fork]
+            yield Target(drawn.sample, turn, messages, reply, prompt, branch.input_ids, history)
 
 
 def _target_said(sample: GattSample, turn: int, message: Message) -> int | None:
     return turn if sample.targets[turn - 1].reply == message.content else None
-
-
-def _encoded(
-    tokenizer: Tokenizer, sample: GattSample, one: EncodedSample, placement: TrainingPlacement
-) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
-    """Yield the turn of each target, the turns up to it that stand in its prompt, and its token ids."""
-    built = one.built
-    if isinstance(built, BuiltRows):
-        for turn, row in zip(built.targets, built.rows, strict=True):
-            start = next(i for i, label in enumerate(row.trunk_labels) if label != IGNORE)
-            prompt, ids = row.trunk[:start], row.trunk[start:]
-            yield turn, turns_of_prompt(tokenizer, sample, prompt, placement, turn), prompt, ids
-        return
-    for part in built.parts:
-        for turn, branch in zip(part.targets, part.comb.branches, strict=True):
-            turns = part.turns[: part.turns.index(turn) + 1]
-            yield turn, turns, part.comb.trunk[: branch.fork], branch.input_ids

@@ -12,7 +12,7 @@ from gatt.data.views import TrainingPlacement, prompt_of_turn, training_view
 from gatt.errors import DataError
 from gatt.models.chat_template import Tokenizer, encode, shared_length
 from gatt.models.encoded_view import encode_prompt, encode_view
-from gatt.train.data.labels import histories, keep_turns, view_of_turns
+from gatt.train.data.labels import keep_turns, view_of_turns
 
 Part = Literal["setup", "user", "reply", "prompt", "target"]
 
@@ -85,37 +85,6 @@ def single_outline(
     begin = shared_length(encode(tokenizer, messages, add_generation_prompt=False), ids)
     parts[begin:] = ["prompt"] * (len(ids) - begin)
     return Outline(ids, tuple(parts), {len(ids): turns[-1]})
-
-
-def turns_of_prompt(
-    tokenizer: Tokenizer,
-    sample: GattSample,
-    prompt: tuple[int, ...],
-    placement: TrainingPlacement,
-    first_turn: int,
-) -> tuple[int, ...]:
-    """Return the turns that a prompt rendered on its own shows.
-
-    Args:
-        tokenizer: with a chat template.
-        sample: whose turn it is.
-        prompt: its token ids; the length policy may have removed exchanges.
-        placement: where the instruction stands.
-        first_turn: the earliest turn that it may be of, for dialogues that repeat themselves.
-    """
-    found = (
-        turns
-        for turn in range(first_turn, sample.dialogue.num_turns + 1)
-        for turns in histories(sample, turn)
-    )
-    return next(t for t in found if _prompt(tokenizer, sample, t, placement) == prompt)
-
-
-def _prompt(
-    tokenizer: Tokenizer, sample: GattSample, turns: tuple[int, ...], placement: TrainingPlacement
-) -> tuple[int, ...]:
-    messages = prompt_of_turn(view_of_turns(sample, turns, placement), len(turns))
-    return encode(tokenizer, messages, add_generation_prompt=True)
 
 
 def _num_setup_tokens(

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from gatt.comb.comb import IGNORE, Comb
-from gatt.commands.show.outline import (
-    Part,
-    shared_outline,
-    single_outline,
-    turns_of_prompt,
-)
+from gatt.commands.show.outline import Part, shared_outline
 from gatt.data.sample import GattSample
 from gatt.data.views import TrainingPlacement
 from gatt.errors import DataError, TemplateError
@@ -64,20 +59,15 @@ class RowCutter:
     """Which tokens of the sample carry loss."""
     placement: TrainingPlacement
 
-    def row(self, comb: Comb, turns: tuple[int, ...], first_turn: int) -> ShownRow:
-        """Return a row of `rows_of`; without turns it is of `first_turn` or a later one."""
+    def row(self, comb: Comb, turns: tuple[int, ...]) -> ShownRow:
+        """Return a row of `rows_of`."""
         labelled = _labelled(comb)
         length = len(comb.trunk)
         # A reply that ends the row may be longer than the turns that the outline has there.
         end = labelled[-1][0] if labelled and labelled[-1][1] == length else length
-        context = (self.tokenizer, self.sample)
-        if turns:
-            outline = shared_outline(*context, turns, self.placement)
-            shown = tuple(turn for fork, turn in outline.turn_of_fork.items() if fork <= end)
-        else:
-            turns = turns_of_prompt(*context, comb.trunk[:end], self.placement, first_turn)
-            outline = single_outline(*context, turns, self.placement)
-            shown = turns
+        outline = shared_outline(self.tokenizer, self.sample, turns, self.placement)
+        last = max(turn for fork, turn in outline.turn_of_fork.items() if fork <= end)
+        shown = turns[: turns.index(last) + 1]
         parts = [*outline.parts[:length], *_targets(length - len(outline.parts))]
         supervised = [outline.turn_of_fork[b.fork] for b in comb.branches if b.labels[0] != IGNORE]
         for start, stop in labelled:

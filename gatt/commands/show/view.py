@@ -13,21 +13,13 @@ from pathlib import Path
 
 from gatt.comb.collator import Layout
 from gatt.commands.show.rows import RowCutter, ShownRow
-from gatt.data.sample import GattSample, with_sampled_history
+from gatt.data.sample import GattSample
 from gatt.data.views import TrainingPlacement
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import (
-    cut,
-    encode_sample,
-    has_sampled_history,
-    is_by_kl,
-    placement_of,
-    supervise_of,
-    with_usable_switches,
-)
+from gatt.train.data.encoded_samples import draw_sample, encode_sample
 from gatt.train.data.labels import Supervise
 from gatt.train.data.rows import choose_layout, rows_of
 
@@ -96,27 +88,17 @@ def view_sample(
     """
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
-    usable = usable_placement(config.placement, facts)
-    placement = placement_of(usable, config.seed, sample.id)
-    is_sampled = has_sampled_history(config.history, config.seed, sample.id)
-    sample = with_usable_switches(cut(sample, config), facts, placement)
-    supervise, by_kl = supervise_of(sample, config), is_by_kl(sample, config)
+    one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
+    drawn = (one.placement, one.has_sampled_history)
     try:
-        one = encode_sample(sample, tokenizer, config, facts, placement)
-        made, problems = rows_of(one, config, layout)
+        built = encode_sample(one, tokenizer, config, facts)
+        made, problems = rows_of(one, built, config, layout)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
-        return ShownSample(layout, placement, is_sampled, (), 0, supervise, by_kl, (str(error),))
-    if is_sampled:
-        sample = with_sampled_history(sample)
-    cutter = RowCutter(tokenizer, sample, supervise, placement)
-    rows: list[ShownRow] = []
-    next_turn = 1
-    for comb, turns in made:
-        rows.append(cutter.row(comb, turns, next_turn))
-        # With `all_turns` a turn may give two rows: the target's and that of its own reply.
-        next_turn = rows[-1].turns[-1] + (supervise != "all_turns")
+        return ShownSample(layout, *drawn, (), 0, one.supervise, one.by_kl, (str(error),))
+    cutter = RowCutter(tokenizer, one.as_learned, one.supervise, one.placement)
+    rows = tuple(cutter.row(comb, turns) for comb, turns in made)
     return ShownSample(
-        layout, placement, is_sampled, tuple(rows), one.built.num_exchanges_dropped,
-        supervise, by_kl, (*one.built.dropped_targets, *problems),
+        layout, *drawn, rows, built.num_exchanges_dropped, one.supervise, one.by_kl,
+        (*built.dropped_targets, *problems),
     )  # fmt: skip

@@ -1,106 +1,103 @@
-"""Samples as token ids, as far as the tokenizer alone decides: no model is needed here."""
+"""What a run decides for each sample, and the sample as token ids; no model is needed here."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 from dataclasses import dataclass, replace
 
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import told_by_user
 from gatt.data.views import TrainingPlacement
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from gatt.models.chat_template import Tokenizer
-from gatt.models.template_facts import (
-    TemplateFacts,
-    inspect_template,
-    refuse_unlearnable,
-    remedy,
-)
+from gatt.models.template_facts import TemplateFacts, inspect_template, refuse_unlearnable
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltRows, BuiltSample, Supervise, build_combs, build_expanded
-
-log = logging.getLogger(__name__)
+from gatt.train.data.labels import BuiltSample, Supervise, build_combs
 
 
 @dataclass(frozen=True)
-class EncodedSample:
-    """One sample that gives at least one target, as token ids."""
+class DrawnSample:
+    """One sample as a run trains on it."""
 
     sample: GattSample
-    """As it is trained on, but for its history."""
-    built: BuiltSample | BuiltRows
-    """Combs, or rows where the template rewrites earlier turns."""
-    supervise: Supervise
-    by_kl: bool
+    """Its turns that are trained on, with changes of the instruction where the chat template shows them."""
+    placement: TrainingPlacement
     has_sampled_history: bool
+    """Whether the targets stand in the history."""
+    by_kl: bool
+    """Learned by the KL divergence from the model without the adapter."""
+    supervise: Supervise
+    """Which tokens carry loss. By the KL divergence: the targets, and the sample's own replies where
+    those are the history."""
+    is_moved: bool
+    """Whether a change of the instruction stands in front of the user's message instead of in a later
+    system message."""
+
+    @property
+    def as_learned(self) -> GattSample:
+        """The sample with the history that it is learned with."""
+        return with_sampled_history(self.sample) if self.has_sampled_history else self.sample
 
 
-def learnable_facts(tokenizer: Tokenizer, config: TrainConfig) -> TemplateFacts:
+def learnable_facts(tokenizer: Tokenizer) -> TemplateFacts:
     """Return what the chat template allows.
 
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
-        ConfigError: layout `comb`, which the template does not allow.
     """
     facts = inspect_template(tokenizer)
     refuse_unlearnable(tokenizer, facts)
-    if config.layout == "comb" and not facts.is_prefix_preserving:
-        setting = remedy(
-            tokenizer, lambda found: found.is_prefix_preserving and not found.target_problem
-        )
-        raise ConfigError(
-            f"layout 'comb': {no_trunk(facts)}: use layout 'auto' or 'expanded'"
-            f"{setting and f', or set {setting}'}"
-        )
     return facts
 
 
+def draw_sample(
+    whole: GattSample, config: TrainConfig, facts: TemplateFacts, placement: str
+) -> DrawnSample:
+    """Return what a run makes of a sample; the placement is one that the template allows, or `mixed`."""
+    drawn = placement_of(placement, config.seed, whole.id)
+    cut = whole if config.max_turns is None else whole.first_turns(config.max_turns)
+    is_told_first = cut.instruction is not None and drawn == "system"
+    is_behind_system = cut.dialogue.has_system or is_told_first
+    sample = cut
+    if cut.switches and not facts.shows_later_system(is_behind_system=is_behind_system):
+        sample = replace(cut, switches=told_by_user(cut.switches))
+    is_sampled = has_sampled_history(config.history, config.seed, whole.id)
+    by_kl = config.plain_loss == "kl" and sample.is_plain
+    supervise = config.supervise
+    if by_kl:
+        supervise = "last_turn" if is_sampled else "all_turns"
+    return DrawnSample(sample, drawn, is_sampled, by_kl, supervise, is_moved=sample != cut)
+
+
 def encode_sample(
-    sample: GattSample,
-    tokenizer: Tokenizer,
-    config: TrainConfig,
-    facts: TemplateFacts,
-    placement: TrainingPlacement,
-) -> EncodedSample:
-    """Return one sample of `with_usable_switches` as token ids; its problems stand in `built`.
+    one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig, facts: TemplateFacts
+) -> BuiltSample:
+    """Return a sample as token ids; the problems of single targets stand in it.
 
     Raises:
         DataError: no turn has a target, or the template does not take its system message.
     """
-    where = f"sample {sample.id!r}"
-    if not sample.num_targets:
+    where = f"sample {one.sample.id!r}"
+    if not one.sample.num_targets:
         # In every mode of supervision, so that the controls train on the same rows.
         raise DataError(f"{where}: no turn has a target reply")
-    if sample.dialogue.has_system and not facts.has_system:
+    if one.sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
-    is_sampled = has_sampled_history(config.history, config.seed, sample.id)
-    supervise = supervise_of(sample, config)
-    build = build_combs if facts.is_prefix_preserving else build_expanded
-    built = build(
+    return build_combs(
         tokenizer,
-        with_sampled_history(sample) if is_sampled else sample,
-        placement=placement,
-        supervise=supervise,
+        one.as_learned,
+        placement=one.placement,
+        supervise=one.supervise,
         max_length=config.max_length,
+        keeps_prefixes=facts.is_prefix_preserving,
     )
-    return EncodedSample(sample, built, supervise, is_by_kl(sample, config), is_sampled)
-
-
-def no_trunk(facts: TemplateFacts) -> str:
-    """Return why layout `comb` cannot be had under a template that rewrites earlier turns."""
-    return f"turns cannot share a trunk: the chat template {facts.note}"
 
 
 def placement_of(placement: str, seed: int, sample_id: str) -> TrainingPlacement:
     """Return where the instruction of a sample stands; `mixed` is drawn from seed and id."""
-    if placement == "system":
-        return "system"
-    if placement == "first_user":
-        return "first_user"
-    if placement == "every_turn":
-        return "every_turn"
-    return "system" if _coin(f"{seed}\n{sample_id}") else "first_user"
+    if placement == "mixed":
+        return "system" if _coin(f"{seed}\n{sample_id}") else "first_user"
+    return placement  # type: ignore[return-value]
 
 
 def has_sampled_history(history: str, seed: int, sample_id: str) -> bool:
@@ -110,35 +107,3 @@ def has_sampled_history(history: str, seed: int, sample_id: str) -> bool:
 
 def _coin(text: str) -> bool:
     return bool(hashlib.sha256(text.encode()).digest()[0] % 2)
-
-
-def cut(sample: GattSample, config: TrainConfig) -> GattSample:
-    """Return the turns of a sample that are trained on."""
-    return sample if config.max_turns is None else sample.first_turns(config.max_turns)
-
-
-def is_by_kl(sample: GattSample, config: TrainConfig) -> bool:
-    """Return whether a sample is learned by the KL divergence from the model without the adapter."""
-    return config.plain_loss == "kl" and sample.is_plain
-
-
-def supervise_of(sample: GattSample, config: TrainConfig) -> Supervise:
-    """Return which tokens of a sample carry loss.
-
-    By the KL divergence: its targets, and its own replies where those are the history.
-    """
-    if not is_by_kl(sample, config):
-        return config.supervise
-    is_sampled = has_sampled_history(config.history, config.seed, sample.id)
-    return "last_turn" if is_sampled else "all_turns"
-
-
-def with_usable_switches(
-    sample: GattSample, facts: TemplateFacts, placement: TrainingPlacement
-) -> GattSample:
-    """Return the sample with its changes announced where the chat template shows them."""
-    is_told_first = sample.instruction is not None and placement == "system"
-    is_behind_system = sample.dialogue.has_system or is_told_first
-    if facts.shows_later_system(is_behind_system=is_behind_system) or not sample.switches:
-        return sample
-    return replace(sample, switches=told_by_user(sample.switches))

@@ -16,28 +16,20 @@ T = TypeVar("T")
 R = TypeVar("R")
 ITEMS_PER_CALL: Final = 64
 """Items that travel to a process together."""
-_work: Callable[[Any], Any] | None = None
+_work: Callable[[Any], Any]
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], num_proc: int = 1) -> Iterator[R]:
-    """Yield the result of each item in the order of the items; few are held at a time.
-
-    Args:
-        work: is pickled once for each process.
-        items: are read as they are needed.
-        num_proc: processes; with 1 it is this one.
+    """Yield the result of each item in the order of the items, which are read as they are needed.
 
     Raises:
         TrainingError: one of the processes was killed.
-        Exception: whatever `work` raised.
     """
     if num_proc == 1:
         yield from map(work, items)
         return
     # Forked, a child would share the locks of torch's and the tokenizer's threads.
-    pool = ProcessPoolExecutor(
-        num_proc, multiprocessing.get_context("spawn"), initializer=_take, initargs=(work,)
-    )
+    pool = ProcessPoolExecutor(num_proc, multiprocessing.get_context("spawn"), _take, (work,))
     waiting: deque[Future[list[R]]] = deque()
     rest = iter(items)
     try:
@@ -53,7 +45,7 @@ def in_order(work: Callable[[T], R], items: Iterable[T], num_proc: int = 1) -> I
             "dataset_num_proc"
         ) from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
 def _take(work: Callable[[Any], Any]) -> None:
@@ -61,6 +53,5 @@ def _take(work: Callable[[Any], Any]) -> None:
     _work = work
 
 
-def _results(items: Sequence[T]) -> list[Any]:
-    assert _work is not None
+def _results(items: Sequence[Any]) -> list[Any]:
     return [_work(item) for item in items]

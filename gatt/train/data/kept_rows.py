@@ -13,14 +13,13 @@ from gatt import __version__
 from gatt.data.sample import GattSample
 from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
 from gatt.models.chat_template import Tokenizer, printed_day
-from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.atomic_file import atomic_stream, atomic_write_json
 from gatt.runs.fingerprint import fingerprint
 from gatt.runs.input_file import read_json
 from gatt.runs.jsonl import count_lines
 from gatt.runs.progress import Bar, progress_bar
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped
-from gatt.train.data.row_file import comb_file
 from gatt.train.data.row_report import RowReport, refuse_too_few
 from gatt.train.data.rows import rows_in, write_combs
 from gatt.train.data.samples import read_all_samples
@@ -32,11 +31,6 @@ REPORT: Final = "rows.json"
 """Written last: where it stands, the rows are whole."""
 MANY_SAMPLES: Final = 2000
 """So many take long enough to show how far it is."""
-SETTINGS: Final = (
-    "samples", "model_digest", "template", "placement", "supervise", "plain_loss", "history", "layout",
-    "max_turns", "max_length", "max_tokens_per_row", "seed",
-)  # fmt: skip
-"""What of a run's identity changes its combs."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +54,8 @@ def rows_of_run(
 ) -> TrainingRows:
     """Return the rows of a run; every process calls it, and the main one makes them where none are kept.
 
-    Args:
-        config: of the run.
-        tokenizer: with a chat template.
-        folder: of the run, seen by all processes.
-        identity: of the run (`gatt.train.run_folder.identity`).
-        why_not_packable: of its model.
+    `identity` is that of the run (`gatt.train.run_folder.identity`), whose folder all processes see;
+    `why_not_packable` is of its model.
 
     Raises:
         DataError: broken samples, with file and line.
@@ -75,23 +65,22 @@ def rows_of_run(
     kept = folder / FOLDER
     mark = fingerprint(
         {
-            **{name: identity.get(name) for name in SETTINGS},
+            **identity,
             "why_not_packable": why_not_packable,
             "day": printed_day().isoformat(),
             "version": __version__,
         }
     )
 
-    def made() -> dict[str, Any]:
+    def made() -> RowReport:
         report = _kept_report(kept, mark)
         if report is None:
-            report = _make(config, tokenizer, kept, mark, why_not_packable)
-        else:
-            refuse_too_few(report, Dropped(report.dropped), config)
-        return report.as_dict()
+            return _make(config, tokenizer, kept, mark, why_not_packable)
+        refuse_too_few(report, Dropped(report.dropped), config)
+        return report
 
-    report = RowReport.from_dict(from_main(made))
-    rows = rows_in(kept / COMBS, report, config, current_runtime().world_size)
+    report = from_main(made)
+    rows = rows_in(str(kept / COMBS), report, config, current_runtime().num_processes)
     trained_on = read_marks(kept)
     assert trained_on is not None
     return TrainingRows(rows, report, trained_on)
@@ -120,6 +109,8 @@ def _make(
     (kept / REPORT).unlink(missing_ok=True)
     dropped, marks = Dropped(), Marks()
     num_lines = sum(count_lines(path) for path in config.samples)
+    is_long = num_lines >= MANY_SAMPLES
+    shown = progress_bar("tokenise", num_lines, unit="samples") if is_long else nullcontext()
 
     def samples(bar: Bar | None) -> Iterator[GattSample]:
         for sample in read_all_samples(config.samples, dropped.add_line):
@@ -128,12 +119,10 @@ def _make(
             if bar:
                 bar.advance(1)
 
-    is_long = num_lines >= MANY_SAMPLES
-    shown = progress_bar("tokenise", num_lines, unit="samples") if is_long else nullcontext()
     try:
-        with comb_file(kept / COMBS) as writer, shown as bar:
+        with atomic_stream(kept / COMBS) as sink, shown as bar:
             report = write_combs(
-                samples(bar), tokenizer, config, writer, dropped=dropped,
+                samples(bar), tokenizer, config, sink, dropped=dropped,
                 why_not_packable=lambda: why_not_packable,
             )  # fmt: skip
     except BaseException:

@@ -8,7 +8,7 @@ under the instruction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from gatt.comb.comb import IGNORE, Branch, Comb
@@ -18,13 +18,16 @@ from gatt.data.switches import on_turns
 from gatt.data.views import TrainingPlacement, training_view
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
-from gatt.models.encoded_view import Prompt, encode_prompt, encode_reply, first_refused
-from gatt.train.data.own_replies import OwnReplies
+from gatt.models.encoded_view import (
+    Prompt,
+    encode_prompt,
+    encode_reply,
+    first_refused,
+    reply_span,
+)
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
 SUPERVISE: tuple[str, ...] = get_args(Supervise)
-_Fork = tuple[Prompt, tuple[int, ...]]
-"""Prompt and target of a turn."""
 
 
 @dataclass(frozen=True)
@@ -35,42 +38,31 @@ class BuiltComb:
     turns: tuple[int, ...]
     """Turns of the dialogue in the trunk, from 1, ascending, up to that of the last branch."""
     targets: tuple[int, ...]
-    """Turns whose targets are the branches, in order."""
+    """Turns whose targets are the branches, in order; none where the branches are own replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Built:
-    """What became of a sample's targets."""
+class BuiltSample:
+    """A sample as combs."""
 
-    targets: tuple[int, ...]
-    """Turns whose targets could be encoded, the same in every mode of supervision."""
+    parts: tuple[BuiltComb, ...]
+    """By their last turn. One, unless the length policy gives the turns different histories, or a prompt
+    does not begin the later ones."""
     num_exchanges_dropped: int
-    """Exchanges that the length policy removed, over all targets or rows."""
+    """Exchanges that the length policy removed, over all targets."""
     dropped_targets: tuple[str, ...]
     """One reason per target, or own reply to learn, that could not be encoded, does not fit, or stands
     behind the last prompt of its comb."""
 
     @property
+    def targets(self) -> tuple[int, ...]:
+        """Turns whose targets could be encoded, the same in every mode of supervision."""
+        return tuple(turn for part in self.parts for turn in part.targets)
+
+    @property
     def num_targets(self) -> int:
         """Targets that could be encoded."""
         return len(self.targets)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuiltSample(Built):
-    """A sample as combs."""
-
-    parts: tuple[BuiltComb, ...]
-    """One, unless the length policy gives its turns different histories, or a prompt does not begin the
-    later ones. Part by part they hold the targets."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuiltRows(Built):
-    """A sample as plain rows, one a supervised reply."""
-
-    rows: tuple[Comb, ...]
-    """Without branches; the loss is on the reply that ends the row."""
 
 
 def build_combs(
@@ -80,6 +72,7 @@ def build_combs(
     placement: TrainingPlacement = "system",
     supervise: Supervise = "last_turn",
     max_length: int | None = None,
+    keeps_prefixes: bool = True,
 ) -> BuiltSample:
     """Return the combs of a sample: ids and labels from one pass, so they cannot drift.
 
@@ -92,7 +85,7 @@ def build_combs(
       control).
 
     Args:
-        tokenizer: with a chat template that keeps prefixes.
+        tokenizer: with a chat template.
         sample: at least one turn; without a target it has no comb.
         placement: where the instruction stands.
         supervise: which tokens carry loss.
@@ -100,119 +93,151 @@ def build_combs(
             prompt loses whole oldest exchanges after the first, as few as will
             do; turn 1 with the instruction, turns that change it and its own turn
             stay. Turns that lose the same exchanges share a comb.
+        keeps_prefixes: whether the chat template leaves earlier turns as they are. If not,
+            own replies that are learned get a comb each, behind the prompt that the model sees.
 
     A target whose prompt is not the beginning of the later ones (a reply that
     begins with a line break may merge with it) gets a comb of its own; one that
     cannot be encoded, or stands behind a message that holds a control token, is
     dropped with its reason, and the others stay.
     """
-    work = _Work(tokenizer, sample, placement, supervise, max_length)
-    parts: list[BuiltComb] = []
-    num_exchanges_dropped = 0
-    for num_dropped, turns in enumerate(histories(sample, sample.dialogue.num_turns)):
-        if not work.waiting:
-            break
-        view = view_of_turns(sample, turns, placement)
-        found = work.parts(view, turns)
-        parts += found
-        num_exchanges_dropped += num_dropped * sum(len(part.targets) for part in found)
-    if work.own:
-        last = max((turn for part in parts for turn in part.targets), default=0)
-        work.problems += work.own.left_out(last, max_length)
+    builder = _Builder(tokenizer, sample, placement, max_length)
+    learns_own = supervise != "last_turn"
+    found = list(
+        builder.parts(
+            builder.usable_targets(),
+            has_loss=supervise != "context_only",
+            labels_trunk=learns_own and keeps_prefixes,
+        )
+    )
+    last = max((turn for _, part in found for turn in part.targets), default=0)
+    num_exchanges_dropped = sum(number * len(part.targets) for number, part in found)
+    if learns_own and keeps_prefixes:
+        builder.problems.extend(builder.unlearned(last))
+    elif learns_own:
+        own = {turn: sample.dialogue.replies[turn - 1] for turn in range(1, last)}
+        found += ((n, replace(part, targets=())) for n, part in builder.parts(own))
     return BuiltSample(
-        parts=tuple(parts),
-        targets=tuple(turn for part in parts for turn in part.targets),
+        parts=tuple(sorted((part for _, part in found), key=lambda part: part.turns[-1])),
         num_exchanges_dropped=num_exchanges_dropped,
-        dropped_targets=tuple(work.problems),
+        dropped_targets=tuple(builder.problems),
     )
 
 
-class _Work:
-    """Turns of a sample that wait for a comb, and why others will have none."""
+@dataclass(frozen=True)
+class _Builder:
+    """Makes combs of a sample, and notes what cannot be in one."""
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        sample: GattSample,
-        placement: TrainingPlacement,
-        supervise: Supervise,
-        max_length: int | None,
-    ) -> None:
-        self._tokenizer = tokenizer
-        self._sample = sample
-        self._max_length = max_length
-        self._target_has_loss = supervise != "context_only"
-        self.problems: list[str] = []
-        self.waiting = _usable_targets(tokenizer, sample, placement, self.problems)
-        self.own = None if supervise == "last_turn" else OwnReplies(tokenizer, sample)
+    tokenizer: Tokenizer
+    sample: GattSample
+    placement: TrainingPlacement
+    max_length: int | None
+    problems: list[str] = field(default_factory=list)
+    _own_replies: dict[int, str | None] = field(default_factory=dict)
+    """By turn: the problem of an own reply, None where a trunk has its labels."""
 
-    def parts(self, view: Dialogue, turns: tuple[int, ...]) -> list[BuiltComb]:
-        """Return the combs of the waiting turns that fit with this history."""
-        forks = self._forks(view, turns)
-        known = {turn: prompt for turn, (prompt, _) in forks.items()}
-        parts = []
-        for trunk, together in _trunks(known):
-            shown = turns[: turns.index(together[-1]) + 1]
-            labels = (IGNORE,) * len(trunk.ids)
-            if self.own:
-                labels = self.own.labels(view, shown, trunk, known)
-            branches = []
-            for prompt, ids in (forks[turn] for turn in together):
-                target = ids if self._target_has_loss else (IGNORE,) * len(ids)
-                branches.append(Branch(len(prompt.ids), ids, target))
-            comb = Comb(trunk.ids, labels, tuple(branches))
-            parts.append(BuiltComb(comb, shown, together))
-        return parts
+    def usable_targets(self) -> dict[int, str]:
+        """Return the targets by turn whose prompts hold no control token; the others are problems."""
+        targets = {t.turn: t.reply for t in self.sample.targets if t.reply is not None}
+        turns = range(1, self.sample.dialogue.num_turns + 1)
+        view = view_of_turns(self.sample, turns, self.placement)
+        if refused := first_refused(self.tokenizer, view):
+            self.problems.extend(refused[1] for turn in targets if turn >= refused[0])
+            return {turn: reply for turn, reply in targets.items() if turn < refused[0]}
+        return targets
 
-    def _forks(self, view: Dialogue, turns: tuple[int, ...]) -> dict[int, _Fork]:
-        """Return prompt and target of each waiting turn that fits; neither waits any longer."""
-        telling = telling_turns(self._sample)
-        most = self._max_length
-        forks: dict[int, _Fork] = {}
+    def parts(
+        self, waiting: dict[int, str], *, has_loss: bool = True, labels_trunk: bool = False
+    ) -> Iterator[tuple[int, BuiltComb]]:
+        """Yield combs with the number of exchanges that their history lost.
+
+        Args:
+            waiting: replies by turn, each of which is a branch; empty afterwards.
+            has_loss: whether the branches carry loss.
+            labels_trunk: whether own replies in the trunks carry loss.
+        """
+        for num_dropped, turns in enumerate(histories(self.sample, self.sample.dialogue.num_turns)):
+            if not waiting:
+                return
+            view = view_of_turns(self.sample, turns, self.placement)
+            forks = self._forks(view, turns, waiting)
+            prompts = {turn: prompt for turn, (prompt, _) in forks.items()}
+            for trunk, together in _trunks(prompts):
+                shown = turns[: turns.index(together[-1]) + 1]
+                labels = [IGNORE] * len(trunk.ids)
+                if labels_trunk:
+                    self._label_own_replies(labels, view, shown, trunk, prompts)
+                branches = []
+                for prompt, ids in (forks[turn] for turn in together):
+                    target = ids if has_loss else (IGNORE,) * len(ids)
+                    branches.append(Branch(len(prompt.ids), ids, target))
+                comb = Comb(trunk.ids, tuple(labels), tuple(branches))
+                yield num_dropped, BuiltComb(comb, shown, together)
+
+    def _forks(
+        self, view: Dialogue, turns: tuple[int, ...], waiting: dict[int, str]
+    ) -> dict[int, tuple[Prompt, tuple[int, ...]]]:
+        """Return prompt and reply of each waiting turn that fits; neither waits any longer."""
+        telling = telling_turns(self.sample)
+        most = self.max_length
+        forks: dict[int, tuple[Prompt, tuple[int, ...]]] = {}
         is_full = False
         for index, turn in enumerate(turns, start=1):
             # The instruction and this turn alone: nothing is left to drop.
             is_bare = set(turns[: index - 1]) <= telling
-            if turn not in self.waiting or (is_full and not is_bare):
+            if turn not in waiting or (is_full and not is_bare):
                 continue
-            reply = self._sample.targets[turn - 1].reply or ""
             try:
-                prompt = encode_prompt(self._tokenizer, view, index)
+                prompt = encode_prompt(self.tokenizer, view, index)
                 # Prompts grow from turn to turn; no reply is rendered for one that is too long.
                 is_full = most is not None and len(prompt.ids) > most
                 if is_full and not is_bare:
                     continue
-                ids = encode_reply(self._tokenizer, view, index, prompt.ids, reply)
+                ids = encode_reply(self.tokenizer, view, index, prompt.ids, waiting[turn])
             except (DataError, TemplateError) as error:
-                self._drop(turn, str(error))
+                self.problems.append(str(error))
+                del waiting[turn]
                 continue
             num_tokens = len(prompt.ids) + len(ids)
             if most is None or num_tokens <= most:
                 forks[turn] = prompt, ids
-                self.waiting.remove(turn)
+                del waiting[turn]
             elif is_bare:
-                self._drop(turn, _too_long(self._sample, turn, num_tokens, most))
+                self.problems.append(_too_long(self.sample, turn, num_tokens, most))
+                del waiting[turn]
         return forks
 
-    def _drop(self, turn: int, problem: str) -> None:
-        self.problems.append(problem)
-        self.waiting.remove(turn)
+    def _label_own_replies(
+        self,
+        labels: list[int],
+        view: Dialogue,
+        turns: Sequence[int],
+        trunk: Prompt,
+        prompts: Mapping[int, Prompt],
+    ) -> None:
+        """Set the labels of the own replies in a trunk that no trunk before has had."""
+        for index, turn in enumerate(turns[:-1], start=1):
+            if self._own_replies.get(turn, "") is None:
+                continue
+            where = f"dialogue {view.id!r}, turn {turn}"
+            reply = self.sample.dialogue.replies[turn - 1]
+            try:
+                prompt = prompts.get(turn) or encode_prompt(self.tokenizer, view, index)
+                start, end = reply_span(self.tokenizer, prompt, trunk, where, reply)
+            except (DataError, TemplateError) as error:
+                self._own_replies[turn] = str(error)
+                continue
+            labels[start:end] = trunk.ids[start:end]
+            self._own_replies[turn] = None
 
-
-def _usable_targets(
-    tokenizer: Tokenizer,
-    sample: GattSample,
-    placement: TrainingPlacement,
-    problems: list[str],
-) -> list[int]:
-    """Return the turns with a target whose prompts hold no control token; the others add a problem."""
-    turns = [t.turn for t in sample.targets if t.reply is not None]
-    view = view_of_turns(sample, range(1, sample.dialogue.num_turns + 1), placement)
-    refused = first_refused(tokenizer, view)
-    if refused is None:
-        return turns
-    problems += [refused[1] for turn in turns if turn >= refused[0]]
-    return [turn for turn in turns if turn < refused[0]]
+    def unlearned(self, last: int) -> list[str]:
+        """Return why own replies before the last turn with a target have no labels, one line each."""
+        behind = (
+            f"sample {self.sample.id!r}: an own reply behind the last prompt that max_length "
+            f"{self.max_length} leaves room for, at turn {{}}: raise it, or use layout 'expanded'"
+        )
+        problems = (self._own_replies.get(turn, behind.format(turn)) for turn in range(1, last))
+        return [problem for problem in problems if problem]
 
 
 def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, ...]]]:
@@ -223,76 +248,6 @@ def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, 
         together = tuple(t for t, p in left.items() if trunk.ids[: len(p.ids)] == p.ids)
         yield trunk, together
         left = {turn: prompt for turn, prompt in left.items() if turn not in together}
-
-
-def build_expanded(
-    tokenizer: Tokenizer,
-    sample: GattSample,
-    *,
-    placement: TrainingPlacement = "system",
-    supervise: Supervise = "last_turn",
-    max_length: int | None = None,
-) -> BuiltRows:
-    """Return one row per supervised reply, each prompt rendered on its own.
-
-    For templates that rewrite earlier turns when a new one comes: there no two
-    turns share a trunk, but each row is what the model will see at that turn.
-    With a template that keeps prefixes the rows are those of
-    `gatt.comb.comb.expand`, but for the dialogue's own replies, which get a row each
-    instead of one for all.
-
-    Args and modes are those of `build_combs`, and so is the length policy.
-    """
-    problems: list[str] = []
-
-    def build(turn: int, reply: str) -> list[tuple[Comb, int]]:
-        """Return the row of a reply with its dropped exchanges; none where it does not go."""
-        try:
-            return [_row(tokenizer, sample, turn, reply, placement, max_length)]
-        except (DataError, TemplateError) as error:
-            problems.append(str(error))
-            return []
-
-    # In every mode: they decide how far the dialogue's own replies are learned.
-    targets = {
-        turn: row
-        for turn in _usable_targets(tokenizer, sample, placement, problems)
-        for row in build(turn, sample.targets[turn - 1].reply or "")
-    }
-    last = max(targets, default=0)
-    built: list[tuple[Comb, int]] = []
-    for turn in range(1, last + 1):
-        if turn in targets and supervise != "context_only":
-            built.append(targets[turn])
-        # As in the comb: the history of the last target ends before that turn's own reply.
-        if turn < last and supervise != "last_turn":
-            built += build(turn, sample.dialogue.replies[turn - 1])
-    return BuiltRows(
-        rows=tuple(row for row, _ in built),
-        targets=tuple(targets),
-        num_exchanges_dropped=sum(num_dropped for _, num_dropped in built),
-        dropped_targets=tuple(problems),
-    )
-
-
-def _row(
-    tokenizer: Tokenizer,
-    sample: GattSample,
-    turn: int,
-    reply: str,
-    placement: TrainingPlacement,
-    max_length: int | None,
-) -> tuple[Comb, int]:
-    """Return the prompt of a turn and a reply as one row, and how many exchanges it lost."""
-    for turns in histories(sample, turn):
-        view = view_of_turns(sample, turns, placement)
-        last = len(turns)
-        prompt = encode_prompt(tokenizer, view, last).ids
-        ids = encode_reply(tokenizer, view, last, prompt, reply)
-        num_tokens = len(prompt) + len(ids)
-        if max_length is None or num_tokens <= max_length:
-            return Comb(prompt + ids, (IGNORE,) * len(prompt) + ids), turn - last
-    raise DataError(_too_long(sample, turn, num_tokens, max_length or 0))
 
 
 def telling_turns(sample: GattSample) -> set[int]:

@@ -18,33 +18,6 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class SampleRows:
-    """The rows of one sample, and what was left out of it on the way."""
-
-    sample_id: str
-    num_wanted: int
-    """Its targets."""
-    is_moved: bool
-    """Whether a change of its instruction stands in front of the user's message instead of in a later
-    system message."""
-    num_targets: int = 0
-    """Targets that could be encoded."""
-    num_exchanges_dropped: int = 0
-    combs: list[Comb] = field(default_factory=list)
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    """What is wrong with the sample or a target, and its reason, as `Dropped` counts it."""
-    kinds: list[str] = field(default_factory=list)
-    family: str = ""
-    switches: list[str] = field(default_factory=list)
-    entries: set[str] = field(default_factory=set)
-
-    @property
-    def is_used(self) -> bool:
-        """Whether a token of it carries loss."""
-        return any(comb.num_supervised for comb in self.combs)
-
-
-@dataclass
 class RowReport:
     """What became of the samples. Counts leave the padding rows out."""
 
@@ -85,8 +58,7 @@ class RowReport:
     """Targets of all samples, and how many of them could be encoded:"""
     num_encoded: int = 0
     num_shortened: int = 0
-    """Samples that lost exchanges, and the first of them:"""
-    first_shortened: str = ""
+    """Samples that lost exchanges."""
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> RowReport:
@@ -97,36 +69,27 @@ class RowReport:
         }
         return cls(**values)
 
-    def add(self, made: SampleRows) -> None:
-        """Count one sample with its rows."""
-        self.num_samples += 1
-        self.num_wanted += made.num_wanted
-        self.num_encoded += made.num_targets
-        self.num_moved += made.is_moved
-        for comb in made.combs:
-            self.num_tokens += comb.num_tokens
-            self.num_supervised_tokens += comb.num_supervised
-            self.num_kl_tokens += comb.num_supervised if comb.by_kl else 0
-            self.num_positions = max(self.num_positions, comb.num_positions)
-        if not made.is_used:
-            return
-        self.num_used += 1
-        self.num_targets += made.num_targets
-        self.kinds.update(made.kinds)
-        self.families[made.family] += 1
-        self.switches.update(made.switches)
-        self.entries.update(made.entries)
-        if made.num_exchanges_dropped:
-            self.num_exchanges_dropped += made.num_exchanges_dropped
-            self.num_shortened += 1
-            self.first_shortened = self.first_shortened or made.sample_id
-
     def as_dict(self) -> dict[str, Any]:
         """Return the counts as JSON takes them."""
-        return {
-            name: dict(value) if isinstance(value := getattr(self, name), Counter) else value
-            for name in self.__dataclass_fields__
-        }
+        return {k: dict(v) if isinstance(v, Counter) else v for k, v in vars(self).items()}
+
+    def add_comb(self, comb: Comb) -> None:
+        """Count the tokens of a comb."""
+        self.num_tokens += comb.num_tokens
+        self.num_supervised_tokens += comb.num_supervised
+        self.num_kl_tokens += comb.num_supervised if comb.by_kl else 0
+        self.num_positions = max(self.num_positions, comb.num_positions)
+
+    def add(self, other: RowReport) -> None:
+        """Count the samples of another report as well."""
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            if isinstance(value, Counter):
+                own.update(value)
+            elif name == "num_positions":
+                self.num_positions = max(own, value)
+            elif name != "layout":
+                setattr(self, name, own + value)
 
 
 def refuse_too_few(report: RowReport, dropped: Dropped, config: TrainConfig) -> None:
@@ -147,11 +110,6 @@ def refuse_too_few(report: RowReport, dropped: Dropped, config: TrainConfig) -> 
             f"no sample left of {report.num_samples}{dropped.as_text()}: loosen what drops "
             "them, or make more with `gatt synth`"
         )
-    if config.plain_loss == "kl" and report.num_kl_tokens == report.num_supervised_tokens:
-        raise TrainingError(
-            "plain_loss 'kl', and no sample has an instruction: there is nothing to learn; add samples of "
-            "`gatt synth` with an instruction, or use plain_loss 'targets'"
-        )
 
 
 def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
@@ -160,11 +118,6 @@ def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
         log.warning(
             "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
             "row; set pack_rows to false to raise per_device_train_batch_size"
-        )
-    if config.plain_loss == "kl" and not report.num_kl_tokens:
-        log.warning(
-            "plain_loss 'kl' changes nothing: no sample is without an instruction; make some with "
-            "plain_fraction of `gatt synth`"
         )
     if report.num_moved:
         log.warning(
@@ -175,7 +128,6 @@ def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
     if report.num_shortened:
         log.warning(
             "max_length %d: %d samples lost %d exchanges, the oldest after turn 1, counted for "
-            "each prompt (first: sample %r): raise max_length to keep them",
+            "each prompt: raise max_length to keep them",
             config.max_length, report.num_shortened, report.num_exchanges_dropped,
-            report.first_shortened,
         )  # fmt: skip

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
-from typing import Any
+from itertools import chain, islice
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from gatt.comb.collator import Layout
-from gatt.comb.comb import Comb, expand, fold, split_to_fit
-from gatt.comb.packing import best_fit
+from gatt.comb.collator import Layout, combs_to_features
+from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
@@ -21,20 +21,26 @@ from gatt.models.template_facts import TemplateFacts, usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped, reason_of
 from gatt.train.data.encoded_samples import (
-    EncodedSample,
-    cut,
+    DrawnSample,
+    draw_sample,
     encode_sample,
     learnable_facts,
-    no_trunk,
-    placement_of,
-    with_usable_switches,
 )
 from gatt.train.data.in_parallel import in_order
-from gatt.train.data.labels import BuiltRows
-from gatt.train.data.row_file import CombWriter, comb_lengths, combs_in, packed_rows, writing_combs
-from gatt.train.data.row_report import RowReport, SampleRows, refuse_too_few, warn_of_changes
+from gatt.train.data.labels import BuiltSample
+from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
 
 log = logging.getLogger(__name__)
+
+SCHEMA: Final = pa.schema(
+    {
+        **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), pa.list_(pa.int32())),
+        "by_kl": pa.list_(pa.bool_()),
+    }
+)
+"""The columns of `gatt.comb.collator.combs_to_features`."""
+COMBS_PER_BLOCK: Final = 256
+"""Combs that are held in memory until they are written."""
 
 
 def choose_layout(
@@ -52,11 +58,10 @@ def choose_layout(
     """
     if wanted == "expanded":
         return "expanded"
-    if facts.is_prefix_preserving:
-        problem = why_not_packable()
-        why = problem and f"the model cannot take packed rows: {problem}"
-    else:
-        why = no_trunk(facts)
+    if not facts.is_prefix_preserving:
+        why: str | None = f"turns cannot share a trunk: the chat template {facts.note}"
+    elif why := why_not_packable():
+        why = f"the model cannot take packed rows: {why}"
     if not why:
         return "comb"
     if wanted == "comb":
@@ -73,14 +78,9 @@ def build_rows(
     why_not_packable: Callable[[], str | None],
     world_size: int = 1,
 ) -> tuple[Any, RowReport]:
-    """Return the rows of samples, kept in memory: `write_combs` and `rows_in`.
-
-    Raises:
-        TemplateError, ConfigError, TrainingError: see `write_combs`.
-    """
+    """Return the rows of samples, kept in memory: `write_combs` and `rows_in`."""
     sink = pa.BufferOutputStream()
-    with writing_combs(sink) as writer:
-        report = write_combs(samples, tokenizer, config, writer, why_not_packable=why_not_packable)
+    report = write_combs(samples, tokenizer, config, sink, why_not_packable=why_not_packable)
     return rows_in(sink.getvalue(), report, config, world_size), report
 
 
@@ -88,41 +88,35 @@ def write_combs(
     samples: Iterable[GattSample],
     tokenizer: Tokenizer,
     config: TrainConfig,
-    writer: CombWriter,
+    sink: BinaryIO,
     *,
     why_not_packable: Callable[[], str | None],
     dropped: Dropped | None = None,
 ) -> RowReport:
     """Write the combs of samples, or their written-out rows, in order; return what became of the samples.
 
-    Samples are read, tokenised and written one after the other: none is kept.
-
-    Args:
-        samples: of `gatt.train.data.samples.read_all_samples`.
-        tokenizer: with a chat template.
-        config: of the run; `dataset_num_proc` processes share the work.
-        writer: of `gatt.train.data.row_file`.
-        why_not_packable: see `choose_layout`.
-        dropped: lines that could not be read; counted on.
+    Samples are read, tokenised and written one after the other: none is kept. Lines that could not be
+    read stand in `dropped` already, or get there while the samples are read.
 
     Raises:
-        TemplateError: no chat template, or one under which no reply can be learned as it stands.
-        ConfigError: see `choose_layout`.
-        TrainingError: no sample is left with a token that carries loss, with `plain_loss` `kl` none with
-            an instruction, or a larger share of the targets would be lost than `max_lost_targets`.
+        TemplateError, ConfigError, TrainingError: see `learnable_facts`, `choose_layout` and
+            `refuse_too_few`.
     """
-    facts = learnable_facts(tokenizer, config)
+    facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
     make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
     dropped = Dropped() if dropped is None else dropped
     report = RowReport(layout, dropped=dropped.counts)
-    for made in in_order(make, samples, config.dataset_num_proc):
-        for told, reason in made.problems:
-            dropped.add(told, reason)
-        for comb in made.combs:
-            writer.add(comb)
-        report.add(made)
+
+    def combs() -> Iterator[Comb]:
+        for made in in_order(make, samples, config.dataset_num_proc):
+            for told, reason in made.problems:
+                dropped.add(told, reason)
+            report.add(made.report)
+            yield from made.combs
+
+    store_combs(combs(), sink)
     report.num_samples += dropped.num_lines
     refuse_too_few(report, dropped, config)
     dropped.say()
@@ -131,28 +125,61 @@ def write_combs(
 
 
 def rows_in(
-    source: Path | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
+    source: str | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
 ) -> Any:
-    """Return the rows of a run as a `datasets.Dataset` with the columns of `gatt.comb.collator`.
+    """Return the rows of what `write_combs` wrote, as a `datasets.Dataset`; the report gets their numbers.
 
     Rows without loss are appended until an epoch is a whole number of optimiser
     steps on all processes: else Accelerate's `even_batches` would train the
     first rows of the epoch twice.
-
-    Args:
-        source: what `write_combs` wrote.
-        report: of `write_combs`; gets the numbers of rows.
-        config: of the run.
-        world_size: number of processes.
     """
-    combs = combs_in(source)
+    from datasets import Dataset, Features, List, Value
+
+    combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
     if config.pack_rows and report.layout == "comb":
-        groups = best_fit(comb_lengths(combs), config.max_tokens_per_row)
+        lengths = pc.list_value_length(combs.data.column("input_ids")).to_pylist()
+        groups = best_fit(lengths, config.max_tokens_per_row)
     else:
         groups = [[number] for number in range(len(combs))]
     step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
     report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
-    return packed_rows(combs, [*groups, *[[]] * report.num_padding_rows])
+    numbers = Dataset.from_dict(
+        {"combs": [*groups, *[[]] * report.num_padding_rows]},
+        Features({"combs": List(Value("int64"))}),
+    )
+    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
+    padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
+
+    def row(group: Sequence[int]) -> Mapping[str, Any]:
+        found = combs[group]
+        joined = {name: list(chain.from_iterable(found[name])) for name in SCHEMA.names}
+        return joined if group else padding
+
+    def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        rows = [row(group) for group in batch["combs"]]
+        return {name: [row[name] for row in rows] for name in SCHEMA.names}
+
+    # Put together when they are read.
+    return numbers.with_transform(read)
+
+
+def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
+    """Write combs one block after the other."""
+    columns = (combs_to_features([comb]) for comb in combs)
+    with pa.ipc.new_stream(sink, SCHEMA) as stream:
+        while block := list(islice(columns, COMBS_PER_BLOCK)):
+            stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
+
+
+@dataclass(frozen=True)
+class SampleRows:
+    """The rows of one sample, and what was left out of it on the way."""
+
+    combs: list[Comb]
+    problems: list[tuple[str, str]]
+    """What is wrong with the sample or a target, and its reason, as `Dropped` counts it."""
+    report: RowReport
+    """Of this sample alone."""
 
 
 @dataclass(frozen=True)
@@ -170,46 +197,44 @@ class RowMaker:
 
     def __call__(self, whole: GattSample) -> SampleRows:
         """Return the rows of a sample, as far as it can be learned."""
-        with rendered_on(self.day):
-            return self._rows(whole)
-
-    def _rows(self, whole: GattSample) -> SampleRows:
-        config = self.config
-        where = placement_of(self.placement, config.seed, whole.id)
-        as_made = cut(whole, config)
-        sample = with_usable_switches(as_made, self.facts, where)
-        made = SampleRows(sample.id, num_wanted=sample.num_targets, is_moved=sample != as_made)
+        one = draw_sample(whole, self.config, self.facts, self.placement)
+        sample = one.sample
+        combs: list[Comb] = []
+        told: list[str] = []
+        report = RowReport(
+            self.layout, num_samples=1, num_wanted=sample.num_targets, num_moved=int(one.is_moved)
+        )
         try:
-            one = encode_sample(sample, self.tokenizer, config, self.facts, where)
-            made.problems += (reason_of(told, sample) for told in one.built.dropped_targets)
-            made.num_targets = one.built.num_targets
-            made.num_exchanges_dropped = one.built.num_exchanges_dropped
-            rows, problems = rows_of(one, config, self.layout) if made.num_targets else ([], [])
+            with rendered_on(self.day):
+                built = encode_sample(one, self.tokenizer, self.config, self.facts)
+            told += built.dropped_targets
+            report.num_encoded = built.num_targets
+            rows, problems = rows_of(one, built, self.config, self.layout)
+            combs += (comb for comb, _ in rows)
+            told += problems
         except (DataError, TemplateError) as error:
-            made.problems.append(reason_of(str(error), sample))
-            return made
-        made.problems += (reason_of(told, sample) for told in problems)
-        made.combs += (comb for comb, _ in rows)
-        if made.is_used:
-            made.kinds += (t.kind for t in sample.targets if t.kind is not None)
-            made.family = sample.family
-            made.switches += (switch.kind for switch in sample.switches or ())
-            made.entries |= entries_in_force(sample, one.built.targets)
-        return made
-
-
-def entries_in_force(sample: GattSample, turns: Iterable[int]) -> set[str]:
-    """Return the ids of the catalogue entries that a sample is told at some of these turns."""
-    told = (sample.instruction_at(turn) for turn in turns)
-    return {entry for instruction in told if instruction for entry in instruction.entries}
+            told.append(str(error))
+        for comb in combs:
+            report.add_comb(comb)
+        if report.num_supervised_tokens:
+            report.num_used = 1
+            report.num_targets = built.num_targets
+            report.num_exchanges_dropped = built.num_exchanges_dropped
+            report.num_shortened = int(built.num_exchanges_dropped > 0)
+            report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
+            report.families[sample.family] += 1
+            report.switches.update(switch.kind for switch in sample.switches or ())
+            told_of = (sample.instruction_at(turn) for turn in built.targets)
+            report.entries.update({e for one in told_of if one for e in one.entries})
+        return SampleRows(combs, [reason_of(line, sample) for line in told], report)
 
 
 def rows_of(
-    one: EncodedSample, config: TrainConfig, layout: Layout
+    one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: Layout
 ) -> tuple[list[tuple[Comb, tuple[int, ...]]], list[str]]:
     """Return the rows of one sample, and a message where none of them has a token to learn.
 
-    With each row stand the turns of the comb that it is from; none where no trunk is shared.
+    With each row stand the turns of the comb that it is from.
     A sample without a token that carries loss gives its message in every layout; in the comb
     layout its rows stay, so that a control trains in the same steps.
 
@@ -218,21 +243,18 @@ def rows_of(
     """
     where = f"sample {one.sample.id!r}"
     rows: list[tuple[Comb, tuple[int, ...]]] = []
-    if isinstance(one.built, BuiltRows):
-        rows += [(replace(row, by_kl=one.by_kl), ()) for row in one.built.rows]
-    else:
-        for part in one.built.parts:
-            comb = replace(part.comb, by_kl=one.by_kl)
-            if layout == "expanded":
-                rows += [(row, part.turns) for row in expand(comb)]
-                continue
-            comb = fold(comb) if one.has_sampled_history else comb
-            try:
-                fitting = split_to_fit(comb, config.max_tokens_per_row)
-            except DataError as error:
-                raise DataError(f"{where}: {error}") from None
-            rows += [(row, part.turns) for row in fitting]
-    if one.built.num_targets and not any(row.num_supervised for row, _ in rows):
+    for part in built.parts:
+        comb = replace(part.comb, by_kl=one.by_kl)
+        if layout == "expanded":
+            rows += [(row, part.turns) for row in expand(comb)]
+            continue
+        comb = fold(comb) if one.has_sampled_history else comb
+        try:
+            fitting = split_to_fit(comb, config.max_tokens_per_row)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
+        rows += [(row, part.turns) for row in fitting]
+    if built.num_targets and not any(row.num_supervised for row, _ in rows):
         return rows, [
             f"{where}: no reply of its own before its last target that supervise "
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"

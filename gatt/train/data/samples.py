@@ -13,7 +13,7 @@ from gatt.data.sample import GattSample, read_samples
 from gatt.errors import ContentError, DataError
 
 LeaveOut = Callable[[Path, int, ContentError], None]
-"""Is told of a line whose sample cannot be used."""
+"""Is given a line whose sample cannot be used; see `gatt.data.sample.read_samples`."""
 
 
 def read_all_samples(
@@ -23,14 +23,8 @@ def read_all_samples(
 
     Every run of `gatt synth` counts its samples from 0: an id that an earlier
     file has too gets the number of its file, counted from 1 ("s000000.2"), or
-    the next number that makes an id that no sample before it has.
-
-    Args:
-        paths: the files.
-        leave_out: see `gatt.data.sample.read_samples`.
-
-    Raises:
-        DataError: see `samples_by_file`.
+    the next number that makes an id that no sample before it has. Arguments and errors are those
+    of `samples_by_file`.
     """
     ids: set[str] = set()
     for file_number, sample in samples_by_file(paths, leave_out):
@@ -45,10 +39,6 @@ def samples_by_file(
     paths: Sequence[Path], leave_out: LeaveOut | None = None
 ) -> Iterator[tuple[int, GattSample]]:
     """Yield the samples of all files under their own ids, each with the number of its file, from 1.
-
-    Args:
-        paths: the files.
-        leave_out: see `gatt.data.sample.read_samples`.
 
     Raises:
         DataError: broken samples, two with one id in a file, or one sample in two files.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError
@@ -21,21 +20,12 @@ from gatt.train.config import TrainConfig
 GROUP: Final = "gatt.train_evaluators"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """Replies at one turn, by their verdict."""
 
     num_passed: int = 0
     num_failed: int = 0
     num_undecided: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        """Return the counts of both together."""
-        return Counts(
-            self.num_passed + other.num_passed,
-            self.num_failed + other.num_failed,
-            self.num_undecided + other.num_undecided,
-        )
 
     @property
     def rate(self) -> float | None:
@@ -55,13 +45,9 @@ class TrainEvaluator(Protocol):
     def measure(
         self, engine: Engine, adapter: str, *, part: int, num_parts: int
     ) -> Mapping[int, Counts]:
-        """Return the counts by turn of one part of the cases; all parts together are all cases.
+        """Return the counts by turn of one part of the cases, from 0; all parts are all cases.
 
-        Args:
-            engine: answers with the model in training.
-            adapter: name of the adapter in training.
-            part: which, from 0.
-            num_parts: of how many; a part may be empty.
+        The engine answers with the model in training, under the name of its adapter.
         """
         ...
 
@@ -70,13 +56,10 @@ def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> TrainEva
     """Return the evaluator that `track` names, with its cases read and checked.
 
     Raises:
-        ConfigError: no evaluator of that name, one that cannot be loaded, or settings that it
-            does not take.
-        GattError: whatever it raises for cases that cannot be had.
+        ConfigError: no evaluator of that name, or one that cannot be loaded.
+        GattError: whatever it raises for its settings and cases.
     """
-    if config.track is None:
-        raise ValueError("track is null: nothing to measure")
-    name = config.track.evaluator
+    name = config.track.evaluator if config.track else ""
     known = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
     if name not in known:
         hint = did_you_mean(name, known)

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from gatt.comb.collator import TRUNK, GattCollator, combs_to_features
-from gatt.comb.comb import Branch, Comb
+from gatt.comb.comb import Branch, Comb, expand
+from gatt.train.data.labels import BuiltSample
 
 
 def combs_of(columns: Mapping[str, Any]) -> list[Comb]:
@@ -33,3 +34,8 @@ def vectors_of(combs: Sequence[Comb]) -> dict[str, torch.Tensor]:
     """Return the vectors `[T]` of the combs in one packed row."""
     batch = GattCollator(pad_token_id=0)([combs_to_features(combs)])
     return {name: vector[0] for name, vector in batch.items()}
+
+
+def written_out(built: BuiltSample) -> list[Comb]:
+    """Return the plain rows that the combs of a sample stand for."""
+    return [row for part in built.parts for row in expand(part.comb)]

@@ -61,10 +61,10 @@ def main(config_path: str, output: str) -> None:
     prepared = prepare(config, args, open_store(config, args))
     losses, gradients = record_steps(prepared.trainer)
     runtime = current_runtime()
-    if runtime.is_main:
+    if runtime.is_main_process:
         torch.save(
             {
-                "world_size": runtime.world_size,
+                "world_size": runtime.num_processes,
                 "losses": losses,
                 "gradients": gradients,
                 "plain_kl": [

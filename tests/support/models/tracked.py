@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gatt.train.config import TrainConfig
-from gatt.train.tracking.config import TrackConfig
+from gatt.train.config import TrackConfig, TrainConfig
 from tests.support.models.tiny import sample, write_samples
 
 SHORT = {"kind": "words", "max": 1}

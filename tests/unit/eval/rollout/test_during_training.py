@@ -17,8 +17,7 @@ from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
 from gatt.sources import SourceReport
 from gatt.sources.config import SourceConfig
-from gatt.train.config import TrainConfig
-from gatt.train.tracking.config import TrackConfig
+from gatt.train.config import TrackConfig, TrainConfig
 from gatt.train.tracking.evaluators import Counts, make_train_evaluator
 from tests.support.models.tracked import SHORT, write_suite
 
@@ -55,7 +54,8 @@ def test_each_turn_is_counted_and_parts_add_up_to_the_whole(tmp_path: Path) -> N
     ]
     assert parts[3] == {}
     for turn, counts in whole.items():
-        assert sum((p.get(turn, Counts()) for p in parts), Counts()) == counts
+        found = (p.get(turn, Counts()) for p in parts)
+        assert tuple(map(sum, zip(*found, strict=True))) == counts
 
 
 @pytest.mark.parametrize(

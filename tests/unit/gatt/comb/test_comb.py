@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
+from gatt.comb.comb import IGNORE, Branch, Comb, best_fit, expand, fold, split_to_fit
 from gatt.errors import DataError
 from tests.support.models.random_combs import combs
 
@@ -22,11 +22,6 @@ def test_expand_by_hand() -> None:
         Comb((1, 2, 3, 4), (X, X, 3, X)),
     ]
     assert expand(Comb((1, 2), (X, X))) == []
-
-
-@given(comb=combs())
-def test_expanded_rows_supervise_the_same_tokens(comb) -> None:
-    assert sum(row.num_supervised for row in expand(comb)) == comb.num_supervised
 
 
 @given(comb=combs(), limit=st.integers(1, 90))
@@ -77,7 +72,8 @@ def test_fold_keeps_a_branch_whose_place_carries_loss_already() -> None:
 
 
 @given(comb=combs())
-def test_fold_supervises_the_same_tokens(comb) -> None:
+def test_all_forms_supervise_the_same_tokens(comb) -> None:
+    assert sum(row.num_supervised for row in expand(comb)) == comb.num_supervised
     folded = fold(comb)
     assert folded.num_supervised == comb.num_supervised
     assert folded.num_tokens <= comb.num_tokens
@@ -86,11 +82,11 @@ def test_fold_supervises_the_same_tokens(comb) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Branch(1, (), ()), "a branch without tokens"),
+        (lambda: Branch(1, (), ()), "a branch of 0 tokens"),
         (lambda: Branch(1, (1, 2), (1,)), "a branch of 2 tokens with 1 labels"),
-        (lambda: Branch(0, (1,), (1,)), "a branch forks after 0 trunk tokens: expected at least 1"),
+        (lambda: Branch(0, (1,), (1,)), "after 0 trunk tokens"),
         (lambda: Comb((1, 2), (X,)), "a trunk of 2 tokens with 1 labels"),
-        (lambda: Comb((), ()), "a comb without trunk"),
+        (lambda: Comb((), ()), "a trunk of 0 tokens"),
         (lambda: Comb((1,), (1,)), "the first trunk token has a label"),
         (lambda: Comb((1,), (X,), (Branch(2, (1,), (1,)),)), "forks after token 2 of a trunk of 1"),
         (
@@ -117,3 +113,28 @@ def test_what_is_made_of_a_comb_is_learned_as_it_is() -> None:
     made = [*expand(comb), fold(comb), *split_to_fit(comb, 5)]
     assert len(made) == 2 + 1 + 2
     assert all(one.by_kl for one in made)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "capacity", "expected"),
+    [
+        ([], 10, []),
+        ([4, 4, 4], 8, [[0, 1], [2]]),
+        ([6, 5, 4, 3, 2], 10, [[0, 2], [1, 3, 4]]),
+        ([2, 7, 5, 3], 10, [[0, 2], [1, 3]]),  # 3 fits 7 best
+        ([12, 1], 10, [[0], [1]]),  # too long for any row: alone
+    ],
+)
+def test_rows_by_hand(lengths, capacity, expected) -> None:
+    assert best_fit(lengths, capacity) == expected
+
+
+@given(lengths=st.lists(st.integers(1, 50), max_size=60), capacity=st.integers(50, 120))
+def test_every_dialogue_is_in_one_row_that_holds_it(lengths, capacity) -> None:
+    rows = best_fit(lengths, capacity)
+    assert sorted(i for row in rows for i in row) == list(range(len(lengths)))
+    assert all(sum(lengths[i] for i in row) <= capacity for row in rows)
+    # No two rows could be one.
+    sizes = sorted(sum(lengths[i] for i in row) for row in rows)
+    assert len(sizes) < 2 or sizes[0] + sizes[1] > capacity
+    assert rows == best_fit(lengths, capacity)

@@ -124,16 +124,6 @@ def test_a_model_that_scores_all_positions_whatever_it_is_asked(num_rows, of) ->
     assert "forward" not in model.lm_head.__dict__
 
 
-def test_rows_without_a_target_stay_in_the_graph_and_cost_nothing() -> None:
-    model = tiny_llama(tiny_tokenizer())
-    rows = [Comb((1, 2, 3), (IGNORE,) * 3), Comb((1, 2), (IGNORE,) * 2)]
-    loss = batch_loss(model, GattCollator(0, "expanded")([combs_to_features([c]) for c in rows]))
-    assert loss.loss.item() == 0
-    loss.loss.backward()
-    gradients = [p.grad for p in model.parameters()]
-    assert all(g is not None and not g.any() for g in gradients)
-
-
 def test_kl_by_hand() -> None:
     base = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
     own = torch.tensor([[0.25, 0.5, 0.25], [0.1, 0.1, 0.8]])

@@ -7,16 +7,15 @@ from dataclasses import replace
 import pytest
 from datasets import load_dataset
 
-from gatt.comb.comb import expand
 from gatt.data.dialogue import Dialogue, Message, View
 from gatt.data.sample import GattSample, read_samples
 from gatt.data.views import prompt_of_turn, sampling_view, training_view, view_by_turn
 from gatt.errors import DataError
 from gatt.models.chat_template import render
 from gatt.models.template_facts import inspect_template
-from gatt.train.data.labels import build_combs, build_expanded
+from gatt.train.data.labels import build_combs
 from gatt.train.data.rows import build_rows
-from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.combs_of_rows import combs_of, written_out
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
@@ -99,8 +98,6 @@ def test_one_comb_learns_both_sides_and_equals_its_rows(place, supervise) -> Non
     (part,) = build_combs(tokenizer, one, supervise=supervise).parts
     assert part.targets == (1, 2, 3, 4, 5)
     if supervise == "last_turn":
-        rows = build_expanded(tokenizer, one).rows
-        assert expand(part.comb) == list(rows)
         assert all(b.labels == b.input_ids for b in part.comb.branches)
     prompts = [tokenizer.decode(part.comb.trunk[: b.fork]) for b in part.comb.branches]
     assert [p.count("Now instead") for p in prompts] == [0, 0, 1, 1, 1]
@@ -108,18 +105,14 @@ def test_one_comb_learns_both_sides_and_equals_its_rows(place, supervise) -> Non
     assert all(p.count("You enjoy tennis.") == 1 for p in prompts)
 
 
-@pytest.mark.parametrize("build", [build_combs, build_expanded])
-def test_the_length_policy_keeps_the_turns_that_say_what_holds(build) -> None:
+def test_the_length_policy_keeps_the_turns_that_say_what_holds() -> None:
     tokenizer = tiny_tokenizer()
     one = switched((to("chess", 3),), 8)
-    whole = build_expanded(tokenizer, one).rows
+    whole = written_out(build_combs(tokenizer, one))
     limit = max(row.num_tokens for row in whole[:5])
-    built = build(tokenizer, one, max_length=limit)
+    built = build_combs(tokenizer, one, max_length=limit)
     assert (built.num_targets, built.dropped_targets) == (8, ())
-    rows = (
-        built.rows if build is build_expanded else [r for p in built.parts for r in expand(p.comb)]
-    )
-    texts = [tokenizer.decode(row.trunk) for row in rows]
+    texts = [tokenizer.decode(row.trunk) for row in written_out(built)]
     assert len(texts) == 8
     assert all("You enjoy tennis." in text for text in texts)
     # Turns 6 to 8 lose exchanges, and neither the first nor the one with the change.
@@ -129,13 +122,12 @@ def test_the_length_policy_keeps_the_turns_that_say_what_holds(build) -> None:
     assert "day 3?" in texts[7]
 
 
-@pytest.mark.parametrize("build", [build_combs, build_expanded])
-def test_a_target_without_room_for_the_change_is_dropped_with_a_line(build) -> None:
+def test_a_target_without_room_for_the_change_is_dropped_with_a_line() -> None:
     tokenizer = tiny_tokenizer()
     one = switched((to("chess", 2), cancel(3)), 4)
-    sizes = [row.num_tokens for row in build_expanded(tokenizer, one).rows]
+    sizes = [row.num_tokens for row in written_out(build_combs(tokenizer, one))]
     # Nothing but turns that say what holds stands in front of turn 4.
-    built = build(tokenizer, one, max_length=sizes[3] - 1)
+    built = build_combs(tokenizer, one, max_length=sizes[3] - 1)
     assert built.num_targets == 3
     assert built.num_exchanges_dropped == 0
     assert built.dropped_targets == (

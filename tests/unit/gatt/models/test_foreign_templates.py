@@ -12,7 +12,7 @@ import pytest
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from gatt.comb.comb import IGNORE, Comb, expand
+from gatt.comb.comb import IGNORE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import rendered_on
@@ -20,8 +20,9 @@ from gatt.models.encoded_view import encode_reply, encode_view, num_closing_toke
 from gatt.models.template_facts import TemplateFacts, usable_placement
 from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import EncodedSample, encode_sample, learnable_facts
-from gatt.train.data.labels import BuiltRows, Supervise
+from gatt.train.data.encoded_samples import draw_sample, encode_sample, learnable_facts
+from gatt.train.data.labels import BuiltSample, Supervise
+from tests.support.models.combs_of_rows import written_out
 from tests.support.models.foreign_templates import FOREIGN, Foreign, foreign
 from tests.support.models.tiny import sample
 
@@ -31,7 +32,7 @@ DAY = date(2026, 6, 1)
 
 
 @cache
-def encoded(name: str, supervise: Supervise = "last_turn") -> tuple[EncodedSample, TemplateFacts]:
+def encoded(name: str, supervise: Supervise = "last_turn") -> tuple[BuiltSample, TemplateFacts]:
     (one,) = (one for one in FOREIGN if one.id == name)
     tokenizer = one.tokenizer()
     set_template_variables(tokenizer, one.variables)
@@ -39,18 +40,10 @@ def encoded(name: str, supervise: Supervise = "last_turn") -> tuple[EncodedSampl
         samples=(Path("s"),), output_dir=Path("o"), max_length=4096, supervise=supervise
     )
     with rendered_on(DAY):
-        facts = learnable_facts(tokenizer, config)
+        facts = learnable_facts(tokenizer)
         placement = usable_placement("system", facts)
-        return encode_sample(
-            sample(1, 3, targets=TARGETS), tokenizer, config, facts, placement
-        ), facts
-
-
-def rows(found: EncodedSample) -> list[Comb]:
-    """Return the plain rows that the sample stands for."""
-    if isinstance(found.built, BuiltRows):
-        return list(found.built.rows)
-    return [row for part in found.built.parts for row in expand(part.comb)]
+        one = draw_sample(sample(1, 3, targets=TARGETS), config, facts, placement)
+        return encode_sample(one, tokenizer, config, facts), facts
 
 
 def oracle(one: Foreign, turn: int, tokenizer: Any, placement: str) -> str:
@@ -105,7 +98,7 @@ def test_what_is_learned_is_the_reply_and_all_that_ends_its_turn(one: Foreign) -
     found, facts = encoded(one.id)
     tokenizer = one.tokenizer()
     placement = "system" if facts.has_system else "first_user"
-    learned = sorted(rows(found), key=lambda row: len(row.trunk))
+    learned = sorted(written_out(found), key=lambda row: len(row.trunk))
     assert len(learned) == len(TARGETS)
     for turn, (row, target) in enumerate(zip(learned, TARGETS, strict=True), start=1):
         start = row.trunk_labels.count(IGNORE)
@@ -120,7 +113,7 @@ def test_the_controls_learn_replies_of_the_history_to_their_ends(one: Foreign) -
     found, _ = encoded(one.id, "context_only")
     tokenizer = one.tokenizer()
     runs: list[str] = []
-    for row in rows(found):
+    for row in written_out(found):
         open_run: list[int] = []
         for token, label in zip(row.trunk, row.trunk_labels, strict=True):
             if label != IGNORE:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,10 @@ from transformers import (
     MixtralForCausalLM,
 )
 
-from gatt import cli
-from gatt.config.load import save_config
-from gatt.errors import StoreError, TrainingError
+from gatt.errors import StoreError
 from gatt.train.config import LoraSettings
 from gatt.train.run import train
-from gatt.train.run_folder import TrainStore, digest, is_complete
+from gatt.train.run_folder import TrainStore, digest
 from gatt.train.trainer import GattTrainer
 from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.ready_trainer import ready
@@ -74,119 +70,51 @@ def test_the_output_of_another_configuration_is_refused(make: Any) -> None:
         train(make(learning_rate=0.1))
 
 
-def test_other_samples_under_the_same_name_are_another_run(make: Any) -> None:
-    config = make()
-    train(config)
-    write_samples(config.samples[0], [sample(9, 2)])
-    with pytest.raises(StoreError, match=r"\(changed: samples \["):
-        train(config)
-
-
-def test_another_model_under_the_same_name_is_another_run(make: Any, tmp_path: Path) -> None:
+def test_other_files_under_the_same_name_are_another_run(make: Any, tmp_path: Path) -> None:
     folder = save_tiny_model(tmp_path / "moved")
     config = make(model=str(folder))
     train(config)
     # The same shapes: the files have the same size.
     tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
-    with pytest.raises(StoreError, match=r"\(changed: model_digest"):
+    with pytest.raises(StoreError, match=r"changed: model_digest"):
+        train(config)
+    write_samples(config.samples[0], [sample(9, 2)])
+    with pytest.raises(StoreError, match=r"changed: .*samples \["):
         train(config)
 
 
-def test_checkpoints_of_something_else_are_refused(make: Any) -> None:
-    (make().output_dir / "checkpoint-3").mkdir(parents=True)
-    with pytest.raises(
-        StoreError, match=r"checkpoints without train\.json: choose another output_dir"
-    ):
+def test_a_folder_of_something_else_is_refused(make: Any) -> None:
+    folder = make().output_dir
+    (folder / "checkpoint-3").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"checkpoints without train\.json: choose another"):
         train(make())
-
-
-def test_a_broken_record_is_refused(make: Any) -> None:
-    make().output_dir.mkdir()
-    (make().output_dir / "train.json").write_text("{", encoding="utf-8")
+    (folder / "train.json").write_text("{", encoding="utf-8")
     with pytest.raises(StoreError, match=r"train\.json: not the record of a training run"):
         train(make())
 
 
-def test_a_torn_checkpoint_is_passed_over(tmp_path: Path) -> None:
+def test_a_torn_checkpoint_is_removed(tmp_path: Path) -> None:
     for step, text in ((9, "{}"), (10, '{"global_step": ')):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         (folder / "trainer_state.json").write_text(text, encoding="utf-8")
-    store = TrainStore(tmp_path, {})
-    assert not is_complete(tmp_path / "checkpoint-10")
-    assert store.last_checkpoint() == tmp_path / "checkpoint-9"
-    store.remove_checkpoints(only_torn=True)
+    TrainStore(tmp_path, {}).remove_checkpoints(only_torn=True)
     assert [p.name for p in tmp_path.iterdir()] == ["checkpoint-9"]
 
 
-HOLD = """
-import sys
-from pathlib import Path
-from gatt.train.run_folder import TrainStore
-with TrainStore(Path(sys.argv[1]), {}).held():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-def test_a_folder_that_another_run_trains_into(
-    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = make()
-    save_config(config, tmp_path / "c.yaml")
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(config.output_dir)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as other:  # fmt: skip
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
-        error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
-        assert len(error) == 1
-        assert f"pid {other.pid})" in error[0]
-        assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
-        other.kill()
-    assert train(config).is_new
-
-
-def test_a_run_that_was_finished_while_we_came_is_recognised(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = make()
-    train(config)
-    answers = iter([False, True])
-    monkeypatch.setattr(TrainStore, "is_finished", lambda self: next(answers))
-    assert not train(config).is_new
-
-
 def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: GattTrainer, **kwargs: Any) -> None:
-        raise TrainingError("step 1: the loss is nan")
-
     config = make()
     with monkeypatch.context() as patch:
-        patch.setattr(GattTrainer, "train", fail)
-        with pytest.raises(TrainingError, match="the loss is nan"):
+        patch.setattr(GattTrainer, "train", None)
+        with pytest.raises(TypeError):
             train(config)
     assert train(config).is_new
 
 
 def test_a_folder_that_cannot_be_made(make: Any) -> None:
     make().output_dir.write_text("a file", encoding="utf-8")
-    with pytest.raises(
-        StoreError, match=r"out: cannot write: File exists: choose another output_dir or mend it"
-    ):
+    with pytest.raises(StoreError, match="out: cannot write: File exists: choose another"):
         train(make())
-
-
-def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
-    with TrainStore(tmp_path / "new", {}).held():
-        assert (tmp_path / "new").is_dir()
-    assert not (tmp_path / "new").exists()
-    (tmp_path / "old").mkdir()
-    with TrainStore(tmp_path / "old", {}).held():
-        pass
-    assert (tmp_path / "old").is_dir()
 
 
 def test_missing_samples(tmp_path: Path) -> None:
@@ -248,35 +176,3 @@ def test_the_log_counts_what_was_trained_on(make: Any) -> None:
     assert entries[-1]["num_supervised_tokens"] == trainer.num_supervised_tokens == 2 * sum(labels)
     assert all(0 <= e["mean_token_accuracy"] <= 1 for e in entries)
     assert all(e["tokens_per_second"] > 0 for e in entries)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"id": \n{"id": 1}\n', "line 1: broken JSON"),
-        ('{"id": "a"}\n', "line 1: no 'instruction': expected a sample written by"),
-        ("", "no sample in it: run `gatt synth` first"),
-    ],
-)
-def test_broken_samples_are_one_line_and_status_2(
-    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
-) -> None:
-    config = make()
-    config.samples[0].write_text(line, encoding="utf-8")
-    save_config(config, tmp_path / "c.yaml")
-    assert cli.main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
-    error = [x for x in capsys.readouterr().err.splitlines() if x.startswith("gatt: ")]
-    assert len(error) == 1
-    assert "samples.jsonl" in error[0]
-    assert message in error[0]
-
-
-def test_the_command_says_where_the_adapter_is(
-    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save_config(make(), tmp_path / "c.yaml")
-    words = ["train", "--config", str(tmp_path / "c.yaml")]
-    assert cli.main([*words, "max_steps=1"]) == 0
-    assert capsys.readouterr().out.startswith("trained: 1 steps, loss ")
-    assert cli.main([*words, "--max_steps=1"]) == 0
-    assert capsys.readouterr().out.startswith("already trained: 1 steps")

@@ -12,6 +12,7 @@ import torch
 
 from gatt.comb.attention.backend import plan_blocks, split_attention
 from gatt.comb.collator import TRUNK, RowGeometry
+from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16
 from gatt.train.arguments import training_arguments
 from gatt.train.run import open_store, prepare
 from gatt.train.self_check import check_attention, tiny_model
@@ -79,7 +80,7 @@ def test_what_is_wrong_is_found(
     right, wrong = check_attention(tiny_model(), ("split", "flex"), bf16=bf16)
     assert right.is_right
     assert not wrong.is_right
-    assert wrong.gradient_error > wrong.most_error
+    assert wrong.gradient_error > (MOST_ERROR_BF16 if bf16 else MOST_ERROR)
 
 
 def test_what_fails_is_a_finding() -> None:

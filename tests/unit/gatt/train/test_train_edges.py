@@ -1,4 +1,4 @@
-"""Runs at the edge of what a model, a schedule or a template gives: few steps, few positions, another day."""
+"""Runs at the edge of what a model, a schedule or a template gives, and runs that go on from an adapter."""
 
 from __future__ import annotations
 
@@ -10,27 +10,24 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file
 from transformers import (
-    AutoModelForCausalLM,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
     GPT2Config,
     GPT2LMHeadModel,
-    ModernBertDecoderConfig,
-    ModernBertDecoderForCausalLM,
     OPTConfig,
     OPTForCausalLM,
 )
 
-from gatt.errors import ConfigError
+from gatt.data.training_marks import TrainedOn, read_marks, write_marks
+from gatt.errors import ConfigError, ModelError
 from gatt.models.adapter import outside_text
-from gatt.train.arguments import training_arguments
-from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from gatt.train.trainer import GattTrainer
+from tests.support.models.ready_trainer import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
+from tests.support.runs.switched import switched, to
 
 WEIGHTS = "adapter_model.safetensors"
 DATED = "{{ 'Today: ' + strftime_now('%d %b %Y') }}" + CHATML
@@ -46,19 +43,11 @@ def test_a_run_of_one_step_trains(make: Any) -> None:
     assert all(w.abs().max() > 0 for w in weights(found.adapter).values())
 
 
-def test_a_warm_up_longer_than_the_run_is_told(make: Any, caplog: Any) -> None:
-    train(make(warmup_steps=50))
-    assert "warmup_steps is 50, but the run has 2 steps: the learning rate never" in caplog.text
-
-
-def test_a_schedule_that_needs_more_than_its_name_is_one_line_and_leaves_no_folder(
-    make: Any,
-) -> None:
-    for name in ("warmup_stable_decay", "cosine_with_min_lr"):
-        with pytest.raises(ConfigError, match=f"lr_scheduler_type is '{name}', which needs"):
+def test_a_schedule_that_needs_more_than_its_name_is_refused(make: Any) -> None:
+    for name in ("warmup_stable_decay", "polynomial_of_nobody"):
+        with pytest.raises(ConfigError, match="the training settings are refused"):
             train(make(lr_scheduler_type=name))
     assert not make().output_dir.exists()
-    assert training_arguments(make(lr_scheduler_type="linear")).lr_scheduler_type.value == "linear"
 
 
 def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path: Path) -> None:
@@ -67,12 +56,8 @@ def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path
     tokenizer = tiny_tokenizer()
     tokenizer.add_special_tokens({"pad_token": "[PAD]"})
     tokenizer.save_pretrained(folder)
-    for name, changes in {
-        "filled": {"gradient_accumulation_steps": 2},
-        "batch": {"per_device_train_batch_size": 3, "layout": "expanded"},
-    }.items():
-        config = make(model=str(folder), output_dir=tmp_path / name, **changes)
-        assert train(config).num_steps == 2
+    more = {"per_device_train_batch_size": 2, "layout": "expanded"}
+    assert train(make(model=str(folder), **more)).num_steps == 2
 
 
 def test_rows_beyond_the_table_of_positions_are_one_line(
@@ -113,35 +98,10 @@ def test_all_linear_layers_are_those_that_text_reaches(make: Any, tmp_path: Path
     assert outside_text(model)
     model.save_pretrained(tmp_path / "seeing")
     tokenizer.save_pretrained(tmp_path / "seeing")
-    for modules in ("all-linear", ("q_proj", "v_proj")):
-        config = make(model=str(tmp_path / "seeing"), output_dir=tmp_path / f"to-{modules[0]}")
-        found = train(replace(config, lora=LoraSettings(target_modules=modules)))
-        trained = weights(found.adapter)
-        assert trained
-        assert all(w.abs().max() > 0 for w in trained.values())
-        assert not [name for name in trained if "vision" in name]
-
-
-def test_a_text_model_is_adapted_whole() -> None:
-    """Whatever it calls a decoder: here the head."""
-    settings = ModernBertDecoderConfig(
-        vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-        num_attention_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1,
-        sep_token_id=2,
-    )  # fmt: skip
-    assert outside_text(ModernBertDecoderForCausalLM(settings)) == []
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"target_modules": ["q_proj", "embed_tokens"]}, {"trainable_token_indices": [1, 2]}],
-)
-def test_an_adapter_on_the_embeddings_goes_on(make: Any, tmp_path: Path, changes: Any) -> None:
-    config = make()
-    model = AutoModelForCausalLM.from_pretrained(config.model)
-    settings = {"task_type": "CAUSAL_LM", "r": 2, "target_modules": ["q_proj"], **changes}
-    get_peft_model(model, LoraConfig(**settings)).save_pretrained(tmp_path / "first")
-    assert train(replace(config, init_adapter=tmp_path / "first")).num_steps == 2
+    trained = weights(train(make(model=str(tmp_path / "seeing"))).adapter)
+    assert trained
+    assert all(w.abs().max() > 0 for w in trained.values())
+    assert not [name for name in trained if "vision" in name]
 
 
 def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
@@ -172,3 +132,67 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     # It does count which day it is.
     other = train(make(output_dir=tmp_path / "other", **more))
     assert (other.adapter / WEIGHTS).read_bytes() != (whole.adapter / WEIGHTS).read_bytes()
+
+
+def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:
+    first = train(make(learning_rate=1e-2)).adapter
+    config = make(init_adapter=first, output_dir=tmp_path / "more")
+    weights = dict(ready(config).model.named_parameters())
+    saved = load_file(first / "adapter_model.safetensors")
+    name = next(n for n in saved if "lora_B" in n)
+    trained = weights[name.replace(".weight", ".default.weight")]
+    assert trained.requires_grad
+    assert torch.equal(trained, saved[name])
+
+
+def test_dialogues_of_the_first_adapter_count_as_trained_on(
+    make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = train(make()).adapter
+    other = write_samples(tmp_path / "other.jsonl", [sample(7, 2)])
+
+    def marks_of_second(name: str) -> TrainedOn | None:
+        caplog.clear()
+        config = make(output_dir=tmp_path / name, init_adapter=first, samples=(other,))
+        return read_marks(train(config).adapter)
+
+    found = marks_of_second("b")
+    assert found is not None
+    assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
+    assert found.entries == {e for n in (0, 1, 2, 7) for e in sample(n, 2).instruction.entries}
+    assert not caplog.records
+    (first / "trained_on.json").unlink()
+    # One that knew a part would be believed to know all.
+    assert marks_of_second("c") is None
+    assert "does not say which dialogues it was trained on" in caplog.text
+    # As it was written before there were entries.
+    write_marks(first, TrainedOn.of([sample(0, 2).dialogue]))
+    found = marks_of_second("d")
+    assert found is not None
+    assert found.entries is None
+    assert sample(7, 2).dialogue in found
+    assert "does not say which catalogue entries it was trained on" in caplog.text
+
+
+def test_entries_without_a_target_that_fits_are_not_trained_on(make: Any, tmp_path: Path) -> None:
+    silent = switched((to("golf", 2), to("chess", 3)), 4)
+    rejected = replace(silent.targets[0], reply=None, kind=None, reason="rejected")
+    long = switched((to("golf", 2),), 2)
+    too_long = replace(long.targets[1], reply="Golf. " * 400)
+    for one, targets, settings, entry in (
+        (silent, (rejected, *silent.targets[1:]), {"max_turns": 2}, "hobby.golf"),
+        (long, (long.targets[0], too_long), {"max_length": 300}, "hobby.tennis"),
+    ):
+        path = write_samples(tmp_path / f"{entry}.jsonl", [replace(one, targets=targets)])
+        config = make(samples=(path,), output_dir=tmp_path / entry, **settings)
+        found = read_marks(train(config).adapter)
+        assert found is not None
+        assert found.entries == {entry}
+
+
+def test_an_adapter_that_does_not_fit(make: Any, tmp_path: Path) -> None:
+    first = train(make()).adapter
+    other = save_tiny_model(tmp_path / "other", hidden_size=16)
+    config = make(model=str(other), init_adapter=first, output_dir=tmp_path / "more")
+    with pytest.raises(ModelError, match=r"out/adapter: the adapter does not fit .*size mismatch"):
+        train(config)

@@ -8,17 +8,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import (
-    FalconConfig,
-    FalconForCausalLM,
-    MambaConfig,
-    MambaForCausalLM,
-)
+from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+from transformers.trainer_callback import TrainerCallback
 
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.write import export
@@ -26,21 +22,17 @@ from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.models.chat_template import render
-from gatt.models.load import LoadedModel, load_model, load_tokenizer
+from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
-from gatt.train.data.rows import build_rows
-from gatt.train.data.samples import read_all_samples
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
 from tests.support.models.ready_trainer import ready
 from tests.support.models.tiny import (
     CHATML,
-    REWRITING,
     sample,
     save_tiny_model,
-    tiny_tokenizer,
     write_samples,
 )
 
@@ -61,101 +53,63 @@ def test_eager_attention_falls_back_to_plain_rows_and_is_what_trains(make: Any) 
     assert trainer.train().global_step == 2
 
 
-@pytest.mark.parametrize("wanted", ["sdpa", "flex_attention"])
-def test_the_attention_asked_for_outlives_a_fallback_to_plain_rows(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
-) -> None:
-    def load_eager(name: str, **settings: Any) -> LoadedModel:
-        return load_model(name, **{**settings, "attn_implementation": "eager"})
-
-    # Else SDPA is what a Llama has anyway.
-    monkeypatch.setattr("gatt.train.run.load_model", load_eager)
-    # As on CUDA: FlexAttention is not refused.
-    for module in ("run", "trainer"):
-        monkeypatch.setattr(f"gatt.train.{module}.choose_backend", lambda *_: "split")
-    folder = save_tiny_model(tmp_path / "rewriting", REWRITING)
-    trainer = ready(make(model=str(folder), attn_implementation=wanted))
-    assert attention_of(trainer) == wanted
-
-
 def test_packed_rows_keep_their_own_attention(make: Any) -> None:
     assert attention_of(ready(make(attn_implementation="sdpa"))) == "gatt_comb"
-
-
-@pytest.mark.parametrize(
-    ("architecture", "settings", "wanted"),
-    [
-        (MambaForCausalLM, MambaConfig(hidden_size=32, num_hidden_layers=1), "sdpa"),
-        (
-            FalconForCausalLM,
-            FalconConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4),
-            # It cannot be exchanged there, which transformers only warns of.
-            "flex_attention",
-        ),
-    ],
-)
-def test_an_attention_that_the_model_of_plain_rows_does_not_have(
-    make: Any, tmp_path: Path, monkeypatch: Any, architecture: Any, settings: Any, wanted: str
-) -> None:
-    # As on CUDA: FlexAttention is not refused.
-    monkeypatch.setattr("gatt.train.run.choose_backend", lambda *_: "split")
-    tokenizer = tiny_tokenizer()
-    settings.vocab_size = len(tokenizer)
-    tokenizer.save_pretrained(tmp_path / "model")
-    architecture(settings).save_pretrained(tmp_path / "model")
-    with pytest.raises(
-        ConfigError,
-        match=rf"^attn_implementation is '{wanted}': {architecture.__name__} does not have it for "
-        r"plain rows \(layout 'expanded'\): use another, or null for the model's default$",
-    ):
-        ready(make(model=str(tmp_path / "model"), attn_implementation=wanted))
-
-
-@pytest.mark.parametrize("layout", ["comb", "expanded"])
-def test_flex_attention_on_cpu_is_told_before_a_model_is_loaded(
-    make: Any, monkeypatch: pytest.MonkeyPatch, layout: str
-) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    monkeypatch.setattr("gatt.train.run.load_model", None)
-    with pytest.raises(
-        ConfigError, match=r"^attn_implementation is 'flex_attention': it trains on CUDA only: use"
-    ):
-        ready(make(attn_implementation="flex_attention", layout=layout))
 
 
 def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def load(*_: Any, **__: Any) -> None:
-        pytest.fail("the model was loaded")
-
     config = make()
     args = training_arguments(config)
     # What transformers finds with two visible GPUs and no launcher.
     args._n_gpu = 2
-    monkeypatch.setattr("gatt.train.run.load_model", load)
-    with pytest.raises(
-        ConfigError,
-        match=r"^one process sees 2 GPUs, expected one a process: start it with `accelerate launch "
-        r"-m gatt\.train`, or make one visible with CUDA_VISIBLE_DEVICES=0$",
-    ):
+    monkeypatch.setattr("gatt.train.run.load_model", None)
+    with pytest.raises(ConfigError, match=r"one process sees 2 GPUs.*`accelerate launch "):
         prepare(config, args, open_store(config, args))
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "error", "message"),
     [
-        ({"lora": LoraSettings(target_modules=("nowhere",))}, "the adapter does not fit .*lora"),
-        ({"lr_scheduler_type": "sometimes"}, "the training settings are refused: sometimes is not"),
-        ({"bf16": True}, "bf16 is true, but this device has no bfloat16"),
+        ({"lora": LoraSettings(target_modules=("no",))}, ConfigError, "the adapter does not fit"),
+        ({"lr_scheduler_type": "sometimes"}, ConfigError, "are refused: sometimes is not"),
+        ({"bf16": True}, ConfigError, "bf16 is true, but this device has no bfloat16"),
+        ({"attn_implementation": "flex_attention"}, ConfigError, "it trains on CUDA only"),
+        ({"report_to": "tensorbord"}, ConfigError, "tensorbord is not supported"),
+        ({"report_to": ("tensorboard", "none")}, ConfigError, "none is not supported"),
+        ({"load_in_4bit": True}, ModelError, r"load_in_4bit.*ghost-attention\[qlora\]"),
     ],
 )
 def test_what_a_library_or_the_device_refuses(
-    make: Any, monkeypatch: pytest.MonkeyPatch, changes: Any, message: str
+    make: Any, monkeypatch: pytest.MonkeyPatch, changes: Any, error: Any, message: str
 ) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
+    )
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(error, match=message):
         train(make(**changes))
+    assert not (make().output_dir / "rows").exists() or "lora" in changes
+
+
+class Heard(TrainerCallback):  # type: ignore[misc]
+    """Stands for an integration whose package is not installed here."""
+
+    logs: ClassVar[list[Any]] = []
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        self.logs.append(dict(logs))
+
+
+def test_every_integration_hears_what_is_logged(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(INTEGRATION_TO_CALLBACK, "mlflow", Heard)
+    trainer = ready(make(report_to=("mlflow", "tensorboard")))
+    trainer.train()
+    trainer.log_beside({"eval_adherence/turn_20": 0.5, "eval_adherence/seconds": 1.0}, 1.0)
+    assert "loss" in Heard.logs[0]
+    assert Heard.logs[-1]["eval_adherence/turn_20"] == 0.5
 
 
 def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
@@ -165,7 +119,6 @@ def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
     monkeypatch.setattr("gatt.train.run.load_model", _refuse_to_load)
     with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
         train(make(model=str(save_tiny_model(tmp_path / "bare", None))))
-    assert not make().output_dir.exists()
     folder = save_tiny_model(tmp_path / "thinks", REASONING)
     with pytest.raises(TemplateError) as refused:
         train(make(model=str(folder)))
@@ -189,7 +142,7 @@ def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
     adapter = train(config).adapter
     assert read_variables(adapter) == {"enable_thinking": False}
     card = (adapter / "README.md").read_text(encoding="utf-8")
-    assert "| chat_template_kwargs | enable_thinking: false |" in card
+    assert '| chat_template_kwargs | {"enable_thinking": false} |' in card
     record = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))
     assert record["config"]["chat_template_kwargs"] == {"enable_thinking": False}
     with pytest.raises(StoreError, match=r"chat_template_kwargs\.enable_thinking False.*True"):
@@ -230,36 +183,33 @@ def test_lines_that_give_no_sample_are_counted_in_the_record(make: Any, tmp_path
     assert "| samples used, of read | 2 of 3 |" in (adapter / "README.md").read_text("utf-8")
 
 
+def infinite_slope(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    # sqrt is 0 at 0 and its slope infinite.
+    return (logits - logits.detach()).square().sum().sqrt()
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_loss_that_is_no_number_stops_before_the_step(
-    make: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (
+            lambda logits, _: logits.sum() * math.nan,
+            r"loss is nan: lower learning_rate \(now 0\.0002",
+        ),
+        (infinite_slope, "gradient norm is"),
+    ],
+)
+def test_what_is_no_number_stops_before_the_step(
+    make: Any, monkeypatch: pytest.MonkeyPatch, loss: Any, message: str
 ) -> None:
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
-    monkeypatch.setattr(
-        "gatt.comb.loss.cross_entropy", lambda logits, labels: logits.sum() * math.nan
-    )
-    with pytest.raises(
-        TrainingError, match=r"step 1: the loss is nan: lower learning_rate \(now 0\.0002\)"
-    ):
+    monkeypatch.setattr("gatt.comb.loss.cross_entropy", loss)
+    with pytest.raises(TrainingError, match=f"step 1: the {message}"):
         trainer.train()
     for name, weight in trainer.model.named_parameters():
         if name in before:
             assert torch.equal(weight, before[name])
-
-
-def test_an_infinite_gradient_under_a_finite_loss_stops_too(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = ready(make())
-
-    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        # sqrt is 0 at 0 and its slope infinite.
-        return (logits - logits.detach()).square().sum().sqrt()
-
-    monkeypatch.setattr("gatt.comb.loss.cross_entropy", loss)
-    with pytest.raises(TrainingError, match="step 1: the gradient norm is"):
-        trainer.train()
 
 
 @pytest.mark.parametrize(
@@ -286,21 +236,6 @@ def test_kl_where_no_process_holds_the_model_whole(
         train(plain_too(make(plain_loss="kl")))
 
 
-def test_kl_without_an_adapter_to_leave_out(make: Any) -> None:
-    config = plain_too(make(plain_loss="kl"))
-    loaded = load_model(config.model)
-    rows, report = build_rows(
-        read_all_samples(config.samples), loaded.tokenizer, config, why_not_packable=lambda: None
-    )
-    with pytest.raises(
-        ConfigError, match=r"without its adapter, but there is none: give peft_config"
-    ):
-        GattTrainer(
-            loaded.model, config, training_arguments(config), rows,
-            tokenizer=loaded.tokenizer, layout=report.layout,
-        )  # fmt: skip
-
-
 def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
     model = load_model(make().model).model
     lora = LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", bias="lora_only")
@@ -308,14 +243,3 @@ def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
     config = plain_too(make(plain_loss="kl", init_adapter=tmp_path / "biased"))
     with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
         train(config)
-
-
-def test_four_bits_without_their_extra(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
-    )
-    config = make(load_in_4bit=True)
-    with pytest.raises(ModelError, match=r"load_in_4bit.*ghost-attention\[qlora\]"):
-        train(config)
-    assert not (config.output_dir / "rows").exists()

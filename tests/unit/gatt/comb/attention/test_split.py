@@ -53,12 +53,13 @@ def _small_blocks():
 @given(
     documents=st.lists(combs(), min_size=1, max_size=3),
     window=st.none() | st.integers(1, 12),
-    softcap=st.none() | st.just(2.0),
+    # One that caps nothing takes the way of other devices.
+    softcap=st.none() | st.sampled_from((2.0, 1e6)),
 )
 @settings(deadline=None, max_examples=150)
 def test_outputs_and_gradients_are_those_of_the_whole_mask(documents, window, softcap) -> None:
     geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float64, window, has_masks_only=softcap is not None)
+    blocks = plan_blocks(geometry, torch.float64, window, has_masks_only=softcap == 2.0)
     first = [t.requires_grad_() for t in tensors(geometry.num_tokens)]
     second = [t.detach().clone().requires_grad_() for t in first]
     found = split_attention(*first, blocks, scale=0.3, softcap=softcap)
@@ -69,25 +70,6 @@ def test_outputs_and_gradients_are_those_of_the_whole_mask(documents, window, so
     (expected * weight).sum().backward()
     for a, b in zip(first, second, strict=True):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-8, atol=1e-11)
-
-
-@given(documents=st.lists(combs(), min_size=1, max_size=3), window=st.none() | st.integers(1, 12))
-@settings(deadline=None)
-def test_blocks_cover_the_row_once_in_order(documents, window) -> None:
-    geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float32, window)
-    assert [i for b in blocks for i in range(b.start, b.end)] == list(range(geometry.num_tokens))
-
-
-@given(documents=st.lists(combs(), min_size=1, max_size=2), window=st.none() | st.integers(1, 12))
-@settings(deadline=None, max_examples=30)
-def test_what_other_devices_compute_is_the_same(documents, window) -> None:
-    geometry = geometry_of(documents)
-    blocks = plan_blocks(geometry, torch.float64, window)
-    query, key, value = tensors(geometry.num_tokens)
-    flash = split_attention(query, key, value, blocks, scale=0.3)
-    composed = [split._attend(query, key, value, b, 0.3, None, 0.0) for b in blocks]
-    torch.testing.assert_close(flash, torch.cat(composed, dim=2).transpose(1, 2))
 
 
 def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
@@ -123,12 +105,3 @@ def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
 def test_the_fast_path_is_one_causal_block() -> None:
     (block,) = plan_blocks(geometry_of([Comb((1, 2, 3), (IGNORE, 2, 3))]), torch.float32)
     assert (block.start, block.end, block.mask) == (0, 3, None)
-
-
-def test_dropout_drops() -> None:
-    geometry = geometry_of([Comb((1, 2, 3, 4), (IGNORE,) * 4)])
-    query, key, value = tensors(4)
-    blocks = plan_blocks(geometry, torch.float64)
-    torch.manual_seed(0)
-    dropped = split_attention(query, key, value, blocks, scale=0.3, dropout=0.5)
-    assert not torch.allclose(dropped, split_attention(query, key, value, blocks, scale=0.3))

@@ -1,3 +1,5 @@
+"""The samples of a run, and its rows in its folder."""
+
 from __future__ import annotations
 
 import errno
@@ -8,11 +10,11 @@ from typing import Any
 import pytest
 
 from gatt.data.sample import GattSample
-from gatt.errors import StoreError, TrainingError
+from gatt.errors import DataError, StoreError, TrainingError
 from gatt.train.config import TrainConfig
 from gatt.train.data import rows as rows_module
 from gatt.train.data.kept_rows import FOLDER, REPORT, TrainingRows, rows_of_run
-from gatt.train.data.row_file import CombWriter
+from gatt.train.data.samples import read_all_samples
 from tests.support.models.built_rows import build, make
 from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
@@ -106,10 +108,40 @@ def test_kept_rows_are_refused_where_too_much_was_lost(run: Run) -> None:
 def test_a_full_disk_ends_in_one_line_and_leaves_no_rows(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: CombWriter) -> None:
+    def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(CombWriter, "flush", full)
+    monkeypatch.setattr("gatt.train.data.rows.store_combs", full)
     with pytest.raises(StoreError, match=r"combs.arrow: no space left"):
         run.rows()
     assert not (run.folder / FOLDER).exists()
+
+
+def test_an_id_of_an_earlier_file_gets_the_number_of_its_file(tmp_path: Path) -> None:
+    """Every run of `gatt synth` counts from s000000."""
+    one = write_samples(tmp_path / "one.jsonl", [sample(1), sample(2)])
+    moved = [replace(s, provenance={"seed": 1}) for s in (sample(1), sample(2))]
+    found = list(read_all_samples([one, write_samples(tmp_path / "other.jsonl", moved)]))
+    assert [s.id for s in found] == ["s-1", "s-2", "s-1.2", "s-2.2"]
+    assert [dict(s.provenance).get("seed") for s in found[2:]] == [1, 1]
+
+
+def test_a_number_is_counted_on_until_the_id_is_free(tmp_path: Path) -> None:
+    """Samples that were put into one file before have such ids already."""
+    first = [sample(1), replace(sample(1), id="s-1.2", provenance={"seed": 1})]
+    other = [replace(s, provenance={"seed": 2}) for s in first[::-1]]
+    paths = [write_samples(tmp_path / f"{n}.jsonl", s) for n, s in enumerate((first, other))]
+    found = [s.id for s in read_all_samples(paths)]
+    assert found == ["s-1", "s-1.2", "s-1.2.2", "s-1.3"]
+
+
+def test_two_samples_with_one_id(tmp_path: Path) -> None:
+    path = write_samples(tmp_path / "twice.jsonl", [sample(1), sample(2), sample(1)])
+    with pytest.raises(DataError, match=r"twice\.jsonl sample 3: id 's-1' is that of .*sample 1"):
+        list(read_all_samples([path]))
+
+
+def test_a_file_that_is_given_twice(tmp_path: Path) -> None:
+    one, copy = (write_samples(tmp_path / name, [sample(1)]) for name in ("one", "copy"))
+    with pytest.raises(DataError, match=r"copy sample 1: the same as .*one sample 1: "):
+        list(read_all_samples([one, copy]))

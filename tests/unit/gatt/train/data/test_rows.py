@@ -9,18 +9,18 @@ import pytest
 from gatt.comb.comb import IGNORE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
+from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
-from gatt.models.template_facts import inspect_template
 from gatt.train.data.drop_counts import reason_of
 from gatt.train.data.encoded_samples import placement_of
 from gatt.train.data.labels import build_combs
-from gatt.train.data.rows import choose_layout
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.tiny import (
     CHATML,
     NO_SYSTEM,
     REWRITING,
+    instruction,
     sample,
     tiny_tokenizer,
 )
@@ -66,36 +66,23 @@ def test_an_epoch_is_a_whole_number_of_steps(
 @pytest.mark.parametrize(
     ("template", "why_not_packable", "why"),
     [
-        (REWRITING, packable, "rewrites earlier turns"),
+        (REWRITING, packable, "turns cannot share a trunk: the chat template rewrites earlier"),
         (CHATML, recurrent, "the model cannot take packed rows: it has recurrent layers"),
     ],
 )
-def test_what_cannot_share_a_trunk_falls_back_to_expanded_rows(
+def test_what_cannot_share_a_trunk_falls_back_to_expanded_rows_or_is_refused(
     template: str, why_not_packable: Any, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows, report = build([sample(1, 3)], template, why_not_packable=why_not_packable)
-    assert report.layout == "expanded"
-    assert report.num_rows == 3
+    settings = {"why_not_packable": why_not_packable, "pack_rows": True}
+    rows, report = build([sample(1, 3)], template, **settings)
+    assert (report.layout, report.num_rows) == ("expanded", 3)
     assert all(not comb.branches for row in rows for comb in combs_of(row))
-    (said,) = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-    assert "'expanded' (one row a turn) instead of 'comb'" in said
-    assert why in said
-
-
-@pytest.mark.parametrize(
-    ("template", "why_not_packable", "message"),
-    [
-        (REWRITING, packable, "layout 'comb': turns cannot share a trunk: .*: use layout 'auto'"),
-        (
-            CHATML,
-            recurrent,
-            "layout 'comb': the model cannot take packed rows: .*use layout 'auto'",
-        ),
-    ],
-)
-def test_a_forced_comb_is_refused(template: str, why_not_packable: Any, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        choose_layout("comb", inspect_template(tiny_tokenizer(template)), why_not_packable)
+    fallback, ignored = (r.getMessage() for r in caplog.records if r.levelno == logging.WARNING)
+    assert "'expanded' (one row a turn) instead of 'comb'" in fallback
+    assert why in fallback
+    assert "pack_rows is ignored: layout 'expanded' has one turn a row" in ignored
+    with pytest.raises(ConfigError, match=f"layout 'comb': {why}"):
+        build([sample(1, 3)], template, layout="comb", **settings)
 
 
 def test_a_template_without_system_role_falls_back_to_first_user(
@@ -118,29 +105,31 @@ def test_a_system_message_that_the_template_cannot_show_is_not_lost_silently() -
     assert dict(report.dropped) == {"a system message, which the chat template does not take": 1}
 
 
-def test_mixed_placement_is_drawn_by_seed_and_id() -> None:
+def test_mixed_placement_and_history_are_drawn_by_seed_and_id() -> None:
     drawn = [placement_of("mixed", 0, f"s-{i}") for i in range(200)]
-    assert drawn == [placement_of("mixed", 0, f"s-{i}") for i in range(200)]
     assert drawn != [placement_of("mixed", 1, f"s-{i}") for i in range(200)]
     assert 70 < drawn.count("system") < 130
-    samples = [sample(i, 1) for i in range(12)]
-    rows, _ = build(samples, placement="mixed")
-    decode = tiny_tokenizer().decode
-    for one, row in zip(samples, rows, strict=True):
-        is_system = decode(combs_of(row)[0].trunk).startswith("<|im_start|>system")
-        assert is_system == (placement_of("mixed", 0, one.id) == "system")
+    samples = [sample(i, 2) for i in range(24)]
+    kinds = []
+    for seed in (0, 0, 1):
+        rows, _ = build(samples, history="mixed", placement="mixed", seed=seed)
+        combs = [combs_of(row)[0] for row in rows]
+        kinds.append([not comb.branches for comb in combs])
+        for one, comb in zip(samples, combs, strict=True):
+            is_system = tiny_tokenizer().decode(comb.trunk).startswith("<|im_start|>system")
+            assert is_system == (placement_of("mixed", seed, one.id) == "system")
+    assert kinds[0] == kinds[1] != kinds[2]
+    assert 4 < sum(kinds[0]) < 20
 
 
 def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
     samples = [sample(1, 5), sample(2, 2)]
-    whole, _ = build(samples)
-    rows, report = build(samples, max_turns=3)
-    assert report.num_targets == 5
-    assert sum(report.kinds.values()) == 5
-    long, short = (combs_of(row)[0] for row in rows)
-    assert len(long.branches) == 3
-    assert short == combs_of(whole[1])[0]
-    assert combs_of(whole[0])[0].trunk[: len(long.trunk)] == long.trunk
+    (whole, same), (cut, short) = (
+        [combs_of(row)[0] for row in build(samples, max_turns=most)[0]] for most in (None, 3)
+    )
+    assert len(cut.branches) == 3
+    assert short == same
+    assert whole.trunk[: len(cut.trunk)] == cut.trunk
 
 
 def test_the_control_keeps_the_instruction_on_every_turn() -> None:
@@ -182,19 +171,7 @@ def test_the_length_policy_is_counted_and_named(
     )  # fmt: skip
     assert report.num_exchanges_dropped > 0
     assert report.num_used == 3
-    said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-    assert said == [
-        f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges, the oldest after "
-        "turn 1, counted for each prompt (first: sample 's-1'): raise max_length to keep them"
-    ]
-
-
-@pytest.mark.parametrize("pack_rows", [False, True])
-def test_nothing_is_said_of_samples_that_fit(
-    pack_rows: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    build([sample(1, 4), sample(2, 2)], pack_rows=pack_rows)
-    assert not caplog.records
+    assert f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges" in caplog.text
 
 
 def test_a_long_comb_is_split_between_its_turns() -> None:
@@ -209,31 +186,23 @@ def test_a_long_comb_is_split_between_its_turns() -> None:
 
 @pytest.mark.parametrize(
     ("num_bad", "allowed", "is_refused"),
-    [(2, 0.5, False), (3, 0.5, True), (4, 0.5, True), (4, 1.0, False), (1, 0.0, True)],
+    [(2, 0.5, False), (3, 0.5, True), (3, 1.0, False), (1, 0.0, True)],
 )
 def test_a_run_that_would_lose_more_targets_than_it_may_stops(
     num_bad: int, allowed: float, is_refused: bool
 ) -> None:
-    """By whatever drops them, whole samples included."""
-    own = replace(
-        sample(2, 2).dialogue, messages=(Message("system", "Be kind."), Message("user", "a"))
-    )
     bad = [
-        replace(sample(2, 1), dialogue=own),
-        sample(3, 1, targets=["Oui <|im_end|>."]),
+        sample(2, 1, targets=["Non <|im_start|>."]),
         sample(4, 1, targets=["Oui. " * 200]),
         sample(5, 1, targets=["<|im_start|>"]),
     ]
     samples = [sample(1, 2), sample(6, 1, targets=[None]), *bad[:num_bad]]
+    settings = {"max_length": 300, "max_lost_targets": allowed}
     if not is_refused:
-        _, report = build(samples, NO_SYSTEM, max_length=300, max_lost_targets=allowed)
-        assert report.num_targets == 2
+        assert build(samples, **settings)[1].num_targets == 2
         return
-    with pytest.raises(TrainingError, match="max_lost_targets") as raised:
-        build(samples, NO_SYSTEM, max_length=300, max_lost_targets=allowed)
-    line = str(raised.value)
-    assert f"{num_bad} of {num_bad + 2} targets" in line
-    assert "control token" in line or num_bad == 1
+    with pytest.raises(TrainingError, match=f"{num_bad} of {num_bad + 2} targets.*control token"):
+        build(samples, **settings)
 
 
 NOTHING_TO_LEARN = (
@@ -267,7 +236,7 @@ def test_a_sample_without_a_token_to_learn_is_counted_alike_in_all_layouts(
 @pytest.mark.parametrize("layout", ["comb", "expanded"])
 def test_zero_supervised_tokens(layout: str) -> None:
     with pytest.raises(
-        TrainingError, match=rf"no sample left of 1 \(dropped 1: {NOTHING_TO_LEARN}\): loosen"
+        TrainingError, match=rf"no sample left of 1 \(dropped 1: {NOTHING_TO_LEARN}"
     ):
         build([sample(1, 1)], supervise="context_only", layout=layout)
 
@@ -283,32 +252,17 @@ def test_reasons_leave_out_where_and_how_many() -> None:
     assert reason_of("bare: do this", one) == ("sample 'Movie: The a-1': bare: do this", "bare")
 
 
-def test_rows_are_filled_with_dialogues() -> None:
+def test_rows_are_filled_with_dialogues(caplog: Any) -> None:
     samples = [sample(i, 1 + i % 3) for i in range(6)]
     single, _ = build(samples)
     rows, report = build(samples, pack_rows=True, max_length=300, max_tokens_per_row=400)
     combs = [combs_of(row) for row in rows]
+    assert not caplog.records
     assert report.num_rows == len(rows) < 6
     assert any(len(row) > 1 for row in combs)
     assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
     alone = [c for row in single for c in combs_of(row)]
     assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
-
-
-@pytest.mark.parametrize(("template", "layout"), [(CHATML, "expanded"), (REWRITING, "auto")])
-def test_pack_rows_without_packed_rows_is_said_once(
-    template: str, layout: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    samples = [sample(i, 2) for i in range(3)]
-    for pack_rows in (True, False):
-        caplog.clear()
-        _, report = build(samples, template, layout=layout, pack_rows=pack_rows)
-        assert report.num_rows == 6
-        said = [r.getMessage() for r in caplog.records if "pack_rows" in r.getMessage()]
-        assert said == pack_rows * [
-            "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
-            "row; set pack_rows to false to raise per_device_train_batch_size"
-        ]
 
 
 def test_sampled_history_is_one_plain_sequence() -> None:
@@ -328,17 +282,45 @@ def test_sampled_history_is_one_plain_sequence() -> None:
 def test_sampled_history_keeps_own_replies_where_there_is_no_target() -> None:
     rows, _ = build([sample(1, 3, targets=[None, "Oui.", "Non."])], history="sampled")
     (comb,) = combs_of(rows[0])
-    text = tiny_tokenizer().decode(comb.trunk)
-    assert "It is quiet and long there.<|im_end|>" in text
-    labelled = tiny_tokenizer().decode([i for i in comb.trunk_labels if i != IGNORE])
+    decode = tiny_tokenizer().decode
+    assert "It is quiet and long there.<|im_end|>" in decode(comb.trunk)
+    labelled = decode([i for i in comb.trunk_labels if i != IGNORE])
     assert labelled == "Oui.<|im_end|>Non.<|im_end|>"
 
 
-def test_mixed_history_is_drawn_by_seed_and_id() -> None:
-    samples = [sample(i, 2) for i in range(24)]
-    kinds = []
-    for seed in (0, 0, 1):
-        rows, _ = build(samples, history="mixed", seed=seed)
-        kinds.append([not comb.branches for row in rows for comb in combs_of(row)])
-    assert kinds[0] == kinds[1] != kinds[2]
-    assert 4 < sum(kinds[0]) < 20
+def test_plain_dialogues_by_kl_carry_loss_on_targets_and_own_replies() -> None:
+    told, plain = sample(1, 3), sample(2, 3, is_plain=True)
+    rows, report = build([told, plain], plain_loss="kl")
+    first, second = (combs_of(row)[0] for row in rows)
+    tokenizer = tiny_tokenizer()
+    assert first == build_combs(tokenizer, told).parts[0].comb
+    whole = build_combs(tokenizer, plain, supervise="all_turns").parts[0].comb
+    assert second == replace(whole, by_kl=True)
+    assert report.num_kl_tokens == whole.num_supervised
+    assert report.num_supervised_tokens == first.num_supervised + whole.num_supervised
+    assert build([told, plain])[1].num_kl_tokens == 0
+
+
+def test_by_kl_with_a_sampled_history_each_token_counts_once() -> None:
+    plain = sample(2, 3, is_plain=True)
+    rows, _ = build([plain, sample(3)], plain_loss="kl", history="sampled")
+    (by_kl,) = combs_of(rows[0])
+    (row,), _ = build([plain], history="sampled")
+    assert by_kl == replace(combs_of(row)[0], by_kl=True)
+
+
+def test_by_kl_in_rows_of_their_own_and_beside_a_control() -> None:
+    samples = [sample(1, 3), sample(2, 3, is_plain=True)]
+    rows, _ = build(samples, plain_loss="kl", layout="expanded", supervise="context_only")
+    combs = [combs_of(row)[0] for row in rows]
+    # One row of the control's own replies; the plain dialogue's three targets, and one of its replies.
+    assert sorted(c.by_kl for c in combs) == [False, True, True, True, True]
+
+
+def test_a_dialogue_that_gets_an_instruction_later_is_not_plain() -> None:
+    told = Switch(2, "add", "user", "Speak French.", instruction())
+    later = replace(sample(1, 3, is_plain=True), switches=(told,))
+    assert not later.is_plain
+    (row,), report = build([later], plain_loss="kl")
+    assert not combs_of(row)[0].by_kl
+    assert report.num_kl_tokens == 0

@@ -1,17 +1,22 @@
-"""Rows for templates that rewrite earlier turns: every prompt rendered on its own."""
+"""Own replies behind templates that rewrite earlier turns, and messages that a template stumbles over."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gatt.comb.comb import IGNORE, Comb, expand
+from gatt.comb.comb import IGNORE, Comb
+from gatt.data.dialogue import Message
+from gatt.data.sample import GattSample
 from gatt.train.data import labels as supervision
-from gatt.train.data.labels import SUPERVISE, Supervise, build_combs, build_expanded
-from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
+from gatt.train.data.labels import SUPERVISE, Supervise, build_combs
+from tests.support.models.combs_of_rows import written_out
+from tests.support.models.foreign_templates import foreign_tokenizer
+from tests.support.models.tiny import CHATML, REWRITING, SPECIAL, sample, tiny_tokenizer
 
 
 def texts(tokenizer: object, row: Comb) -> tuple[str, str]:
@@ -35,12 +40,12 @@ def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
 
 def test_rewritten_history_is_what_the_model_will_see() -> None:
     tokenizer = tiny_tokenizer(REWRITING)
-    built = build_expanded(tokenizer, sample(7, 2))
+    built = build_combs(tokenizer, sample(7, 2), keeps_prefixes=False)
     assert not built.dropped_targets
     assert built.num_targets == 2
     system = "<|im_start|>system\nAlways answer in French.<|im_end|>\n"
     first = "<|im_start|>user\nWhat is the sea 7 like on day 1?<|im_end|>\n"
-    assert [texts(tokenizer, row) for row in built.rows] == [
+    assert [texts(tokenizer, row) for row in written_out(built)] == [
         (
             system + first + "<|im_start|>assistant\nAnswer:\n",
             "Bonjour, jour 1 de 7.<|im_end|>",
@@ -55,16 +60,6 @@ def test_rewritten_history_is_what_the_model_will_see() -> None:
             "Bonjour, jour 2 de 7.<|im_end|>",
         ),
     ]
-
-
-def test_where_no_prompt_begins_the_next_each_target_has_a_comb_of_its_own() -> None:
-    tokenizer, one = tiny_tokenizer(REWRITING), sample(7, 3)
-    built = build_combs(tokenizer, one)
-    assert sorted(part.targets for part in built.parts) == [(1,), (2,), (3,)]
-    written = [row for part in built.parts for row in expand(part.comb)]
-    assert sorted(row.trunk for row in written) == sorted(
-        row.trunk for row in build_expanded(tokenizer, one).rows
-    )
 
 
 @pytest.mark.parametrize("supervise", SUPERVISE)
@@ -84,9 +79,9 @@ def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Super
     """Own replies up to the last turn with a target and not further, whatever the template."""
     tokenizer, one = tiny_tokenizer(CHATML), sample(1, 4, targets=targets)
     combs = build_combs(tokenizer, one, supervise=supervise)
-    built = build_expanded(tokenizer, one, supervise=supervise)
-    expected = learned(row for part in combs.parts for row in expand(part.comb))
-    assert learned(built.rows) == expected
+    built = build_combs(tokenizer, one, supervise=supervise, keeps_prefixes=False)
+    expected = learned(written_out(combs))
+    assert learned(written_out(built)) == expected
     assert built.num_targets == combs.num_targets
     assert built.dropped_targets == combs.dropped_targets
 
@@ -98,14 +93,16 @@ def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets
     """A comb ends with its last prompt, whatever is learned: own replies behind it are in none."""
     tokenizer, one = tiny_tokenizer(CHATML), sample(1, 6, targets=targets)
     combs = build_combs(tokenizer, one, supervise=supervise, max_length=max_length)
-    built = build_expanded(tokenizer, one, supervise=supervise, max_length=max_length)
-    expected = learned(row for part in combs.parts for row in expand(part.comb))
+    built = build_combs(
+        tokenizer, one, supervise=supervise, keeps_prefixes=False, max_length=max_length
+    )
+    expected = learned(written_out(combs))
     if supervise == "last_turn":
-        assert learned(built.rows) == expected
+        assert learned(written_out(built)) == expected
     end = tokenizer.convert_tokens_to_ids("<|im_end|>")
     ends = [
         sum(n for (_, label), n in r.items() if label == end)
-        for r in (learned(built.rows), expected)
+        for r in (learned(written_out(built)), expected)
     ]
     left = [p for p in combs.dropped_targets if "an own reply behind the last prompt" in p]
     # Those that do not fit into any row are told of either way.
@@ -129,3 +126,58 @@ def test_what_cannot_fit_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None
     assert built.num_targets == 40
     # One for each target, and one that is too long for each history.
     assert len(calls) < 2 * 40
+
+
+TEMPLATE = CHATML.replace(
+    "{{ '<|im_start|>' + m['role']",
+    "{{ 1 // 0 if 'zyx' in m['content'] else '' }}{{ '<|im_start|>' + m['role']",
+)
+"""Keeps prefixes, names a token that is not special, and fails on a word."""
+NAMED = TEMPLATE + "{% if messages[0]['content'] == '<think>' %}x{% endif %}"
+
+
+def odd_tokenizer() -> Any:
+    """Return one whose line breaks merge."""
+    return foreign_tokenizer(NAMED, SPECIAL, ("<think>",), eos="<|im_end|>")
+
+
+def with_message(index: int, text: str) -> GattSample:
+    """Return a sample of four turns, the last one answered, with another text in one message."""
+    made = sample(1, 4)
+    messages = [*made.dialogue.messages, Message("assistant", "It was quiet.")]
+    messages[index] = replace(messages[index], content=text)
+    return replace(made, dialogue=replace(made.dialogue, messages=tuple(messages)))
+
+
+ODD = [
+    # Turn 2 is answered in a comb of its own: "\n" of its prompt and that of the reply are one token.
+    pytest.param(3, "\nIt is quiet.", [1, 2, 3, 4], 1, id="a line break begins a reply"),
+    pytest.param(3, "It is <think>.", [1, 2], 2, id="a mark of reasoning in a reply"),
+    pytest.param(4, "What <|im_end|>?", [1, 2], 2, id="a control token in a user message"),
+    pytest.param(7, "It is <|im_start|>.", [1, 2, 3, 4], 0, id="one in a reply that no row holds"),
+    pytest.param(4, "What zyx?", [1, 2], 2, id="a message that the template fails on"),
+    pytest.param(3, "It is zyx.", [1, 2], 2, id="a reply that the template fails on"),
+]
+
+
+@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize(("index", "text", "kept", "num_problems"), ODD)
+def test_the_other_targets_stay(
+    index: int, text: str, kept: list[int], num_problems: int, supervise: Supervise
+) -> None:
+    one = with_message(index, text)
+    combs = build_combs(odd_tokenizer(), one, supervise=supervise)
+    rows = build_combs(odd_tokenizer(), one, supervise=supervise, keeps_prefixes=False)
+    assert sorted(combs.targets) == sorted(rows.targets) == kept
+    assert learned(written_out(combs)) == learned(written_out(rows))
+    # The odd reply itself is a problem only to who would learn it.
+    is_own_reply = len(kept) == 4 and supervise == "last_turn"
+    assert len(combs.dropped_targets) == (0 if is_own_reply else num_problems)
+    assert len(rows.dropped_targets) == len(combs.dropped_targets)
+
+
+def test_targets_whose_prompts_begin_the_last_one_still_share_its_trunk() -> None:
+    built = build_combs(odd_tokenizer(), with_message(3, "\nIt is quiet."))
+    assert [(part.turns, part.targets) for part in built.parts] == [
+        ((1, 2), (2,)), ((1, 2, 3, 4), (1, 3, 4)),
+    ]  # fmt: skip

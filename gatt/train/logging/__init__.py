@@ -1,1 +1,0 @@
-"""Progress bar and logging integrations of a training run."""
