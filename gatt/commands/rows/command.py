@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from typing import get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
 from gatt.cli import path_argument
 from gatt.commands.rows.settings import Format, add_settings, settings_of
-from gatt.errors import ConfigError
+from gatt.commands.templates import filled
+from gatt.errors import ConfigError, TrainingError
+from gatt.train.config import TrainConfig
+
+if TYPE_CHECKING:
+    from gatt.commands.rows.formats import RowMaker
+    from gatt.train.data.drop_counts import Dropped
 
 HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note how to start it"
 
@@ -47,17 +55,17 @@ def run(args: argparse.Namespace) -> int:
             a file that cannot be read or written.
     """
     from gatt.commands.rows.formats import RowMaker
-    from gatt.commands.rows.note import note_of
-    from gatt.commands.rows.targets import refuse_controls
-    from gatt.commands.rows.write import write_rows
     from gatt.models.chat_template import template_of
-    from gatt.models.load import load_tokenizer
+    from gatt.models.load import load_tokenizer, resolve
     from gatt.models.template_variables import set_template_variables
     from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
     from gatt.train.data.drop_counts import Dropped
 
     config = settings_of(args, args.samples)
-    refuse_controls(config)
+    if config.supervise != "last_turn":
+        raise ConfigError(
+            f"supervise is {config.supervise!r}: expected 'last_turn': the controls are for `gatt train`"
+        )
     note, template = map(args.output.with_suffix, (".md", ".jinja"))
     if args.output in (note, template):
         raise ConfigError(f"--output {args.output}: a note takes this name: expected FILE.jsonl")
@@ -68,12 +76,62 @@ def run(args: argparse.Namespace) -> int:
     set_template_variables(tokenizer, config.chat_template_kwargs)
     maker = RowMaker.of(args.format, tokenizer)
     dropped = Dropped()
-    written = write_rows(args.output, maker, config, dropped)
+    num_rows, num_tokens = _write_rows(args.output, maker, config, dropped)
     is_needed = args.format in ("trl", "axolotl") and maker.template != own
     if is_needed:
         atomic_write_text(template, maker.template)
-    text = note_of(args.output, template if is_needed else None, maker, config, written)
+    text = filled(
+        f"rows/{maker.format}.md.j2",
+        rows=str(args.output),
+        name=args.output.name,
+        folder=str(args.output.parent),
+        template=str(template) if is_needed else None,
+        model=resolve(config.model, ("config.json", "tokenizer_config.json")),
+        config=config,
+        variables=dict(config.chat_template_kwargs),
+        behind="" if maker.template == template_of(tokenizer) else maker.frame.behind,
+        closing=maker.frame.closing,
+        num_rows=num_rows,
+        num_tokens=num_tokens,
+    )
     atomic_write_text(note, text)
     dropped.say()
-    sys.stdout.write(f"{text}\n{args.output}: {written.summary(dropped)}\n{note}: this note\n")
+    left_out = f"{dropped.counts.total()} left out{dropped.as_text()}"
+    sys.stdout.write(f"{text}\n{args.output}: {num_rows} rows; {left_out}\n{note}: this note\n")
     return 0
+
+
+def _write_rows(
+    path: Path, maker: RowMaker, config: TrainConfig, dropped: Dropped
+) -> tuple[int, int]:
+    """Write the rows of a run's samples, whole or not at all.
+
+    Returns:
+        Their number, and the tokens of the longest prompt with its target.
+
+    Raises:
+        DataError: a file of samples cannot be read.
+        TemplateError: see `targets_of`.
+        TrainingError: no target can be written.
+        StoreError: the file cannot be written.
+    """
+    from gatt.commands.rows.targets import targets_of
+    from gatt.runs.atomic_file import atomic_stream
+    from gatt.train.data.samples import read_all_samples
+
+    num_rows = num_tokens = 0
+    samples = read_all_samples(config.samples, dropped.add_line)
+    with atomic_stream(path) as stream:
+        for targets in targets_of(samples, maker.tokenizer, config, dropped):
+            usable = maker.usable(targets, dropped)
+            for row in maker.rows(usable):
+                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                num_rows += 1
+            for target in usable:
+                num_tokens = max(num_tokens, len(target.prompt_ids) + len(target.ids))
+        if not num_rows:
+            raise TrainingError(
+                f"no row for {maker.format}{dropped.as_text()}: loosen what drops them, or use another "
+                "--format"
+            )
+    return num_rows, num_tokens

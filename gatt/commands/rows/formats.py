@@ -9,15 +9,11 @@ from typing import Any
 
 from gatt.commands.rows.settings import Format
 from gatt.commands.rows.targets import Target
-from gatt.commands.rows.training_template import (
-    ReplyFrame,
-    frame_of,
-    has_unmarked,
-    training_template,
-)
+from gatt.commands.rows.training_template import ReplyFrame, frame_of, training_template
 from gatt.data.dialogue import Message
 from gatt.errors import TemplateError
 from gatt.models.chat_template import Tokenizer, encode, encode_text, name_of, render, template_of
+from gatt.models.control_tokens import control_ids
 from gatt.train.data.drop_counts import Dropped, reason_of
 
 Row = dict[str, Any]
@@ -116,7 +112,8 @@ def _text_problem(maker: RowMaker, target: Target) -> str:
 
 
 def _trl_row(_: RowMaker, target: Target) -> Row:
-    return {"prompt": _dicts(target.messages), "completion": [_said(target).as_dict()]}
+    prompt = [message.as_dict() for message in target.messages]
+    return {"prompt": prompt, "completion": [_said(target).as_dict()]}
 
 
 def _flagged(target: Target, trained: Iterable[int] = ()) -> Row:
@@ -149,10 +146,6 @@ def _said(target: Target) -> Message:
     return Message("assistant", target.reply)
 
 
-def _dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
-    return [message.as_dict() for message in messages]
-
-
 def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
     """Refuse a template of which axolotl would learn less than the target.
 
@@ -161,7 +154,9 @@ def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
     Raises:
         TemplateError: what else the template writes.
     """
-    rest = has_unmarked(tokenizer, frame)
+    vocabulary, marks = tokenizer.get_vocab(), control_ids(tokenizer)
+    unmarked = (word for word in frame.closing if vocabulary.get(word) not in marks)
+    rest = frame.header or next(unmarked, "")
     if not rest and len(frame.closing) > 1 and frame.closing[1:] != (tokenizer.eos_token,):
         rest = frame.closing[1]
     if rest:

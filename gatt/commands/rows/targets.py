@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gatt.comb.comb import IGNORE
-from gatt.commands.show.outline import turns_of_prompt
 from gatt.data.dialogue import Message
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.views import TrainingPlacement, prompt_of_turn
-from gatt.errors import ConfigError, DataError, TemplateError
+from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
+from gatt.models.encoded_view import encode_prompt
 from gatt.models.template_facts import usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped, reason_of
@@ -24,7 +24,7 @@ from gatt.train.data.encoded_samples import (
     placement_of,
     with_usable_switches,
 )
-from gatt.train.data.labels import BuiltRows, view_of_turns
+from gatt.train.data.labels import Built, BuiltRows, BuiltSample, histories, view_of_turns
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,6 @@ class Target:
     def where(self) -> str:
         """Begins a message about it."""
         return f"sample {self.sample.id!r}, turn {self.turn}"
-
-
-def refuse_controls(config: TrainConfig) -> None:
-    """Refuse settings of this project's own controls, which no other trainer has.
-
-    Raises:
-        ConfigError: `supervise` is another than `last_turn`.
-    """
-    if config.supervise != "last_turn":
-        raise ConfigError(
-            f"supervise is {config.supervise!r}: expected 'last_turn': the controls are for `gatt train`"
-        )
 
 
 def targets_of(
@@ -99,34 +87,34 @@ def _targets(
     tokenizer: Tokenizer, one: EncodedSample, placement: TrainingPlacement
 ) -> Iterator[Target]:
     sample = with_sampled_history(one.sample) if one.has_sampled_history else one.sample
-    for turn, turns, prompt, ids in _encoded(tokenizer, sample, one, placement):
-        view = view_of_turns(sample, turns, placement)
-        messages = prompt_of_turn(view, len(turns))
+    replies = [target.reply or "" for target in sample.targets]
+    for turn, turns, prompt, ids in _encoded(tokenizer, sample, one.built, placement):
+        messages = prompt_of_turn(view_of_turns(sample, turns, placement), len(turns))
         answered = iter(turns)
-        history = tuple(
-            _target_said(sample, next(answered), m) if m.role == "assistant" else None
-            for m in messages
-        )
-        reply = sample.targets[turn - 1].reply or ""
-        yield Target(one.sample, turn, messages, reply, prompt, ids, history)
-
-
-def _target_said(sample: GattSample, turn: int, message: Message) -> int | None:
-    return turn if sample.targets[turn - 1].reply == message.content else None
+        history = []
+        for message in messages:
+            number = next(answered) if message.role == "assistant" else None
+            is_target = number is not None and replies[number - 1] == message.content
+            history.append(number if is_target else None)
+        yield Target(one.sample, turn, messages, replies[turn - 1], prompt, ids, tuple(history))
 
 
 def _encoded(
-    tokenizer: Tokenizer, sample: GattSample, one: EncodedSample, placement: TrainingPlacement
+    tokenizer: Tokenizer, sample: GattSample, built: Built, placement: TrainingPlacement
 ) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
     """Yield the turn of each target, the turns up to it that stand in its prompt, and its token ids."""
-    built = one.built
-    if isinstance(built, BuiltRows):
+    if isinstance(built, BuiltSample):
+        for part in built.parts:
+            for turn, branch in zip(part.targets, part.comb.branches, strict=True):
+                turns = part.turns[: part.turns.index(turn) + 1]
+                yield turn, turns, part.comb.trunk[: branch.fork], branch.input_ids
+    elif isinstance(built, BuiltRows):
         for turn, row in zip(built.targets, built.rows, strict=True):
-            start = next(i for i, label in enumerate(row.trunk_labels) if label != IGNORE)
+            start = row.trunk_labels.count(IGNORE)
             prompt, ids = row.trunk[:start], row.trunk[start:]
-            yield turn, turns_of_prompt(tokenizer, sample, prompt, placement, turn), prompt, ids
-        return
-    for part in built.parts:
-        for turn, branch in zip(part.targets, part.comb.branches, strict=True):
-            turns = part.turns[: part.turns.index(turn) + 1]
-            yield turn, turns, part.comb.trunk[: branch.fork], branch.input_ids
+            for turns in histories(sample, turn):
+                # The length policy may have removed exchanges.
+                view = view_of_turns(sample, turns, placement)
+                if encode_prompt(tokenizer, view, len(turns)).ids == prompt:
+                    yield turn, turns, prompt, ids
+                    break

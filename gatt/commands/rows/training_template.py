@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.models.chat_template import Tokenizer, encode, template_of
-from gatt.models.control_tokens import control_ids
 from gatt.models.encoded_view import encode_prompt, encode_reply
 
 _REPLY = "b"
@@ -58,13 +57,6 @@ def training_template(tokenizer: Tokenizer, frame: ReplyFrame) -> str:
         "{% if add_generation_prompt or messages[-1]['role'] != 'assistant' %}{{ whole }}"
         f"{{% else %}}{{{{ whole[:-{len(frame.behind)}] }}}}{{% endif %}}"
     )
-
-
-def has_unmarked(tokenizer: Tokenizer, frame: ReplyFrame) -> str:
-    """Return what is learned of a frame that is no control token; empty where nothing is."""
-    vocabulary, marks = tokenizer.get_vocab(), control_ids(tokenizer)
-    plain = (word for word in frame.closing if vocabulary.get(word) not in marks)
-    return frame.header or next(plain, "")
 
 
 def _decoded(tokenizer: Tokenizer, ids: tuple[int, ...]) -> str:

@@ -92,6 +92,6 @@ def test_a_run_keeps_them_in_every_layout_and_shows_what_it_trains_on(
     assert report.num_targets == len(expected) + 4
     assert sum(report.dropped.values()) == 4 - len(expected)
     shown = view_sample(tokenizer(), one, config)
-    assert sorted(turn for row in shown.rows for turn in row.target_turns) == expected
+    assert sorted(shown.trained) == expected
     trained = [comb for row in rows for comb in combs_of(row)]
-    assert [row.comb for row in shown.rows] == trained[: len(shown.rows)]
+    assert list(shown.combs) == trained[: len(shown.combs)]

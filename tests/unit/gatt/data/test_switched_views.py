@@ -16,12 +16,12 @@ from gatt.models.chat_template import render
 from gatt.models.template_facts import inspect_template
 from gatt.train.data.labels import build_combs, build_expanded
 from gatt.train.data.rows import build_rows
+from tests.support.models.built_rows import make
 from tests.support.models.combs_of_rows import combs_of
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
 from tests.support.runs.switched import cancel, switched, to
-from tests.unit.gatt.commands.show.test_command import make
 
 
 def contents(view: Dialogue) -> list[str]:
