@@ -67,6 +67,11 @@ class Chat:
         check_text: raises `DataError` for a text that must not reach the model.
     """
 
+    _switches: tuple[Switch, ...]
+    _messages: tuple[Message, ...]
+    _statuses: tuple[Status | None, ...]
+    """One a turn."""
+
     def __init__(
         self,
         engine: Engine,
@@ -176,9 +181,9 @@ class Chat:
         self._forget()
 
     def _forget(self) -> None:
-        self._switches: tuple[Switch, ...] = ()
-        self._messages: tuple[Message, ...] = ()
-        self._statuses: tuple[Status | None, ...] = ()
+        self._switches = ()
+        self._messages = ()
+        self._statuses = ()
         self._asked, self._is_answered = "", False
 
     def start(self, text: str) -> None:

@@ -20,7 +20,7 @@ from transformers import (
     MambaForCausalLM,
 )
 
-from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
