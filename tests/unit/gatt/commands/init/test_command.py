@@ -13,7 +13,7 @@ from eval.cases.build import load_inputs
 from gatt.cli import main
 from gatt.commands.doctor.machine import Machine, Place, num_weights
 from gatt.commands.init.settings import choose_settings
-from gatt.commands.run.pipeline import load_run
+from gatt.commands.run.command import load_run
 
 GB = 10**9
 

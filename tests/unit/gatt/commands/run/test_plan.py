@@ -10,8 +10,8 @@ import pytest
 from eval.commands.eval_plan import planned as eval_plan
 from gatt.cli import main
 from gatt.commands.run import trial as trials
+from gatt.commands.run.command import load_run
 from gatt.commands.run.operations import DENSE_SHARE, PEAK_TFLOPS, ModelShape, gpu_hours
-from gatt.commands.run.pipeline import load_run
 from gatt.commands.run.plan import StagePlan, duration, hours_of, memory_of, seconds_of
 from gatt.commands.run.train_plan import planned as train_plan
 from gatt.commands.run.trial import Trial, try_model
@@ -79,7 +79,7 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     assert seconds_of(found, TRIAL) < seconds_of(
         StagePlan(**{**vars(found), "share_done": 0.0}), TRIAL
     )
-    assert synth.plan == "data_synth.commands.synth_plan"
+    assert synth.module.PLAN == "data_synth.commands.synth_plan"
 
 
 def test_time_memory_and_gpu_hours_are_what_the_counts_say() -> None:
