@@ -6,11 +6,11 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gatt.cli import path_argument
-from gatt.commands.rows.settings import Format, add_settings, settings_of
 from gatt.commands.templates import filled
+from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
 
@@ -20,15 +20,20 @@ if TYPE_CHECKING:
 
 HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note how to start it"
 
-_DESCRIPTION = (
-    "Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note "
-    "with its exact settings. Targets that a format cannot say are left out and counted by reason."
-)
+TAKES_OVERRIDES = True
+_FIRST = ("model", "placement", "history", "max_length", "seed")
+"""The keys that shape the rows."""
+Format = Literal["trl", "axolotl", "llamafactory", "text"]
+"""Whose rows are written."""
+
+_ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note
+with its exact settings. Targets that a format cannot say are left out and counted by reason."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description = _DESCRIPTION
+    """Add the samples, the format, and the configuration of a training run."""
+    add_config_arguments(parser, TrainConfig, _FIRST)
+    parser.description = _ABOUT
     parser.add_argument(
         "samples",
         type=path_argument,
@@ -44,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.jsonl",
         help="the rows; the note is FILE.md, and FILE.jinja a chat template where one is needed",
     )
-    add_settings(parser, ("model", "placement", "history", "max_length", "seed"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +65,10 @@ def run(args: argparse.Namespace) -> int:
     from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
     from gatt.train.data.drop_counts import Dropped
 
-    config = settings_of(args, args.samples)
+    samples = json.dumps([str(path) for path in args.samples])
+    # What else a run must be told makes no difference here, so the file may lack it.
+    args.overrides += [f"--samples={samples}", "--output_dir=."]
+    config = config_from_args(TrainConfig, args)
     if config.supervise != "last_turn":
         raise ConfigError(
             f"supervise is {config.supervise!r}: expected 'last_turn': the controls are for `gatt train`"

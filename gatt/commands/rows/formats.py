@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from gatt.commands.rows.settings import Format
+from gatt.commands.rows.command import Format
 from gatt.commands.rows.targets import Target
 from gatt.commands.rows.training_template import ReplyFrame, frame_of, training_template
 from gatt.data.dialogue import Message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -10,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
-from gatt.commands.rows.settings import KEYS, add_settings, settings_of
+from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.errors import ConfigError, DataError
 from gatt.train.config import TrainConfig
 
@@ -19,16 +20,21 @@ if TYPE_CHECKING:
 
 HELP = "print the training rows of a sample, and which tokens carry loss; or a page of samples"
 
-_DESCRIPTION = (
-    "Print what training makes of one sample: its rows (trunk, branches, or plain rows), which "
-    "tokens carry loss, and what was left out and why. With --config these are the "
-    "settings of that training run; without it, training's defaults. A flag overrides either."
-)
+TAKES_OVERRIDES = True
+_FIRST = (
+    "model", "placement", "supervise", "history", "layout", "max_length", "max_tokens_per_row", "seed",
+)  # fmt: skip
+"""The keys that shape the rows of a sample."""
+
+_ABOUT = """Print what training makes of one sample: its rows (trunk, branches, or plain rows), which tokens
+carry loss, and what was left out and why. With --config these are the settings of that training run;
+without it, training's defaults. A key set after it overrides either."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description = _DESCRIPTION
+    """Add the sample, the page, and the configuration of a training run."""
+    add_config_arguments(parser, TrainConfig, _FIRST)
+    parser.description = _ABOUT
     parser.add_argument(
         "samples",
         type=path_argument,
@@ -54,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
     )
-    add_settings(parser, KEYS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.template_variables import set_template_variables
     from gatt.runs.atomic_file import atomic_write_text
 
-    config = settings_of(args, [args.samples])
+    # What else a run must be told makes no difference here, so the file may lack it.
+    args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
+    config = config_from_args(TrainConfig, args)
     if args.num_samples < 1:
         raise ConfigError(f"--num_samples is {args.num_samples}: expected at least 1")
     samples = read_samples(args.samples)
