@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -200,14 +199,17 @@ def _page(gradio: Any, talk: SideBySide) -> Any:
             with _told(gradio):
                 yield from talk.retry()
 
-        def change(kind: str, text: str) -> str:
-            with _told(gradio):
-                return talk.change(kind, text)
+        def changing(kind: str) -> Callable[[str], str]:
+            def changed(text: str) -> str:
+                with _told(gradio):
+                    return talk.change(kind, text)
+
+            return changed
 
         gradio.on([send.click, said.submit], say, said, [shown, said], **once)
         retry.click(again, None, shown, **once)
         for name, button in buttons.items():
-            button.click(partial(change, name), told, shown, **once)
+            button.click(changing(name), told, shown, **once)
     return page
 
 

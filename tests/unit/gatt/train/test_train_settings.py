@@ -200,7 +200,8 @@ def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
         caplog.clear()
         local_engine(replace(engine, chat_template_kwargs=used), {"gatt": adapter})
         assert ("was trained with chat_template_kwargs" in caplog.text) == is_told
-    served = export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served")).folder
+    served = tmp_path / "served"
+    export(ExportConfig(adapter=adapter, output_dir=served))
     asked = (Message("user", "hello"),)
     assert render(load_tokenizer(str(served)), asked, True).endswith("assistant\n")
 
