@@ -121,7 +121,7 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
         (name, module.CONFIG | None, dataclasses.field(default=None))
         for name, module in modules.items()
     ]
-    fields = [("output_dir", Path), *optional]
+    fields: list[Any] = [("output_dir", Path), *optional]
     run_class = dataclasses.make_dataclass("RunConfig", fields, frozen=True, kw_only=True)
     config: Any = load_config(run_class, path, overrides)
     given = {name: getattr(config, name) for name in STAGES if getattr(config, name) is not None}
