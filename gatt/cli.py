@@ -151,8 +151,27 @@ def _message(error: GattError | MemoryError | OSError) -> str | None:
     return f"{place}: no space left: free some space and start the same command again"
 
 
+def commands() -> dict[str, importlib.metadata.EntryPoint]:
+    """Return the entry point of each command, by its name."""
+    return {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
+
+
+def load_command(entry: importlib.metadata.EntryPoint) -> ModuleType:
+    """Return the module of a command.
+
+    Raises:
+        GattError: something that it imports is missing.
+    """
+    try:
+        return importlib.import_module(entry.module)
+    except ImportError as error:
+        raise GattError(
+            f"command {entry.name!r} cannot be loaded: {error}: install what is missing"
+        ) from error
+
+
 def _run(words: list[str]) -> int:
-    entries = {e.name: e for e in importlib.metadata.entry_points(group=GROUP)}
+    entries = commands()
     parser = CommandParser(prog="gatt", add_help=False)
     parser.add_argument("-h", "--help", "--help-all", action="store_true")
     parser.add_argument("--version", action="store_true")
@@ -171,22 +190,13 @@ def _run(words: list[str]) -> int:
     if name not in entries:
         hint = did_you_mean(name, entries, f" (known: {', '.join(sorted(entries))})")
         raise ConfigError(f"unknown command {name!r}{hint}")
-    module = _load(entries[name])
+    module = load_command(entries[name])
     actions: dict[str, str] = getattr(module, "ACTIONS", {})
     if words and words[0] in actions:
         module = importlib.import_module(actions[words[0]])
         name, words = f"{name} {words[0]}", words[1:]
     args = _parse(module, name, words)
     return 0 if args is None else int(module.run(args))
-
-
-def _load(entry: importlib.metadata.EntryPoint) -> ModuleType:
-    try:
-        return importlib.import_module(entry.module)
-    except ImportError as error:
-        raise GattError(
-            f"command {entry.name!r} cannot be loaded: {error}: install what is missing"
-        ) from error
 
 
 def _overview(entries: Mapping[str, importlib.metadata.EntryPoint]) -> str:
@@ -198,7 +208,7 @@ def _overview(entries: Mapping[str, importlib.metadata.EntryPoint]) -> str:
         lines += ["", f"{title}:"]
         for name in filter(entries.__contains__, names):
             try:
-                text = str(_load(entries[name]).HELP)
+                text = str(load_command(entries[name]).HELP)
             except GattError as error:
                 text = f"({error})"
             lines.append(f"  {name:<{max(map(len, entries)) + 2}}{text}")

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import Namer, from_entry
-from gatt.commands.chat.side_by_side import SideBySide
-from gatt.commands.chat.web import HOST, serve
+from gatt.commands.chat.instructions import from_entry
+from gatt.commands.chat.web import HOST, SideBySide, serve
 from gatt.data.catalog.read import load_catalog
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from tests.support.texts.browser import running_browser
@@ -41,7 +40,7 @@ def address() -> Iterator[str]:
         name: Chat(Engine(), SamplingParams(), instruction=french, adapter=adapter)
         for name, adapter in (("base", None), ("GAtt", "adapter"))
     }
-    server = serve(SideBySide(chats, Namer(load_catalog)), 0, is_waiting=False)
+    server = serve(SideBySide(chats), 0, is_waiting=False)
     yield server.local_url
     server.close()
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
 from tests.support.texts.doc_pages import ROOT
 

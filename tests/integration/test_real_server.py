@@ -23,7 +23,7 @@ from eval.config import EvalConfig
 from eval.records.samples import read_samples as read_replies
 from eval.results.compare import compare
 from eval.run import evaluate
-from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.dialogue import Message

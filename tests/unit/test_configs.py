@@ -14,7 +14,7 @@ from data_synth.config import SynthConfig
 from data_synth.splice.config import SpliceConfig
 from eval.config import EvalConfig
 from eval.studies.perplexity import PerplexityConfig
-from gatt.commands.run.pipeline import load_run
+from gatt.commands.run.command import load_run
 from gatt.config.load import config_dict, load_config
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
+from functools import cache, partial
 
 from gatt.cli import path_argument
 from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import Namer, from_entry, from_text
+from gatt.commands.chat.instructions import from_entry, from_text
 from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
-from gatt.data.instruction import Instruction
 from gatt.data.switches import SWITCH_PLACES
 from gatt.data.views import PLACEMENTS
 from gatt.errors import ConfigError
@@ -87,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     params = SamplingParams(
         max_new_tokens=args.max_new_tokens, temperature=args.temperature, seed=args.seed
     )
-    catalog = partial(load_catalog, *(args.catalog or ()))
+    catalog = cache(partial(load_catalog, *(args.catalog or ())))
     instruction = None
     if args.entry:
         instruction = from_entry(catalog().entry(args.entry))
@@ -103,41 +101,30 @@ def run(args: argparse.Namespace) -> int:
         ),
         {ADAPTER: args.adapter} if args.adapter else None,
     )
-    make = partial(_chat, engine, params, instruction, args)
-    if args.web:
-        from gatt.commands.chat.side_by_side import SideBySide
-        from gatt.commands.chat.web import serve
-
-        chats = {"base": make(None), **({"GAtt": make(ADAPTER)} if args.adapter else {})}
-        serve(SideBySide(chats, Namer(catalog)), args.port)
-        return 0
-    chat = make(ADAPTER if args.adapter else None)
-    Terminal(chat, catalog, _write, has_colour=sys.stdout.isatty()).run(_lines())
-    return 0
-
-
-def _chat(
-    engine: Any,
-    params: SamplingParams,
-    instruction: Instruction | None,
-    args: argparse.Namespace,
-    adapter: str | None,
-) -> Chat:
-    """Return a conversation with the base model, or with an adapter of it."""
     from gatt.models.control_tokens import refuse_control_tokens
     from gatt.models.template_facts import inspect_template, usable_placement
 
     facts = inspect_template(engine.tokenizer)
-    return Chat(
+    make = partial(
+        Chat,
         engine,
         params,
+        catalog=catalog,
         instruction=instruction,
         placement=usable_placement(args.placement, facts),
         switch_place=args.switch_place if facts.has_later_system else "user",
         alone_place=args.switch_place if facts.has_later_system_alone else "user",
-        adapter=adapter,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )
+    if args.web:
+        from gatt.commands.chat.web import SideBySide, serve
+
+        chats = {"base": make(), **({"GAtt": make(adapter=ADAPTER)} if args.adapter else {})}
+        serve(SideBySide(chats), args.port)
+        return 0
+    chat = make(adapter=ADAPTER if args.adapter else None)
+    Terminal(chat, _write, has_colour=sys.stdout.isatty()).run(_lines())
+    return 0
 
 
 def _lines() -> Iterator[str]:

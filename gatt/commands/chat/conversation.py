@@ -1,4 +1,4 @@
-"""One conversation in the terminal: the instruction is given once, may change, and every reply is judged.
+"""One conversation: the instruction is given once, may change, and every reply is judged.
 
 No torch here: whatever speaks the engine protocol can be talked to.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gatt.commands.chat.instructions import GetCatalog, named
+from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.data.dialogue import Dialogue, Message
@@ -21,10 +23,17 @@ from gatt.data.views import Placement, training_view
 from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Engine, FinishReason, GenerationRequest, SamplingParams
 from gatt.runs.jsonl import refuse_compressed
-from gatt.verifiers import Status, Verdict, check_all, overall
+from gatt.verifiers import Status, check_all, overall
 
 _GROUP = "chat"
 """One group for the whole conversation, so that the engine encodes only what is new."""
+MARKS: Mapping[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided": "?", None: "–"}
+_CUTS: Mapping[FinishReason, str] = {
+    "length": "its length limit",
+    "context_limit": "the end of the context",
+    "content_filter": "the server's filter",
+    "unanswered": "the server, which has no reply",
+}
 
 
 @dataclass(frozen=True)
@@ -32,17 +41,14 @@ class ChatReply:
     """One reply with the verdict on it."""
 
     text: str
-    finish: FinishReason
     status: Status | None
     """None where there is nothing to judge by."""
-    verdicts: tuple[Verdict, ...]
-    is_leak: bool = False
+    evidence: str
+    """What led to the status."""
+    is_leak: bool
     """Whether it follows what was replaced or taken back, see `gatt.data.catalog.switch_leakage`."""
-
-    @property
-    def evidence(self) -> str:
-        """What led to the status: the verdicts that share it, in order."""
-        return "; ".join(v.evidence for v in self.verdicts if v.status == self.status)
+    cut: str
+    """What cut it short; empty where nothing did."""
 
 
 class Chat:
@@ -51,6 +57,7 @@ class Chat:
     Args:
         engine: who answers.
         params: how replies are drawn.
+        catalog: gives the entries that a user may name.
         instruction: given in turn 1; None for none.
         placement: where it stands there.
         switch_place: where a change of it is told: in a later system message, or in front of what the
@@ -60,11 +67,17 @@ class Chat:
         check_text: raises `DataError` for a text that must not reach the model.
     """
 
+    _switches: tuple[Switch, ...]
+    _messages: tuple[Message, ...]
+    _statuses: tuple[Status | None, ...]
+    """One a turn."""
+
     def __init__(
         self,
         engine: Engine,
         params: SamplingParams,
         *,
+        catalog: GetCatalog = load_catalog,
         instruction: Instruction | None = None,
         placement: Placement = "system",
         switch_place: SwitchPlace = "system",
@@ -72,36 +85,37 @@ class Chat:
         adapter: str | None = None,
         check_text: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._behind_place: SwitchPlace = switch_place
-        self._alone_place: SwitchPlace = alone_place or switch_place
-        self._first: Instruction | None = None
-        self._switches: tuple[Switch, ...] = ()
         self._engine = engine
         self._params = params
+        self._catalog = catalog
         self._placement = placement
+        self._behind_place: SwitchPlace = switch_place
+        self._alone_place: SwitchPlace = alone_place or switch_place
         self._adapter = adapter
         self._check_text = check_text
-        self._messages: tuple[Message, ...] = ()
+        self._first = instruction and self._usable(instruction)
         self._num_draws = 0
-        self._saved: set[tuple[Path, str]] = set()
-        if instruction is not None:
-            self.instruct(instruction)
-
-    @property
-    def switch_place(self) -> SwitchPlace:
-        """Where the next change of the instruction is told."""
-        has_system = self._first is not None and self._placement == "system"
-        return self._behind_place if has_system else self._alone_place
+        self._forget()
 
     @property
     def num_turns(self) -> int:
         """Turns that have a reply."""
-        return len(self._messages) // 2
+        return len(self._statuses)
 
     @property
     def instruction(self) -> Instruction | None:
         """What holds for the next reply; None where nothing does."""
         return in_force(self._first, self._switches, self.num_turns + 1)
+
+    @property
+    def tally(self) -> str:
+        """How many judged replies kept the instruction; empty where none was judged."""
+        judged = [status for status in self._statuses if status is not None]
+        if not judged:
+            return ""
+        undecided = judged.count("undecided")
+        more = f", {undecided} undecided" if undecided else ""
+        return f"kept in {judged.count('pass')} of {len(judged)} replies{more}"
 
     def say(self, text: str) -> ChatReply:
         """Return the reply to one user message; both join the history.
@@ -111,6 +125,7 @@ class Chat:
             GenerationError: the context of the model is full, or the reply is
                 empty; the history stays as it was.
         """
+        self._asked, self._is_answered = text, False
         self._check_text(text)
         asked = (*self._messages, Message("user", text))
         dialogue = Dialogue(_GROUP, asked)
@@ -131,47 +146,58 @@ class Chat:
                     "--max-new-tokens, or switch it off, as with --chat-template-kwargs enable_thinking=false"
                 )
             raise GenerationError("the model gave an empty reply: ask again or in other words")
-        self._messages = (*asked, Message("assistant", answer.text))
         turn = dialogue.num_turns
         held = in_force(self._first, self._switches, turn)
         verdicts = check_all(held.verifiers if held else (), answer.text)
         status = overall(verdicts) if verdicts else None
         is_leak = still_follows(self._first, self._switches, dialogue, turn, answer.text)
-        return ChatReply(answer.text, answer.finish, status, verdicts, is_leak)
+        self._messages = (*asked, Message("assistant", answer.text))
+        self._statuses = (*self._statuses, status)
+        self._is_answered = True
+        evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
+        return ChatReply(answer.text, status, evidence, is_leak, _CUTS.get(answer.finish, ""))
 
     def retry(self) -> ChatReply:
-        """Return another reply to the last user message, in place of the first.
+        """Ask the last message again; its reply, if it has one, goes.
 
         Raises:
             DataError: nothing was said yet.
             GenerationError: see `say`; the earlier reply stays.
         """
-        if not self._messages:
+        if not self._asked:
             raise DataError("nothing to retry: say something first")
-        before = self._messages
-        self._messages = before[:-2]
+        before = self._messages, self._statuses, self._is_answered
+        if self._is_answered:
+            self._messages, self._statuses = self._messages[:-2], self._statuses[:-1]
         try:
-            return self.say(before[-2].content)
+            return self.say(self._asked)
         except BaseException:
-            self._messages = before
+            self._messages, self._statuses, self._is_answered = before
             raise
 
     def reset(self) -> None:
         """Forget the dialogue; what holds by now is given in turn 1."""
-        self._first, self._switches = self.instruction, ()
-        self._messages = ()
+        self._first = self.instruction
+        self._forget()
 
-    def instruct(self, instruction: Instruction) -> None:
-        """Take another instruction and start over, since it belongs to turn 1.
+    def _forget(self) -> None:
+        self._switches = ()
+        self._messages = ()
+        self._statuses = ()
+        self._asked, self._is_answered = "", False
+
+    def start(self, text: str) -> None:
+        """Start over with the instruction that a text names, since it belongs to turn 1; none if blank.
 
         Raises:
-            DataError: a blank instruction, or one with control tokens.
+            CatalogError: no such entry.
+            DataError: an instruction with control tokens.
         """
-        self._refuse_unusable(instruction)
-        self._first, self._switches = instruction, ()
-        self.reset()
+        first = self._usable(named(text, self._catalog)) if text else None
+        self._first = first
+        self._forget()
 
-    def replace(self, instruction: Instruction) -> None:
+    def replace(self, text: str) -> None:
         """Let another instruction hold from the next message on, while the dialogue goes on.
 
         What the next message carries is the change from what was told so far to what
@@ -179,20 +205,24 @@ class Chat:
         nothing to change: what holds is given in turn 1.
 
         Raises:
+            CatalogError: no such entry.
             DataError: a blank instruction, or one with control tokens.
         """
-        self._refuse_unusable(instruction)
-        self._hold(instruction)
+        self._hold(self._usable(named(text, self._catalog)))
 
-    def add(self, instruction: Instruction) -> None:
+    def add(self, text: str) -> None:
         """Let a further instruction hold from the next message on, see `replace`.
 
         Raises:
-            DataError: a blank instruction, or one with control tokens.
+            DataError: also where the two exclude each other.
         """
-        self._refuse_unusable(instruction)
-        held = self.instruction
-        self._hold(combine(held, instruction) if held else instruction, added=instruction)
+        new, held = self._usable(named(text, self._catalog)), self.instruction
+        for one in new.entries:
+            for other in held.entries if held else ():
+                catalog = self._catalog()
+                if catalog.conflicts.between(catalog.entry(one), catalog.entry(other)):
+                    raise DataError(f"{one} cannot hold beside {other}: /replace it")
+        self._hold(combine(held, new) if held else new, added=new)
 
     def cancel(self) -> None:
         """Let none hold from the next message on, see `replace`.
@@ -226,15 +256,15 @@ class Chat:
             kind, text = "add", TRAINING.of_new("add", added, rng)
         else:
             kind, text = "replace", TRAINING.of_new("replace", new, rng)
-        self._switches = (*told, Switch(turn, kind, self.switch_place, text, new))
+        has_system = self._first is not None and self._placement == "system"
+        place = self._behind_place if has_system else self._alone_place
+        self._switches = (*told, Switch(turn, kind, place, text, new))
 
-    def save(self, path: Path) -> str:
-        """Append the dialogue, as the model reads it, to a JSONL file; return its id.
+    def save(self, path: Path) -> None:
+        """Append the dialogue, as the model reads it, to a JSONL file that does not have it yet.
 
         But for one thing: dialogues have one system message, so a change that was given in
         a later one stands in front of what the user said.
-
-        Saving the same dialogue to the same file again adds nothing.
 
         Raises:
             DataError: nothing was said yet, or the file cannot be written.
@@ -245,33 +275,23 @@ class Chat:
         view = self._view(Dialogue(_GROUP, self._messages), told_by_user(self._switches))
         rows = [m.as_dict() for m in view.messages]
         digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
-        identity = f"{_GROUP}-{digest}"
-        line = json.dumps({"id": identity, "messages": rows}, ensure_ascii=False)
-        if (path, identity) not in self._saved:
-            try:
-                with path.open("a", encoding="utf-8") as stream:
-                    stream.write(f"{line}\n")
-            except OSError as error:
-                raise DataError(f"{path}: cannot write: {error.strerror}") from None
-            self._saved.add((path, identity))
-        return identity
+        row = {"id": f"{_GROUP}-{digest}", "messages": rows}
+        line = f"{json.dumps(row, ensure_ascii=False)}\n"
+        try:
+            with path.open("a+", encoding="utf-8") as stream:
+                stream.seek(0)
+                if line not in stream:
+                    stream.write(line)
+        except OSError as error:
+            raise DataError(f"{path}: cannot write: {error.strerror}") from None
 
     def _view(self, dialogue: Dialogue, switches: Sequence[Switch]) -> Dialogue:
         """Return what the model reads; a change whose message is still to come is not in it."""
         text = self._first.text if self._first else None
         return training_view(dialogue, text, self._placement, switches)
 
-    def _refuse_unusable(self, instruction: Instruction) -> None:
+    def _usable(self, instruction: Instruction) -> Instruction:
         if not instruction.text.strip():
             raise DataError("the instruction is blank: expected some text")
         self._check_text(instruction.text)
-
-
-def followed(statuses: Sequence[Status | None]) -> str:
-    """Return one line on how many judged replies kept the instruction; empty for none."""
-    judged = [s for s in statuses if s is not None]
-    if not judged:
-        return ""
-    undecided = judged.count("undecided")
-    more = f", {undecided} undecided" if undecided else ""
-    return f"kept in {judged.count('pass')} of {len(judged)} replies{more}"
+        return instruction

@@ -4,17 +4,116 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from gatt.commands.chat.side_by_side import SideBySide
-from gatt.errors import ConfigError, GattError
+from gatt.commands.chat.conversation import MARKS, Chat, ChatReply
+from gatt.commands.chat.instructions import in_words
+from gatt.commands.templates import filled
+from gatt.data.instruction import Instruction
+from gatt.errors import ConfigError, DataError, GattError
 
 HOST = "127.0.0.1"
 """This machine alone: whoever reaches the page can talk to the model."""
-_FONT = ("system-ui", "sans-serif")
-_TITLE = "gatt chat"
+CHANGES: Mapping[str, tuple[str, Callable[[Chat, str], None]]] = {
+    "start": ("Start anew", Chat.start),
+    "replace": ("Replace", Chat.replace),
+    "add": ("Add", Chat.add),
+    "cancel": ("Cancel", lambda chat, _: chat.cancel()),
+}
+"""Buttons that change the instruction."""
+
+
+@dataclass
+class Row:
+    """One turn: what the user said, and what each model made of it."""
+
+    user: str
+    told: str
+    """What holds from this turn on, where that changed."""
+    replies: dict[str, ChatReply | str] = field(default_factory=dict)
+    """By the model's name; a text says why one has no reply."""
+
+
+class SideBySide:
+    """Conversations that get the same messages; each model reads its own replies.
+
+    Args:
+        chats: by the name that the page shows; all with the same instruction.
+    """
+
+    def __init__(self, chats: Mapping[str, Chat]) -> None:
+        self._chats = dict(chats)
+        self._rows: list[Row] = []
+        self._told = ""
+
+    @property
+    def instruction(self) -> Instruction | None:
+        """What holds for the next message."""
+        return next(iter(self._chats.values())).instruction
+
+    def say(self, text: str) -> Iterator[str]:
+        """Send a message to every model; yield the page again after each reply.
+
+        A model that cannot answer has the reason in place of a reply, and its history without the turn.
+
+        Raises:
+            DataError: a blank message.
+        """
+        text = text.strip()
+        if not text:
+            raise DataError("the message is blank: expected some text")
+        self._rows.append(Row(text, self._told))
+        self._told = ""
+        yield from self._answered(lambda chat: chat.say(text))
+
+    def retry(self) -> Iterator[str]:
+        """Send the last message again; yield the page after each reply.
+
+        Raises:
+            DataError: nothing was said yet.
+        """
+        if not self._rows:
+            raise DataError("nothing to retry: say something first")
+        yield from self._answered(Chat.retry)
+
+    def _answered(self, ask: Callable[[Chat], ChatReply]) -> Iterator[str]:
+        replies = self._rows[-1].replies
+        replies.clear()
+        yield self.html()
+        for name, chat in self._chats.items():
+            try:
+                replies[name] = ask(chat)
+            except GattError as error:
+                replies[name] = " ".join(str(error).split())
+            yield self.html()
+
+    def change(self, kind: str, text: str = "") -> str:
+        """Change the instruction of every model by one of `CHANGES`, and return the page.
+
+        Raises:
+            CatalogError, DataError: no such entry, or a text that cannot be used.
+        """
+        for chat in self._chats.values():
+            CHANGES[kind][1](chat, text.strip())
+        if kind == "start":
+            self._rows.clear()
+        self._told = in_words(self.instruction) if self._rows else ""
+        return self.html()
+
+    def html(self) -> str:
+        """Return the whole talk as HTML; what people and models wrote is escaped."""
+        return filled(
+            "chat/talk.html.j2",
+            rows=self._rows,
+            tallies={name: chat.tally for name, chat in self._chats.items()},
+            instruction=in_words(self.instruction),
+            is_pending=bool(self._told),
+            marks=MARKS,
+        )
 
 
 def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
@@ -51,7 +150,9 @@ def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
             run_history=False,
             footer_links=[],
             css=files("gatt.commands.chat").joinpath("talk.css").read_text(encoding="utf-8"),
-            theme=gradio.themes.Base(font=_FONT, font_mono=("ui-monospace", "monospace")),
+            theme=gradio.themes.Base(
+                font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
+            ),
         )
     except OSError as error:
         raise ConfigError(f"--port {port}: {error}: name another one") from None
@@ -64,7 +165,7 @@ def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
 
 def _page(gradio: Any, talk: SideBySide) -> Any:
     """Return the page: an instruction box, what changes it, the talk, and a box to say something."""
-    with gradio.Blocks(title=_TITLE, analytics_enabled=False) as page:
+    with gradio.Blocks(title="gatt chat", analytics_enabled=False) as page:
         held = talk.instruction
         with gradio.Row(equal_height=True):
             told = gradio.Textbox(
@@ -76,12 +177,7 @@ def _page(gradio: Any, talk: SideBySide) -> Any:
             )
             buttons = {
                 name: gradio.Button(label, elem_id=name, min_width=90)
-                for name, label in (
-                    ("start", "Start anew"),
-                    ("replace", "Replace"),
-                    ("add", "Add"),
-                    ("cancel", "Cancel"),
-                )
+                for name, (label, _) in CHANGES.items()
             }
         shown = gradio.HTML(talk.html, elem_id="talk")
         with gradio.Row(equal_height=True):
@@ -95,36 +191,32 @@ def _page(gradio: Any, talk: SideBySide) -> Any:
         once = {"concurrency_limit": 1, "concurrency_id": "talk", "api_visibility": "private"}
 
         def say(text: str) -> Iterator[tuple[str, str]]:
-            for html in _told(gradio, talk.say(text)):
-                yield html, ""
+            with _told(gradio):
+                for html in talk.say(text):
+                    yield html, ""
 
         def again() -> Iterator[str]:
-            yield from _told(gradio, talk.retry())
+            with _told(gradio):
+                yield from talk.retry()
+
+        def changing(kind: str) -> Callable[[str], str]:
+            def changed(text: str) -> str:
+                with _told(gradio):
+                    return talk.change(kind, text)
+
+            return changed
 
         gradio.on([send.click, said.submit], say, said, [shown, said], **once)
         retry.click(again, None, shown, **once)
-        for name in ("start", "replace", "add"):
-            change = _change(gradio, talk, getattr(talk, name))
-            buttons[name].click(change, told, shown, **once)
-        cancel = _change(gradio, talk, lambda _: talk.cancel())
-        buttons["cancel"].click(cancel, told, shown, **once)
+        for name, button in buttons.items():
+            button.click(changing(name), told, shown, **once)
     return page
 
 
-def _told(gradio: Any, pages: Iterator[str]) -> Iterator[str]:
-    """Yield the pages; a mistake of the user is one line on the page."""
+@contextmanager
+def _told(gradio: Any) -> Iterator[None]:
+    """Show a mistake of the user as one line on the page."""
     try:
-        yield from pages
+        yield
     except GattError as error:
         raise gradio.Error(" ".join(str(error).split()), print_exception=False) from None
-
-
-def _change(gradio: Any, talk: SideBySide, change: Callable[[str], None]) -> Callable[[str], str]:
-    def changed(text: str) -> str:
-        try:
-            change(text)
-        except GattError as error:
-            raise gradio.Error(" ".join(str(error).split()), print_exception=False) from None
-        return talk.html()
-
-    return changed

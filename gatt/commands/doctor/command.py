@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -27,8 +26,6 @@ EXTRAS: Final = {
     "gradio": "gatt chat --web", "mkdocs": "the documentation",
 }  # fmt: skip
 """Module to what it is for."""
-PACKAGES: Final = ("numpy", "pyarrow", "safetensors", "pydantic", "huggingface_hub", "tokenizers")
-"""Beside those that every result names."""
 EXIT_PROBLEM: Final = 2
 
 
@@ -41,54 +38,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report; 2 where something does not work."""
-    problems = []
+    """Print the report; 2 where attention does not compute rightly."""
+    from gatt.commands.doctor.machine import Machine
+
+    machine = Machine.here()
     with warnings.catch_warnings():
         # Renamed attributes that one library still reads of another are no news to a user.
         warnings.filterwarnings("ignore", category=FutureWarning)
-        for line, is_problem in report(args.model):
+        attention, is_right = _attention(machine.device)
+        for line in (*_facts(machine), *attention, *_choices(machine, args.model)):
             sys.stdout.write(f"{without_home(line)}\n")
-            problems += [line] if is_problem else []
-    return EXIT_PROBLEM if problems else 0
+    return 0 if is_right else EXIT_PROBLEM
 
 
-def report(model: str | None = None) -> Iterator[tuple[str, bool]]:
-    """Yield the lines, each with whether it names a problem."""
+def _facts(machine: Machine) -> Iterator[str]:
+    """Yield a line for each thing that is there, or not."""
     import torch
 
-    from gatt.commands.doctor.machine import GB, Machine
+    from gatt.commands.doctor.machine import GB
     from gatt.models.packaged.table import PACKAGED, cache_folder
     from gatt.runs.provenance import provenance
 
-    about, machine = provenance([]), Machine.here()
-    commit = about["commit"]
-    yield f"python {about['python']}, {about['platform']}", False
-    for name, version in (about["versions"] | {name: _version(name) for name in PACKAGES}).items():
-        yield f"{name} {version or 'MISSING'}", version is None
-    if commit:
-        yield f"commit {commit['id'][:12]}{'' if commit['is_clean'] else ', changed'}", False
-    yield f"processor: {about['cpu']}", False
-    yield f"machine: {machine}", False
-    yield (
-        f"torch: CUDA {torch.version.cuda or 'not built in'}, {torch.get_num_threads()} threads",
-        False,
-    )
+    about = provenance([])
+    yield f"python {about['python']}, {about['platform']}"
+    for name, version in about["versions"].items():
+        yield f"{name} {version or 'MISSING'}"
+    if commit := about["commit"]:
+        yield f"commit {commit['id'][:12]}{'' if commit['is_clean'] else ', changed'}"
+    yield f"processor: {about['cpu']}"
+    yield f"machine: {machine}"
+    yield f"torch: CUDA {torch.version.cuda or 'not built in'}, {torch.get_num_threads()} threads"
     for name, folder in (("this folder", Path()), ("models", cache_folder())):
-        yield f"disk for {name}: {_free(folder) / GB:.0f} GB free", False
+        yield f"disk for {name}: {_free(folder) / GB:.0f} GB free"
     for module, purpose in EXTRAS.items():
         is_there = importlib.util.find_spec(module) is not None
-        yield f"extra {module}: {'yes' if is_there else 'no'} ({purpose})", False
+        yield f"extra {module}: {'yes' if is_there else 'no'} ({purpose})"
     here = [packaged.name for packaged in PACKAGED.values() if packaged.is_here]
-    yield f"packaged models here: {', '.join(here) or 'none'}", False
-    yield from _attention(machine.device)
-    yield from ((f"would choose {line}", False) for line in _choices(machine, model))
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    yield f"packaged models here: {', '.join(here) or 'none'}"
 
 
 def _free(folder: Path) -> int:
@@ -96,8 +82,8 @@ def _free(folder: Path) -> int:
     return shutil.disk_usage(there).free
 
 
-def _attention(device: str) -> Iterator[tuple[str, bool]]:
-    """Yield a line for each back end and type that a run could use on a device."""
+def _attention(device: str) -> tuple[list[str], bool]:
+    """Return a line for each back end and type that a run could use on a device, and whether all are right."""
     from gatt.train.self_check import check_attention, tiny_model
 
     try:
@@ -105,18 +91,14 @@ def _attention(device: str) -> Iterator[tuple[str, bool]]:
         found += check_attention(tiny_model(device), bf16=True) if device == "cuda" else []
     except Exception as error:
         # Whatever a driver or a compiler raises belongs into the report.
-        yield (
-            f"attention on {device}: FAILED: {type(error).__name__}: {' '.join(str(error).split())}",
-            True,
-        )
-        return
+        said = " ".join(str(error).split())
+        return [f"attention on {device}: FAILED: {type(error).__name__}: {said}"], False
+    lines = []
     for one in found:
         errors = f"loss off by {one.loss_error:.1g}, gradients by {one.gradient_error:.1g}"
         state = f"as plain rows ({errors})" if one.is_right else f"WRONG: {one.problem}"
-        yield (
-            f"attention {one.backend} on {one.device} in {one.dtype}: {state}, {one.seconds:.1f} s",
-            not one.is_right,
-        )
+        lines.append(f"attention {one.backend} on {one.device} in {one.dtype}: {state}")
+    return lines, all(one.is_right for one in found)
 
 
 def _choices(machine: Machine, model: str | None) -> Iterator[str]:
@@ -129,15 +111,15 @@ def _choices(machine: Machine, model: str | None) -> Iterator[str]:
 
     device = torch.device(machine.device)
     dtype = "bfloat16" if machine.gpus else "float32"
-    yield f"device {device}, {dtype}, attention {choose_backend(None, device)}"
+    yield f"would choose device {device}, {dtype}, attention {choose_backend(None, device)}"
     name = model or DEFAULT_MODEL
     size = in_words(num_weights(name))
     found = choose_settings(num_weights(name), machine)
     fits = "it does NOT FIT" if found.is_too_large else "it fits"
     yield (
-        f"for {Path(name).name}, {size}: learning_rate {found.learning_rate:g}, max_rows {found.max_rows}, "
-        f"load_in_4bit {found.load_in_4bit}, gradient_checkpointing {found.gradient_checkpointing}; {fits}: "
-        f"{found.memory}"
+        f"would choose for {Path(name).name}, {size}: learning_rate {found.learning_rate:g}, "
+        f"max_rows {found.max_rows}, load_in_4bit {found.load_in_4bit}, "
+        f"gradient_checkpointing {found.gradient_checkpointing}; {fits}: {found.memory}"
     )
 
 

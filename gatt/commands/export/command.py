@@ -4,9 +4,42 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from gatt.commands.export.config import ExportConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportConfig:
+    """An adapter, and the folder that is made of it.
+
+    Raises:
+        ConfigError: `arm` without `results`.
+    """
+
+    adapter: Path
+    """Folder of the adapter, as `gatt train` leaves it."""
+    output_dir: Path
+    """Folder to make; it must not exist."""
+    model: str | None = None
+    """Its base model: a name, a folder, or a hub id; null takes the one that the adapter names."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Of the weights in the folder; auto is that of the base model. The sum is rounded to it once."""
+    results: Path | None = None
+    """Folder of an evaluation of this adapter (`gatt eval`); its rates go into the card."""
+    arm: str | None = None
+    """The adapter's arm in `results`; null takes the only adapter, or `gatt`."""
+    license: str | None = None
+    """The licence on the card, as the hub spells it (`apache-2.0`); null takes that of the base
+    model's folder, where its card states one."""
+
+    def __post_init__(self) -> None:
+        if self.arm is not None and self.results is None:
+            raise ConfigError(f"arm is {self.arm!r} without results: expected both, or neither")
+
 
 HELP = "make a folder that transformers, vLLM and `transformers serve` load, with a model card"
 TAKES_OVERRIDES = True
@@ -29,9 +62,5 @@ def run(args: argparse.Namespace) -> int:
     config = config_from_args(ExportConfig, args)
     from gatt.commands.export.write import export
 
-    result = export(config)
-    sys.stdout.write(
-        f"{result.folder}: {result.base} with the adapter merged, {result.dtype}, "
-        f"{result.num_bytes / 1e6:,.0f} MB\nserve it: transformers serve {result.folder}\n"
-    )
+    sys.stdout.write(f"{export(config)}\nserve it: transformers serve {config.output_dir}\n")
     return 0

@@ -1,9 +1,8 @@
-"""The rates of an adapter out of a `results.json`, for the table of a card."""
+"""What cards have in common: file, tags, and the section with the rates of a `results.json`. No torch here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +10,8 @@ from gatt.errors import DataError
 from gatt.runs.input_file import read_json
 from gatt.runs.store import read_records
 
+CARD: Final = "README.md"
+TAGS: Final = ("ghost-attention", "gatt")
 RESULTS_FILE: Final = "results.json"
 RESULTS_SCHEMA: Final = 3
 """The schema of `eval.report.data.selection`, which `gatt` does not import."""
@@ -23,23 +24,17 @@ SPLITS: Final = {
     "heldout_family": "unseen family",
 }
 _BASE: Final = "base"
+_RATES: Final = (
+    "Per cent with 95 % interval, and the number of dialogues. Fewer false triggers are better. "
+    "Rules judged whether the replies keep the instruction, not whether they are good."
+)
+Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """The rates of one arm, and those of the base model where the run measured them too."""
-
-    arm: str
-    run: Mapping[str, Any]
-    """The key `run` of `results.json`."""
-    records: tuple[Mapping[str, Any], ...]
-    """Records of its key `curves`: totals over families with a rate."""
-
-
-def read_evaluation(
+def evaluation_of(
     folder: Path, arm: str | None = None, adapter_digest: str | None = None
-) -> Evaluation:
-    """Return the evaluation of an arm.
+) -> tuple[str, Record]:
+    """Return the section of a card with the rates of an arm and of the base model, and the run.
 
     Args:
         folder: of `gatt eval`.
@@ -59,10 +54,13 @@ def read_evaluation(
                 f"{path}: schema is {raw['schema']!r}: expected {RESULTS_SCHEMA}, evaluate again with this "
                 "version"
             )
-        adapters = list((raw["run"].get("config") or {}).get("adapters") or [_BASE])
+        run = raw["run"]
+        adapters = list((run.get("config") or {}).get("adapters") or [_BASE])
         arm = arm or (adapters[0] if len(adapters) == 1 else "gatt")
         found = dict.fromkeys(record["arm"] for record in raw["curves"])
-        records = _chosen(raw["curves"], arm)
+        section = (
+            f"## Evaluation\n\n`gatt eval`, {_told(run)}.\n\n{_table(_chosen(raw['curves'], arm))}"
+        )
     except OSError as error:
         raise DataError(
             f"{path}: cannot read: {error.strerror}: expected the output_dir of `gatt eval`"
@@ -73,7 +71,7 @@ def read_evaluation(
         raise DataError(f"{path}: no arm {arm!r} (found: {', '.join(found)}): name one with arm")
     if adapter_digest is not None:
         _check_adapter(folder, arm, adapter_digest)
-    return Evaluation(arm, raw["run"], records)
+    return f"{section}\n\n{_RATES}", run
 
 
 def _check_adapter(folder: Path, arm: str, digest: str) -> None:
@@ -90,7 +88,8 @@ def _check_adapter(folder: Path, arm: str, digest: str) -> None:
         )
 
 
-def _chosen(curves: list[Mapping[str, Any]], arm: str) -> tuple[Mapping[str, Any], ...]:
+def _chosen(curves: Sequence[Record], arm: str) -> list[Record]:
+    """Return the totals over families of an arm and the base model."""
     found = [
         r
         for r in curves
@@ -100,4 +99,30 @@ def _chosen(curves: list[Mapping[str, Any]], arm: str) -> tuple[Mapping[str, Any
     # One split alone equals the total, and says more.
     if len({r["split"] for r in found} - {"all"}) == 1:
         found = [r for r in found if r["split"] != "all"]
-    return tuple(found)
+    return found
+
+
+def _told(run: Record) -> str:
+    config = run.get("config") or {}
+    parts = {key: run.get(key) for key in ("model", "seed", "commit", "hardware", "time")} | {
+        "suite": config.get("suite"),
+        "dialogues": (config.get("source") or {}).get("name"),
+        "cases of a split": config.get("num_dialogues"),
+        **(config.get("sampling") or {}),
+    }
+    return "; ".join(f"{name}: {value}" for name, value in parts.items() if value not in (None, ""))
+
+
+def _table(records: Sequence[Record]) -> str:
+    turns = sorted({record["turn"] for record in records})
+    lines: dict[tuple[str, ...], dict[int, str]] = {}
+    for r in records:
+        bounds = "" if r["low"] is None else f" [{100 * r['low']:.0f}, {100 * r['high']:.0f}]"
+        cells = lines.setdefault((r["history"], r["metric"], SPLITS[r["split"]], r["arm"]), {})
+        cells[r["turn"]] = f"{100 * r['rate']:.0f}{bounds} ({r.get('num_dialogues', '?')})"
+    rows = [
+        ("history", "metric", "instructions", "arm", *(f"turn {turn}" for turn in turns)),
+        (*["---"] * 4, *["---:"] * len(turns)),
+        *((*names, *(cells.get(turn, "") for turn in turns)) for names, cells in sorted(lines.items())),
+    ]  # fmt: skip
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -5,45 +5,44 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import torch
+from huggingface_hub import ModelCardData
 
-from gatt.commands.export.card import CARD, export_card
-from gatt.commands.export.config import ExportConfig
-from gatt.commands.export.evaluation import read_evaluation
+from gatt.commands.export.command import ExportConfig
+from gatt.commands.export.evaluation import CARD, TAGS, evaluation_of
 from gatt.commands.export.redaction import private_in, public_text
+from gatt.commands.templates import filled
 from gatt.data.training_marks import FILE as MARKS
 from gatt.errors import ConfigError, ModelError
 from gatt.models.adapter import attach_adapter, base_model_of, one_line
-from gatt.models.base_card import public_name
+from gatt.models.base_card import hub_id, license_of, note_of, public_name, read_card
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
 from gatt.models.load import LoadedModel, load_model, resolve
 from gatt.models.pretrained import load_pretrained
 from gatt.models.template_variables import read_variables, set_template_variables
 from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.provenance import versions
 
+_NO_EVALUATION: Final = (
+    "## Evaluation\n\nNone yet. `gatt eval` measures how long instructions hold."
+)
+_LIMITS: Final = """## Limits
+
+- It learned from replies of the model that sampled them, mistakes and bias included.
+- It follows whoever writes turn 1: it is no safety measure.
+- The base model's licence and limits hold."""
 _TIED: Final = frozenset({"embed_tokens", "lm_head", "wte", "embed_in", "embed_out"})
 _ROPE_KEYS: Final = {"rope_theta", "partial_rotary_factor"}
 """Of `rope_parameters`, what stood beside `rope_scaling` before."""
 
 
-@dataclass(frozen=True)
-class ExportResult:
-    """The folder of an export."""
-
-    folder: Path
-    base: str
-    dtype: str
-    num_bytes: int
-
-
-def export(config: ExportConfig) -> ExportResult:
-    """Make the folder of a model out of an adapter; it appears whole.
+def export(config: ExportConfig) -> str:
+    """Make the folder of a model out of an adapter; it appears whole. Return one line on it.
 
     Raises:
         ConfigError: neither the adapter nor the configuration names a base model.
@@ -56,10 +55,10 @@ def export(config: ExportConfig) -> ExportResult:
     base = base_model_of(config.adapter) if config.model is None else config.model
     if base is None:
         raise ConfigError(f"{config.adapter}: names no base model: name it with model")
-    evaluation = None
+    digest = adapter_digest(config.adapter)
+    evaluation: tuple[str, Mapping[str, Any]] = _NO_EVALUATION, {}
     if config.results is not None:
-        digest = adapter_digest(config.adapter)
-        evaluation = read_evaluation(config.results, config.arm, digest)
+        evaluation = evaluation_of(config.results, config.arm, digest)
     with whole_folder(config.output_dir) as folder:
         loaded, dtype = load_base(base, config.dtype)
         tokenizer = loaded.tokenizer
@@ -75,12 +74,49 @@ def export(config: ExportConfig) -> ExportResult:
         if (config.adapter / MARKS).is_file():
             shutil.copyfile(config.adapter / MARKS, folder / MARKS)
         name = str(dtype).removeprefix("torch.")
-        text = export_card(config, base, name, evaluation)
-        private = private_in(evaluation.run) if evaluation else ()
-        text = public_text(text, Path.cwd(), Path.home(), *private)
+        text = card_of(config, base, name, digest, evaluation[0])
+        text = public_text(text, Path.cwd(), Path.home(), *private_in(evaluation[1]))
         (folder / CARD).write_text(text, encoding="utf-8")
-        num_bytes = sum(p.stat().st_size for p in folder.iterdir())
-    return ExportResult(config.output_dir, public_name(base), name, num_bytes)
+        size = sum(p.stat().st_size for p in folder.iterdir()) / 1e6
+    return (
+        f"{config.output_dir}: {public_name(base)} with the adapter merged, {name}, {size:,.0f} MB"
+    )
+
+
+def card_of(config: ExportConfig, base: str, dtype: str, digest: str, evaluation: str) -> str:
+    """Return the card of an exported model.
+
+    Args:
+        config: of the export; the adapter's own card gives the sections on method, data and training.
+        base: the base model, as the user names it.
+        dtype: of the weights.
+        digest: of the adapter.
+        evaluation: the section with its rates.
+    """
+    found = config.license or license_of(base)
+    data = ModelCardData(
+        base_model=hub_id(base),
+        license=found,
+        library_name="transformers",
+        pipeline_tag="text-generation",
+        tags=[*TAGS],
+    )
+    own = config.adapter / CARD
+    text = own.read_text(encoding="utf-8", errors="replace") if own.is_file() else ""
+    _, mark, rest = read_card(text).text.partition("## Method")
+    body = filled(
+        "export/card.md.j2",
+        name=config.output_dir.resolve().name,
+        base=public_name(base),
+        dtype=dtype,
+        digest=digest,
+        note=note_of(base),
+        evaluation=evaluation,
+        training=f"{mark}{rest}".strip() or _LIMITS,
+        license=found,
+        versions=", ".join(f"{package} {v}" for package, v in versions().items() if v),
+    )
+    return f"---\n{data.to_yaml()}\n---\n\n{body}"
 
 
 def end_turns(settings: dict[str, Any], stops: Collection[int], pad_token_id: int) -> None:

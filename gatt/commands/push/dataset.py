@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.commands.export.card import filled
 from gatt.commands.export.redaction import public_value
 from gatt.commands.push.layout import Layout
+from gatt.commands.templates import filled
 from gatt.data.sample import read_samples
 from gatt.errors import DataError
 from gatt.models.adapter import one_line
@@ -42,8 +42,7 @@ def lay_out_dataset(layout: Layout) -> None:
     card.data.configs = [{"config_name": "default", "data_files": "data/train-*.parquet"}]
     body = card.text.strip() or f"# GAtt samples\n\n{num_rows} samples of `gatt synth`."
     card.text = filled(
-        __package__,
-        "dataset.md.j2",
+        "push/dataset.md.j2",
         body=body.replace(_AS_JSON, "").replace("One JSON line a sample:", "One row a sample:"),
         place=layout.config.repo_id or "FOLDER",
         license=card.data.license,

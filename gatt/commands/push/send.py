@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gatt.commands.push.config import PushConfig
-from gatt.commands.push.contents import lay_out_adapter, lay_out_report
+from gatt.commands.push.command import PushConfig
 from gatt.commands.push.dataset import lay_out_dataset
-from gatt.commands.push.layout import Layout
+from gatt.commands.push.layout import Layout, lay_out_adapter, lay_out_report
 from gatt.errors import ConfigError, DataError, HubError
 from gatt.models.adapter import one_line
 from gatt.runs.atomic_folder import whole_folder
@@ -29,19 +27,8 @@ LAYOUTS: Final[Mapping[str, tuple[str, Callable[[Layout], None]]]] = {
 """What is pushed: the hub's type of its repository, and the function that fills the folder."""
 
 
-@dataclass(frozen=True)
-class PushResult:
-    """Where a push went, and its size."""
-
-    place: str
-    """The address on the hub, or the local folder."""
-    repo_type: str
-    num_files: int
-    num_bytes: int
-
-
-def push(config: PushConfig) -> PushResult:
-    """Lay out what is shared, and send it to the hub or keep it in a local folder.
+def push(config: PushConfig) -> str:
+    """Lay out what is shared, and send it to the hub or keep it in a local folder; return one line on it.
 
     Raises:
         ConfigError: no token for the hub.
@@ -63,7 +50,10 @@ def push(config: PushConfig) -> PushResult:
         place = str(target)
         if config.repo_id is not None:
             place = _upload(config, config.repo_id, target, repo_type, token)
-    return PushResult(place, repo_type, len(sizes), sum(sizes))
+    return (
+        f"{place}: {config.what} as a {repo_type} repository, {len(sizes)} files, "
+        f"{sum(sizes) / 1e6:,.1f} MB"
+    )
 
 
 def _read_token() -> str:

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from typing import get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gatt.cli import path_argument
-from gatt.commands.rows.settings import Format, add_settings, settings_of
-from gatt.errors import ConfigError
+from gatt.commands.templates import filled
+from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.errors import ConfigError, TrainingError
+from gatt.train.config import TrainConfig
+
+if TYPE_CHECKING:
+    from gatt.commands.rows.formats import RowMaker
+    from gatt.train.data.drop_counts import Dropped
 
 HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note how to start it"
 
-_DESCRIPTION = (
-    "Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note "
-    "with its exact settings. Targets that a format cannot say are left out and counted by reason."
-)
+TAKES_OVERRIDES = True
+_FIRST = ("model", "placement", "history", "max_length", "seed")
+"""The keys that shape the rows."""
+Format = Literal["trl", "axolotl", "llamafactory", "text"]
+"""Whose rows are written."""
+
+_ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note
+with its exact settings. Targets that a format cannot say are left out and counted by reason."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description = _DESCRIPTION
+    """Add the samples, the format, and the configuration of a training run."""
+    add_config_arguments(parser, TrainConfig, _FIRST)
+    parser.description = _ABOUT
     parser.add_argument(
         "samples",
         type=path_argument,
@@ -36,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.jsonl",
         help="the rows; the note is FILE.md, and FILE.jinja a chat template where one is needed",
     )
-    add_settings(parser, ("model", "placement", "history", "max_length", "seed"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,17 +59,20 @@ def run(args: argparse.Namespace) -> int:
             a file that cannot be read or written.
     """
     from gatt.commands.rows.formats import RowMaker
-    from gatt.commands.rows.note import note_of
-    from gatt.commands.rows.targets import refuse_controls
-    from gatt.commands.rows.write import write_rows
     from gatt.models.chat_template import template_of
-    from gatt.models.load import load_tokenizer
+    from gatt.models.load import load_tokenizer, resolve
     from gatt.models.template_variables import set_template_variables
     from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
     from gatt.train.data.drop_counts import Dropped
 
-    config = settings_of(args, args.samples)
-    refuse_controls(config)
+    samples = json.dumps([str(path) for path in args.samples])
+    # What else a run must be told makes no difference here, so the file may lack it.
+    args.overrides += [f"--samples={samples}", "--output_dir=."]
+    config = config_from_args(TrainConfig, args)
+    if config.supervise != "last_turn":
+        raise ConfigError(
+            f"supervise is {config.supervise!r}: expected 'last_turn': the controls are for `gatt train`"
+        )
     note, template = map(args.output.with_suffix, (".md", ".jinja"))
     if args.output in (note, template):
         raise ConfigError(f"--output {args.output}: a note takes this name: expected FILE.jsonl")
@@ -68,12 +83,62 @@ def run(args: argparse.Namespace) -> int:
     set_template_variables(tokenizer, config.chat_template_kwargs)
     maker = RowMaker.of(args.format, tokenizer)
     dropped = Dropped()
-    written = write_rows(args.output, maker, config, dropped)
+    num_rows, num_tokens = _write_rows(args.output, maker, config, dropped)
     is_needed = args.format in ("trl", "axolotl") and maker.template != own
     if is_needed:
         atomic_write_text(template, maker.template)
-    text = note_of(args.output, template if is_needed else None, maker, config, written)
+    text = filled(
+        f"rows/{maker.format}.md.j2",
+        rows=str(args.output),
+        name=args.output.name,
+        folder=str(args.output.parent),
+        template=str(template) if is_needed else None,
+        model=resolve(config.model, ("config.json", "tokenizer_config.json")),
+        config=config,
+        variables=dict(config.chat_template_kwargs),
+        behind="" if maker.template == template_of(tokenizer) else maker.frame.behind,
+        closing=maker.frame.closing,
+        num_rows=num_rows,
+        num_tokens=num_tokens,
+    )
     atomic_write_text(note, text)
     dropped.say()
-    sys.stdout.write(f"{text}\n{args.output}: {written.summary(dropped)}\n{note}: this note\n")
+    left_out = f"{dropped.counts.total()} left out{dropped.as_text()}"
+    sys.stdout.write(f"{text}\n{args.output}: {num_rows} rows; {left_out}\n{note}: this note\n")
     return 0
+
+
+def _write_rows(
+    path: Path, maker: RowMaker, config: TrainConfig, dropped: Dropped
+) -> tuple[int, int]:
+    """Write the rows of a run's samples, whole or not at all.
+
+    Returns:
+        Their number, and the tokens of the longest prompt with its target.
+
+    Raises:
+        DataError: a file of samples cannot be read.
+        TemplateError: see `targets_of`.
+        TrainingError: no target can be written.
+        StoreError: the file cannot be written.
+    """
+    from gatt.commands.rows.targets import targets_of
+    from gatt.runs.atomic_file import atomic_stream
+    from gatt.train.data.samples import read_all_samples
+
+    num_rows = num_tokens = 0
+    samples = read_all_samples(config.samples, dropped.add_line)
+    with atomic_stream(path) as stream:
+        for targets in targets_of(samples, maker.tokenizer, config, dropped):
+            usable = maker.usable(targets, dropped)
+            for row in maker.rows(usable):
+                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                num_rows += 1
+            for target in usable:
+                num_tokens = max(num_tokens, len(target.prompt_ids) + len(target.ids))
+        if not num_rows:
+            raise TrainingError(
+                f"no row for {maker.format}{dropped.as_text()}: loosen what drops them, or use another "
+                "--format"
+            )
+    return num_rows, num_tokens

@@ -7,20 +7,69 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from gatt.commands.rows.settings import Format
+from gatt.commands.rows.command import Format
 from gatt.commands.rows.targets import Target
-from gatt.commands.rows.training_template import (
-    ReplyFrame,
-    frame_of,
-    has_unmarked,
-    training_template,
-)
-from gatt.data.dialogue import Message
+from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import TemplateError
 from gatt.models.chat_template import Tokenizer, encode, encode_text, name_of, render, template_of
+from gatt.models.control_tokens import control_ids
+from gatt.models.encoded_view import encode_prompt, encode_reply
 from gatt.train.data.drop_counts import Dropped, reason_of
 
 Row = dict[str, Any]
+_REPLY = "b"
+_VIEW = Dialogue("rows", (Message("user", "a"), Message("assistant", _REPLY)))
+
+
+@dataclass(frozen=True)
+class ReplyFrame:
+    """What a chat template writes around the last reply."""
+
+    header: str
+    """Between prompt and reply, learned; mostly empty."""
+    closing: tuple[str, ...]
+    """Tokens that close the turn, learned."""
+    behind: str
+    """Written after those, which `gatt` never learns: ChatML's line break."""
+
+
+def frame_of(tokenizer: Tokenizer) -> ReplyFrame:
+    """Return what stands around a last reply.
+
+    Raises:
+        DataError: no reply can be learned under the template.
+    """
+    prompt = encode_prompt(tokenizer, _VIEW, 1)
+    ids = encode_reply(tokenizer, _VIEW, 1, prompt.ids, _REPLY)
+    whole = encode(tokenizer, _VIEW.messages, add_generation_prompt=False)
+    behind = whole[len(prompt.ids) + len(ids) :] if whole[: len(prompt.ids)] == prompt.ids else ()
+    words = [_decoded(tokenizer, (token,)) for token in ids]
+    # A reply of one letter may share its token with a space before it.
+    place = max(i for i, word in enumerate(words) if word.strip() == _REPLY)
+    header = "".join(words[:place]) + words[place].removesuffix(_REPLY)
+    return ReplyFrame(header, tuple(words[place + 1 :]), _decoded(tokenizer, behind))
+
+
+def training_template(tokenizer: Tokenizer, frame: ReplyFrame) -> str:
+    """Return the chat template of the tokenizer without what it writes behind a last reply.
+
+    A trainer that learns all behind the prompt then learns exactly our targets. Prompts, and whatever
+    ends with a generation prompt, are rendered as before. Variables that were set for the run are in it.
+    """
+    template = template_of(tokenizer)
+    if not frame.behind:
+        return template
+    # Jinja drops one line break at the end, and `{{ '' }}` keeps white space beside a block.
+    body = template.removesuffix("\n")
+    return (
+        f"{{% set whole %}}{{{{ '' }}}}{body}{{{{ '' }}}}{{% endset %}}"
+        "{% if add_generation_prompt or messages[-1]['role'] != 'assistant' %}{{ whole }}"
+        f"{{% else %}}{{{{ whole[:-{len(frame.behind)}] }}}}{{% endif %}}"
+    )
+
+
+def _decoded(tokenizer: Tokenizer, ids: tuple[int, ...]) -> str:
+    return str(tokenizer.decode(list(ids), clean_up_tokenization_spaces=False))
 
 
 @dataclass(frozen=True)
@@ -116,7 +165,8 @@ def _text_problem(maker: RowMaker, target: Target) -> str:
 
 
 def _trl_row(_: RowMaker, target: Target) -> Row:
-    return {"prompt": _dicts(target.messages), "completion": [_said(target).as_dict()]}
+    prompt = [message.as_dict() for message in target.messages]
+    return {"prompt": prompt, "completion": [_said(target).as_dict()]}
 
 
 def _flagged(target: Target, trained: Iterable[int] = ()) -> Row:
@@ -149,10 +199,6 @@ def _said(target: Target) -> Message:
     return Message("assistant", target.reply)
 
 
-def _dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
-    return [message.as_dict() for message in messages]
-
-
 def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
     """Refuse a template of which axolotl would learn less than the target.
 
@@ -161,7 +207,9 @@ def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
     Raises:
         TemplateError: what else the template writes.
     """
-    rest = has_unmarked(tokenizer, frame)
+    vocabulary, marks = tokenizer.get_vocab(), control_ids(tokenizer)
+    unmarked = (word for word in frame.closing if vocabulary.get(word) not in marks)
+    rest = frame.header or next(unmarked, "")
     if not rest and len(frame.closing) > 1 and frame.closing[1:] != (tokenizer.eos_token,):
         rest = frame.closing[1]
     if rest:

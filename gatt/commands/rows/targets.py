@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gatt.data.dialogue import Message
 from gatt.data.sample import GattSample
 from gatt.data.views import prompt_of_turn
-from gatt.errors import ConfigError, DataError, TemplateError
+from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import usable_placement
 from gatt.train.config import TrainConfig
@@ -42,18 +42,6 @@ class Target:
     def where(self) -> str:
         """Begins a message about it."""
         return f"sample {self.sample.id!r}, turn {self.turn}"
-
-
-def refuse_controls(config: TrainConfig) -> None:
-    """Refuse settings of this project's own controls, which no other trainer has.
-
-    Raises:
-        ConfigError: `supervise` is another than `last_turn`.
-    """
-    if config.supervise != "last_turn":
-        raise ConfigError(
-            f"supervise is {config.supervise!r}: expected 'last_turn': the controls are for `gatt train`"
-        )
 
 
 def targets_of(
@@ -92,20 +80,19 @@ def targets_of(
 
 def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
     sample = drawn.as_learned
+    replies = [target.reply or "" for target in sample.targets]
     for part in built.parts:
         for turn, branch in zip(part.targets, part.comb.branches, strict=True):
             turns = part.turns[: part.turns.index(turn) + 1]
-            view = view_of_turns(sample, turns, drawn.placement)
-            messages = prompt_of_turn(view, len(turns))
+            messages = prompt_of_turn(view_of_turns(sample, turns, drawn.placement), len(turns))
             answered = iter(turns)
-            history = tuple(
-                _target_said(sample, next(answered), m) if m.role == "assistant" else None
-                for m in messages
-            )
-            reply = sample.targets[turn - 1].reply or ""
+            history = []
+            for message in messages:
+                number = next(answered) if message.role == "assistant" else None
+                is_target = number is not None and replies[number - 1] == message.content
+                history.append(number if is_target else None)
             prompt = part.comb.trunk[: branch.fork]
-            yield Target(drawn.sample, turn, messages, reply, prompt, branch.input_ids, history)
-
-
-def _target_said(sample: GattSample, turn: int, message: Message) -> int | None:
-    return turn if sample.targets[turn - 1].reply == message.content else None
+            yield Target(
+                drawn.sample, turn, messages, replies[turn - 1], prompt, branch.input_ids,
+                tuple(history),
+            )  # fmt: skip

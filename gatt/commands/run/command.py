@@ -1,15 +1,75 @@
-"""`gatt run`: data, training and evaluation from one file."""
+"""`gatt run`: the stages of one YAML file, one after the other. No torch here.
+
+A run file holds an output folder and the configuration of each stage::
+
+    output_dir: runs/demo
+    synth: {output_dir: "{run}/synth", ...}                  # as `gatt synth` takes it
+    train: {samples: ["{run}/synth/samples.jsonl"], ...}     # as `gatt train` takes it
+    eval:  {output_dir: "{run}", ...}                        # as `gatt eval` takes it
+
+`{run}` in any text stands for the output folder, `{here}` for the folder of the
+file. A stage is a command module with `CONFIG`, its configuration class, `PLAN`
+(see `gatt.commands.run.plan`), and `execute(config) -> str`, which does the work,
+goes on with what it finds, and returns one line on the outcome. It may have
+`check(config)`, which raises what can be known before the stages in front of it
+have run.
+"""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import gc
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from gatt.cli import path_argument
-from gatt.commands.run.pipeline import STAGES, execute_run, load_run
+from gatt.cli import commands, load_command, path_argument
 from gatt.commands.run.plan import add_plan_argument, print_line, show_plan
+from gatt.config.load import config_dict, load_config
+from gatt.config.shipped_files import config_file
+from gatt.errors import ConfigError
+from gatt.runs.atomic_file import atomic_write_text
+from gatt.runs.provenance import provenance
+from gatt.runs.yaml_file import dump_yaml
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
 TAKES_OVERRIDES = True
+STAGES = ("synth", "train", "eval")
+"""In the order in which they run; each name is a command."""
+RUN_FILE = "run.yaml"
+PLACEHOLDER = "{run}"
+HERE = "{here}"
+
+_BRACED = re.compile(r"\{\w*\}")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a run, with its configuration resolved."""
+
+    name: str
+    config: Any
+    module: ModuleType
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run file asks for; all of it is valid."""
+
+    output_dir: Path
+    stages: tuple[Stage, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the resolved run file."""
+        stages = {stage.name: config_dict(stage.config) for stage in self.stages}
+        return {"output_dir": str(self.output_dir), **stages}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +96,113 @@ def run(args: argparse.Namespace) -> int:
     """Run the stages, or say what they would do; a run that was interrupted goes on."""
     run = load_run(args.file, args.overrides)
     if args.plan:
-        return show_plan([(stage.name, stage.config, stage.plan) for stage in run.stages])
+        return show_plan([(stage.name, stage.config, stage.module.PLAN) for stage in run.stages])
     execute_run(run, print_line)
     return 0
+
+
+def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
+    """Return the run of a file and dotted overrides (`train.learning_rate=1e-4`).
+
+    Args:
+        path: the file, or the name of one that is shipped, such as `demo`.
+        overrides: set above it.
+
+    Raises:
+        ConfigError: no such file; with every problem of every stage: unknown keys, values out
+            of range, no stage, a path with an unknown placeholder.
+        GattError: the command of a stage cannot be loaded.
+    """
+    path = config_file(path)
+    entries = commands()
+    modules = {name: load_command(entries[name]) for name in STAGES}
+    # Made here, since only the entry points know the classes: this package imports no stage.
+    optional = [
+        (name, module.CONFIG | None, dataclasses.field(default=None))
+        for name, module in modules.items()
+    ]
+    fields: list[Any] = [("output_dir", Path), *optional]
+    run_class = dataclasses.make_dataclass("RunConfig", fields, frozen=True, kw_only=True)
+    config: Any = load_config(run_class, path, overrides)
+    given = {name: getattr(config, name) for name in STAGES if getattr(config, name) is not None}
+    if not given:
+        raise ConfigError(f"{path}: no stage in it: expected at least one of {', '.join(STAGES)}")
+    problems: list[str] = []
+    here = {HERE: str(path.parent)}
+    output_dir = _resolve(config.output_dir, here, problems)
+    folders = {PLACEHOLDER: str(output_dir), **here}
+    stages = [
+        Stage(name, _resolve(stage, folders, problems), modules[name])
+        for name, stage in given.items()
+    ]
+    if problems:
+        raise ConfigError("; ".join(f"{path}: {problem}" for problem in problems))
+    return Run(output_dir, tuple(stages))
+
+
+def execute_run(run: Run, say: Callable[[str], object]) -> None:
+    """Check all stages, then run them in order; what is done already is skipped by its stage.
+
+    The resolved file is written as `run.yaml` in the output folder: at once
+    where there is none, over an older one only when every stage has accepted
+    the folder as its own.
+
+    Args:
+        run: what to do.
+        say: takes one line for the reader.
+
+    Raises:
+        GattError: whatever a stage raises; the stages before it stay.
+    """
+    for stage in run.stages:
+        if hasattr(stage.module, "check"):
+            stage.module.check(stage.config)
+    path = run.output_dir / RUN_FILE
+    command = shlex.join(provenance()["command"])
+    text = f"# Resolved configuration of: {command}\n{dump_yaml(run.as_dict())}"
+    if not path.exists():
+        atomic_write_text(path, text)
+    began = time.monotonic()
+    for number, stage in enumerate(run.stages, start=1):
+        place = getattr(stage.config, "output_dir", run.output_dir)
+        say(f"[{number}/{len(run.stages)}] {stage.name} -> {place}")
+        started = time.monotonic()
+        summary = stage.module.execute(stage.config)
+        say(f"      {summary} [{time.monotonic() - started:.0f} s]")
+        _free_memory()
+    atomic_write_text(path, text)
+    say(f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}")
+
+
+def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any:
+    """Return the value with each placeholder replaced wherever a text or path holds it.
+
+    A path with an unknown one adds a problem.
+    """
+
+    def resolved(item: Any) -> Any:
+        return _resolve(item, folders, problems)
+
+    if isinstance(value, str | Path):
+        text = str(value)
+        for placeholder, folder in folders.items():
+            text = text.replace(placeholder, folder)
+        if isinstance(value, Path) and _BRACED.search(text):
+            known = f"expected {PLACEHOLDER} or {HERE}"
+            problems.append(f"path {text!r} holds an unknown placeholder: {known}")
+        return type(value)(text)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        new = {f.name: resolved(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return dataclasses.replace(value, **new)
+    if isinstance(value, Mapping):
+        return {key: resolved(item) for key, item in value.items()}
+    return type(value)(map(resolved, value)) if isinstance(value, tuple | list) else value
+
+
+def _free_memory() -> None:
+    """Give back what a stage held: models sit in cycles that only the collector breaks."""
+    gc.collect()
+    if "torch" in sys.modules:
+        from gatt.train.runtime import release_device_memory
+
+        release_device_memory()

@@ -7,6 +7,7 @@ What the model takes is measured in a trial of some seconds on this machine (`ga
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -83,8 +84,8 @@ def show_plan(
         GattError: data, a catalogue or a folder that the stage itself would refuse.
     """
     plans: dict[str, StagePlan] = {}
-    trials: dict[str, Trial | str] = {}
-    sums = [0.0, 0.0]
+    tried: dict[str, tuple[Trial | None, ModelShape | None, str]] = {}
+    all_seconds = all_hours = 0.0
     is_known = True
     for number, (name, config, module) in enumerate(stages, start=1):
         plan = plans[name] = importlib.import_module(module).planned(config, plans)
@@ -95,57 +96,48 @@ def show_plan(
             (plan.sampled_tokens, "sampled at most"),
             (plan.trained_tokens, "trained"),
         )
-        say(
-            f"      tokens: {', '.join(f'{num:,.0f} {what}' for num, what in parts if num) or 'not known'}"
-        )
+        tokens = ", ".join(f"{num:,.0f} {what}" for num, what in parts if num)
+        say(f"      tokens: {tokens or 'not known'}")
         if plan.model is None:
             say("      time and memory: those of the servers")
             is_known = False
             continue
-        if plan.model not in trials:
-            trials[plan.model] = _trial(plan.model)
-        trial = trials[plan.model]
-        if isinstance(trial, str):
-            hours = _say_untried(plan, say)
-            sums, is_known = [sums[0], sums[1] + hours], False
+        if plan.model not in tried:
+            tried[plan.model] = _tried(plan.model)
+        trial, shape, _ = tried[plan.model]
+        hours = hours_of(plan, shape) if shape else 0.0
+        all_hours += hours
+        if trial is None:
+            is_known = False
+            told = f"; {hours:.2g} GPU hours" if shape else ""
+            say(f"      time here and memory: not known{told}")
             continue
-        seconds, hours = seconds_of(plan, trial), hours_of(plan, trial.shape)
-        sums = [sums[0] + seconds, sums[1] + hours]
+        seconds = seconds_of(plan, trial)
+        all_seconds += seconds
         say(
             f"      about {duration(seconds)} on this machine, {memory_of(plan, trial) / 1e9:.1f} GB beside "
             f"the libraries (longest row or prompt: {plan.longest_tokens:.0f} tokens); or {hours:.2g} GPU hours"
         )
-    for model, trial in trials.items():
-        say(f"trial of {model}: {trial}")
+    for model, (_, _, told) in tried.items():
+        say(f"trial of {model}: {told}")
     say(
-        f"all: about {duration(sums[0])} on this machine, or {sums[1]:.2g} hours of an H100 by docs/scaling.md"
-        f"{'' if is_known else ', without what is not known'}; nothing was written"
+        f"all: about {duration(all_seconds)} on this machine, or {all_hours:.2g} hours of an H100 by "
+        f"docs/scaling.md{'' if is_known else ', without what is not known'}; nothing was written"
     )
     return 0
 
 
-def _say_untried(plan: StagePlan, say: Callable[[str], object]) -> float:
-    """Say why nothing was measured, and the GPU hours if the model's sizes are known; return these."""
-    from gatt.commands.run.trial import shape_of
-
-    assert plan.model is not None
-    try:
-        hours = hours_of(plan, shape_of(plan.model))
-    except GattError:
-        say("      time and memory: not known")
-        return 0.0
-    say(f"      time here and memory: not known; {hours:.2g} GPU hours")
-    return hours
-
-
-def _trial(model: str) -> Trial | str:
-    """Return what was measured with a model, or why nothing was."""
-    from gatt.commands.run.trial import try_model
+def _tried(model: str) -> tuple[Trial | None, ModelShape | None, str]:
+    """Return what was measured with a model and its sizes, as far as known, and a line on the trial."""
+    from gatt.commands.run.trial import shape_of, try_model
 
     try:
-        return try_model(model)
+        trial = try_model(model)
     except GattError as error:
-        return str(error)
+        with contextlib.suppress(GattError):
+            return None, shape_of(model), str(error)
+        return None, None, str(error)
+    return trial, trial.shape, str(trial)
 
 
 def seconds_of(plan: StagePlan, trial: Trial) -> float:
@@ -170,12 +162,10 @@ def hours_of(plan: StagePlan, shape: ModelShape) -> float:
     """Return the hours of one GPU for what is left of a stage, by the method of docs/scaling.md."""
     from gatt.commands.run.operations import DECODE_SHARE, DENSE_SHARE, Work, gpu_hours
 
-    def work(num_tokens: float, num_scored: float) -> Work:
+    def work(tokens: float, scored: float) -> Work:
         # A token sees half of the longest prompt on average.
-        pairs = num_tokens * plan.longest_tokens / 2
-        return Work(
-            num_tokens=round(num_tokens), num_pairs=round(pairs), num_scored=round(num_scored)
-        )
+        pairs = round(tokens * plan.longest_tokens / 2)
+        return Work(num_tokens=round(tokens), num_pairs=pairs, num_scored=round(scored))
 
     dense = work(plan.read_tokens, 0).forward_flops(shape)
     dense += work(plan.trained_tokens, plan.scored_tokens).flops(shape)

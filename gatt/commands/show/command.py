@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Iterable
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
-from gatt.commands.rows.settings import KEYS, add_settings, settings_of
-from gatt.errors import ConfigError
+from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.errors import ConfigError, DataError
 from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
-    from gatt.commands.show.view import ShownSample
     from gatt.data.sample import GattSample
 
 HELP = "print the training rows of a sample, and which tokens carry loss; or a page of samples"
 
-_DESCRIPTION = (
-    "Print what training makes of one sample: its rows (trunk, branches, or plain rows), what each "
-    "token is, which tokens carry loss, and what was left out and why. With --config these are the "
-    "settings of that training run; without it, training's defaults. A flag overrides either."
-)
+TAKES_OVERRIDES = True
+_FIRST = (
+    "model", "placement", "supervise", "history", "layout", "max_length", "max_tokens_per_row", "seed",
+)  # fmt: skip
+"""The keys that shape the rows of a sample."""
+
+_ABOUT = """Print what training makes of one sample: its rows (trunk, branches, or plain rows), which tokens
+carry loss, and what was left out and why. With --config these are the settings of that training run;
+without it, training's defaults. A key set after it overrides either."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description = _DESCRIPTION
+    """Add the sample, the page, and the configuration of a training run."""
+    add_config_arguments(parser, TrainConfig, _FIRST)
+    parser.description = _ABOUT
     parser.add_argument(
         "samples",
         type=path_argument,
@@ -55,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
     )
-    add_settings(parser, KEYS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,48 +69,55 @@ def run(args: argparse.Namespace) -> int:
         GattError: no such sample, settings that do not fit, a template that cannot be used, or a page that
             cannot be written.
     """
-    from gatt.commands.show.view import pick, view_sample
+    from rich.console import Console
+
+    from gatt.commands.show.output import page_of, print_sample
+    from gatt.commands.show.view import view_sample
     from gatt.data.sample import read_samples
     from gatt.models.load import load_tokenizer
     from gatt.models.template_variables import set_template_variables
+    from gatt.runs.atomic_file import atomic_write_text
 
-    config = settings_of(args, [args.samples])
+    # What else a run must be told makes no difference here, so the file may lack it.
+    args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
+    config = config_from_args(TrainConfig, args)
     if args.num_samples < 1:
         raise ConfigError(f"--num_samples is {args.num_samples}: expected at least 1")
     samples = read_samples(args.samples)
     if args.html is None or args.row is not None or args.id is not None:
-        samples = iter([pick(samples, args.samples, row=args.row, identity=args.id)])
+        samples = iter([_pick(samples, args)])
     tokenizer = load_tokenizer(config.model)
     set_template_variables(tokenizer, config.chat_template_kwargs)
     why = cache(lambda: _why_not_packable(config))
     shown = [
-        (sample, view_sample(tokenizer, sample, config, why_not_packable=why))
+        view_sample(tokenizer, sample, config, why_not_packable=why)
         for sample in islice(samples, args.num_samples)
     ]
     if args.html is None:
-        _print(*shown[0], config, is_plain=args.plain)
+        console = Console(
+            highlight=False, color_system=None if args.plain else "auto", soft_wrap=True
+        )
+        print_sample(console, shown[0], is_plain=args.plain)
     else:
-        _write(args.html, args.samples.name, shown, config)
+        atomic_write_text(args.html, page_of(args.samples.name, shown, config.model))
+        sys.stdout.write(f"{args.html}: {len(shown)} samples\n")
     return 0
 
 
-def _print(sample: GattSample, shown: ShownSample, config: TrainConfig, *, is_plain: bool) -> None:
-    from rich.console import Console
+def _pick(samples: Iterable[GattSample], args: argparse.Namespace) -> GattSample:
+    """Return the sample of a row (from 1; the first where neither is given) or an id.
 
-    from gatt.commands.show.text import print_sample
-
-    console = Console(highlight=False, color_system=None if is_plain else "auto", soft_wrap=True)
-    print_sample(console, sample, shown, config, is_plain=is_plain)
-
-
-def _write(
-    path: Path, title: str, shown: list[tuple[GattSample, ShownSample]], config: TrainConfig
-) -> None:
-    from gatt.commands.show.page import page_of
-    from gatt.runs.atomic_file import atomic_write_text
-
-    atomic_write_text(path, page_of(title, shown, config))
-    sys.stdout.write(f"{path}: {len(shown)} samples\n")
+    Raises:
+        DataError: no such row or id.
+    """
+    row = 1 if args.row is None else args.row
+    number = 0
+    for number, sample in enumerate(samples, start=1):
+        if number == row if args.id is None else sample.id == args.id:
+            return sample
+    if args.id is None:
+        raise DataError(f"{args.samples}: no row {row}: expected 1 to {number}")
+    raise DataError(f"{args.samples}: no sample {args.id!r} among {number}: give an id of the file")
 
 
 def _why_not_packable(config: TrainConfig) -> str | None:

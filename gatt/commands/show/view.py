@@ -7,61 +7,57 @@ other than what trains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import groupby, pairwise
 
-from gatt.comb.collator import Layout
-from gatt.commands.show.rows import RowCutter, ShownRow
+from gatt.comb.comb import IGNORE, Comb, expand
 from gatt.data.sample import GattSample
-from gatt.data.views import TrainingPlacement
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
+from gatt.models.control_tokens import is_control
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.encoded_samples import draw_sample, encode_sample
-from gatt.train.data.labels import Supervise
+from gatt.train.data.labels import BuiltSample
 from gatt.train.data.rows import choose_layout, rows_of
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Neighbouring tokens that carry loss, or none, as text."""
+
+    text: str
+    has_loss: bool
+    is_control: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A trunk, a branch, or a plain row."""
+
+    title: str
+    pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True)
 class ShownSample:
     """What training makes of one sample."""
 
-    layout: Layout
-    placement: TrainingPlacement
+    sample: GattSample
+    settings: str
+    """One line on how it is trained on, with what was drawn for it."""
     has_sampled_history: bool
-    rows: tuple[ShownRow, ...]
-    """None where training leaves the sample out."""
-    num_exchanges_dropped: int
-    supervise: Supervise
-    """Which tokens of it carry loss."""
-    by_kl: bool
-    """Learned by the KL divergence from the model without the adapter."""
     left_out: tuple[str, ...]
     """Why the sample, or each of these targets, is not trained on."""
-
-
-def pick(
-    samples: Iterable[GattSample],
-    path: Path,
-    *,
-    row: int | None = None,
-    identity: str | None = None,
-) -> GattSample:
-    """Return the sample of a row (from 1; the first where neither is given) or an id.
-
-    Raises:
-        DataError: no such row or id.
-    """
-    wanted = 1 if row is None else row
-    number = 0
-    for number, sample in enumerate(samples, start=1):
-        if (sample.id == identity) if identity is not None else (number == wanted):
-            return sample
-    if identity is not None:
-        raise DataError(f"{path}: no sample {identity!r} among {number}: give an id of the file")
-    raise DataError(f"{path}: no row {wanted}: expected 1 to {number}")
+    combs: tuple[Comb, ...] = ()
+    """Its rows; none where training leaves the sample out."""
+    parts: tuple[Part, ...] = ()
+    """Of all rows, in order."""
+    trained: frozenset[int] = frozenset()
+    """Turns whose target carries loss."""
+    counts: str = "no row: training leaves this sample out"
+    """One line on the tokens."""
 
 
 def view_sample(
@@ -89,16 +85,80 @@ def view_sample(
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
-    drawn = (one.placement, one.has_sampled_history)
+    is_sampled = one.has_sampled_history
+    drawn = f" (drawn from seed {config.seed} and the id)"
+    settings = (
+        f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
+        f"history {'sampled' if is_sampled else 'reference'}{drawn if config.history == 'mixed' else ''}, "
+        f"supervise {one.supervise}, layout {layout}"
+    )
+    if one.by_kl:
+        settings += ", loss the KL divergence from the model without the adapter"
     try:
         built = encode_sample(one, tokenizer, config, facts)
-        made, problems = rows_of(one, built, config, layout)
+        rows, problems = rows_of(one, built, config, layout)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
-        return ShownSample(layout, *drawn, (), 0, one.supervise, one.by_kl, (str(error),))
-    cutter = RowCutter(tokenizer, one.as_learned, one.supervise, one.placement)
-    rows = tuple(cutter.row(comb, turns) for comb, turns in made)
+        return ShownSample(sample, settings, is_sampled, (str(error),))
+    left_out = (*built.dropped_targets, *problems)
+    if not rows:
+        return ShownSample(sample, settings, is_sampled, left_out)
+    parts: list[Part] = []
+    for number, (comb, turns) in enumerate(rows, start=1):
+        title = f"row {number} of {len(rows)}: "
+        parts += _parts_of_row(tokenizer, title, comb, turns, built)
+    trained = () if one.supervise == "context_only" else built.targets
+    combs = tuple(comb for comb, _ in rows)
+    counts = f"{_counts(combs)}; exchanges dropped: {built.num_exchanges_dropped}"
     return ShownSample(
-        layout, *drawn, rows, built.num_exchanges_dropped, one.supervise, one.by_kl,
-        (*built.dropped_targets, *problems),
-    )  # fmt: skip
+        sample, settings, is_sampled, left_out, combs, tuple(parts), frozenset(trained), counts
+    )
+
+
+def _parts_of_row(
+    tokenizer: Tokenizer, title: str, comb: Comb, turns: tuple[int, ...], built: BuiltSample
+) -> list[Part]:
+    """Return trunk and branches of a row of `rows_of`."""
+    title += f"{'trunk of ' if comb.branches else ''}{len(comb.trunk)} tokens"
+    title += f", from turns {ranges(turns)}" if turns else ""
+    parts = [Part(title, _pieces(tokenizer, comb.trunk, comb.trunk_labels))]
+    if comb.branches:
+        (source,) = (part for part in built.parts if part.turns == turns)
+        turn_of = {b.fork: t for b, t in zip(source.comb.branches, source.targets, strict=True)}
+    for branch in comb.branches:
+        title = f"branch of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
+        pieces = _pieces(tokenizer, branch.input_ids, branch.labels)
+        parts.append(Part(f"{title}{branch.fork}", pieces))
+    return parts
+
+
+def _pieces(
+    tokenizer: Tokenizer, ids: tuple[int, ...], labels: tuple[int, ...]
+) -> tuple[Piece, ...]:
+    def kind(index: int) -> tuple[bool, bool]:
+        return labels[index] != IGNORE, is_control(tokenizer, ids[index])
+
+    # Whole groups are decoded, since a character may be spread over several tokens.
+    return tuple(
+        Piece(tokenizer.decode([ids[i] for i in group], clean_up_tokenization_spaces=False), *what)
+        for what, group in groupby(range(len(ids)), key=kind)
+    )
+
+
+def _counts(combs: Sequence[Comb]) -> str:
+    """Return the token counts of the rows, and of the plain rows that combs stand for."""
+    total = sum(comb.num_tokens for comb in combs)
+    supervised = sum(comb.num_supervised for comb in combs)
+    counts = f"tokens: {total} in {len(combs)} rows; {supervised} supervised"
+    if any(comb.branches for comb in combs):
+        expanded = sum(row.num_tokens for comb in combs for row in expand(comb))
+        counts += f"; {expanded} in one row a target ({expanded / total:.2f} times that)"
+    return counts
+
+
+def ranges(turns: Sequence[int]) -> str:
+    """Return ascending numbers as text: `1, 3-5`."""
+    gaps = [(a, b) for a, b in pairwise(turns) if b != a + 1]
+    starts, ends = [turns[0], *(b for _, b in gaps)], [*(a for a, _ in gaps), turns[-1]]
+    found = zip(starts, ends, strict=True)
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)

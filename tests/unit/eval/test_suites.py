@@ -9,7 +9,7 @@ import pytest
 from eval.cases.build import load_inputs
 from eval.config import EvalConfig
 from eval.records.suite import read_suite, shipped_suites
-from gatt.commands.run.pipeline import load_run
+from gatt.commands.run.command import load_run
 from gatt.config.load import load_config
 from gatt.data.hash_split import Part
 from gatt.errors import ConfigError

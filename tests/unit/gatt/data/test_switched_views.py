@@ -20,7 +20,6 @@ from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
 from tests.support.runs.switched import cancel, switched, to
-from tests.unit.gatt.commands.show.test_command import make
 
 
 def contents(view: Dialogue) -> list[str]:

@@ -16,7 +16,7 @@ from peft import LoraConfig, get_peft_model
 from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 from transformers.trainer_callback import TrainerCallback
 
-from gatt.commands.export.config import ExportConfig
+from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, ModelError, StoreError, TemplateError, TrainingError
@@ -153,7 +153,8 @@ def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
         caplog.clear()
         local_engine(replace(engine, chat_template_kwargs=used), {"gatt": adapter})
         assert ("was trained with chat_template_kwargs" in caplog.text) == is_told
-    served = export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served")).folder
+    served = tmp_path / "served"
+    export(ExportConfig(adapter=adapter, output_dir=served))
     asked = (Message("user", "hello"),)
     assert render(load_tokenizer(str(served)), asked, True).endswith("assistant\n")
 

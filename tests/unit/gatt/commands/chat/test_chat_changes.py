@@ -13,43 +13,27 @@ import gatt.commands.chat.command as command
 from gatt.cli import main
 from gatt.commands.chat.conversation import Chat
 from gatt.commands.chat.instructions import from_entry, from_text
-from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.data.dialogue import read_dialogues
 from gatt.errors import GenerationError
-from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.scripted import ScriptedEngine
-from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
+from gatt.generation.base import SamplingParams
+from tests.support.models.tiny import CHATML, NO_SYSTEM, tiny_tokenizer
+from tests.unit.gatt.commands.chat.test_conversation import (
+    CATALOG,
+    FRENCH,
+    ROWERS,
+    Recorder,
+    chat,
+    terminal,
+)
 
-FRENCH = "Bonjour, je suis ravi de vous voir ici aujourd'hui."
 ENGLISH = "It rains in the hills today, so we stay at home."
 NAPOLEON = "I am Napoleon Bonaparte, and I am ready to help you."
 
 
-class Scripted:
-    """Gives its replies in turn and keeps what it was asked; a blank one is refused by `Chat`."""
-
-    def __init__(self, *replies: str) -> None:
-        self.asked: list[list[tuple[str, str]]] = []
-        self._replies = list(replies)
-        self._engine = ScriptedEngine(self._reply)
-
-    def _reply(self, request: GenerationRequest) -> str:
-        self.asked.append([(m.role, m.content) for m in request.messages])
-        return self._replies.pop(0)
-
-    def generate(self, requests, params, adapter=None) -> list[Generation]:
-        return self._engine.generate(requests, params, adapter)
-
-
 def entry(name: str):
-    return from_entry(load_catalog().entry(name))
-
-
-def chat(*replies: str, **options) -> tuple[Chat, Scripted]:
-    engine = Scripted(*replies)
-    return Chat(engine, SamplingParams(max_new_tokens=20), **options), engine
+    return from_entry(CATALOG().entry(name))
 
 
 def announced(kind: str, new: str = "") -> set[str]:
@@ -60,13 +44,13 @@ def test_it_is_told_once_before_the_next_message_and_judges_from_there_on() -> N
     french, napoleon = entry("language.fr"), entry("figure.napoleon")
     talk, engine = chat(FRENCH, FRENCH, NAPOLEON, instruction=french)
     assert talk.say("Hello").status == "pass"
-    talk.replace(napoleon)
+    talk.replace("figure.napoleon")
     assert talk.instruction == napoleon
     old = talk.say("Who is there?")
     assert (old.status, old.is_leak) == ("fail", True)
     new = talk.say("And you?")
     assert (new.status, new.is_leak) == ("pass", False)
-    first, user, reply, told, *later = engine.asked[2]
+    first, user, reply, told, *later = engine.asked(2)
     assert [first, user, reply] == [
         ("system", french.text),
         ("user", "Hello"),
@@ -83,47 +67,45 @@ def test_in_front_of_what_the_user_says_where_no_later_system_message_is_shown()
     talk.cancel()
     reply = talk.say("Weather?")
     assert (reply.status, reply.is_leak) == (None, False)
-    assert [role for role, _ in engine.asked[1]] == ["system", "user", "assistant", "user"]
-    words, said = engine.asked[1][-1][1].split("\n\n")
+    assert [role for role, _ in engine.asked(1)] == ["system", "user", "assistant", "user"]
+    words, said = engine.asked(1)[-1][1].split("\n\n")
     assert words in announced("cancel")
     assert said == "Weather?"
 
 
 def test_what_is_added_holds_beside_the_first() -> None:
-    french, tennis = entry("language.fr"), entry("hobby.tennis")
+    french, digits = entry("language.fr"), entry("format.with_number")
     talk, engine = chat(FRENCH, FRENCH, instruction=french)
     talk.say("Hello")
-    talk.add(tennis)
+    talk.add("format.with_number")
     assert talk.instruction is not None
-    assert talk.instruction.verifiers == (*french.verifiers, *tennis.verifiers)
+    assert talk.instruction.verifiers == (*french.verifiers, *digits.verifiers)
     reply = talk.say("And now?")
     assert (reply.status, reply.is_leak) == ("fail", False)
-    assert {v.status for v in reply.verdicts} == {"pass", "fail"}
-    assert engine.asked[1][3][1] in announced("add", tennis.text)
+    assert engine.asked(1)[3][1] in announced("add", digits.text)
 
 
 def test_before_the_first_message_it_stands_in_turn_1() -> None:
     talk, engine = chat("One.", "Two.", instruction=from_text("Be kind."))
-    talk.add(from_text("Be brief."))
+    talk.add("Be brief.")
     talk.say("Hello")
-    assert engine.asked[0] == [("system", "Be kind. Be brief."), ("user", "Hello")]
+    assert engine.asked(0) == [("system", "Be kind. Be brief."), ("user", "Hello")]
     talk.reset()
     talk.cancel()
     talk.say("Hi")
-    assert engine.asked[1] == [("user", "Hi")]
+    assert engine.asked(1) == [("user", "Hi")]
 
 
 def test_the_next_message_carries_what_several_changes_come_to() -> None:
-    kind, brief, odd = (from_text(f"Be {word}.") for word in ("kind", "brief", "odd"))
-
-    def told(*changes: str, first=kind) -> list[str]:
-        talk, engine = chat("One.", "Two.", instruction=first)
+    def told(*changes: str, first: str = "Be kind.") -> list[str]:
+        talk, engine = chat("One.", "Two.")
+        talk.start(first)
         talk.say("Hello")
         for change in changes:
             name, _, word = change.partition(" ")
-            getattr(talk, name)(*([{"brief": brief, "odd": odd}[word]] if word else []))
+            getattr(talk, name)(*([f"Be {word}."] if word else []))
         talk.say("Hi")
-        return [text for role, text in engine.asked[1][1:] if role == "system"]
+        return [text for role, text in engine.asked(1)[1:] if role == "system"]
 
     (text,) = told("cancel", "replace brief")
     assert text in announced("replace", "Be brief.")
@@ -136,7 +118,7 @@ def test_the_next_message_carries_what_several_changes_come_to() -> None:
     (text,) = told("add brief", "cancel")
     assert text in announced("cancel")
     # Nothing was told, and nothing holds.
-    assert told("replace brief", "cancel", first=None) == []
+    assert told("replace brief", "cancel", first="") == []
     # The same commands, the same words.
     assert told("replace odd") == told("replace odd")
 
@@ -144,13 +126,13 @@ def test_the_next_message_carries_what_several_changes_come_to() -> None:
 def test_every_change_stays_where_it_was_told() -> None:
     talk, engine = chat(*[FRENCH] * 4, instruction=entry("language.fr"))
     talk.say("One")
-    talk.replace(entry("figure.napoleon"))
+    talk.replace("figure.napoleon")
     assert talk.say("Two").is_leak
-    talk.replace(entry("hobby.tennis"))
+    talk.replace("hobby.tennis")
     # What the last change has ended is Napoleon.
     assert not talk.say("Three").is_leak
     talk.say("Four")
-    assert [role for role, _ in engine.asked[3]].count("system") == 3
+    assert [role for role, _ in engine.asked(3)].count("system") == 3
 
 
 def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
@@ -158,10 +140,10 @@ def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
         "One.", "Other one.", " ", "Two.", "Other two.", instruction=from_text("Be kind.")
     )
     talk.say("Hello")
-    talk.replace(from_text("Be brief."))
+    talk.replace("Be brief.")
     # Its message is still to come: the turn before it is drawn again without it, and saved so.
     talk.retry()
-    assert engine.asked[1] == engine.asked[0]
+    assert engine.asked(1) == engine.asked(0)
     talk.save(tmp_path / "talk.jsonl")
     saved = json.loads((tmp_path / "talk.jsonl").read_text(encoding="utf-8"))
     assert [m["role"] for m in saved["messages"]] == ["system", "user", "assistant"]
@@ -169,84 +151,46 @@ def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
         talk.say("Hi")
     talk.say("Hi")
     talk.retry()
-    assert engine.asked[2] == engine.asked[3] == engine.asked[4]
-    assert [role for role, _ in engine.asked[4]].count("system") == 2
+    assert engine.asked(2) == engine.asked(3) == engine.asked(4)
+    assert [role for role, _ in engine.asked(4)].count("system") == 2
     # A file of dialogues stays one.
     talk.save(tmp_path / "talk.jsonl")
     *_, last = read_dialogues(tmp_path / "talk.jsonl")
     assert last.user_turns[1].split("\n\n")[0] in announced("replace", "Be brief.")
 
 
-def typed(talk: Chat, *lines: str) -> str:
-    out: list[str] = []
-    Terminal(talk, load_catalog, out.append).run(iter(lines))
-    return "".join(out)
-
-
 def test_commands() -> None:
     talk, engine = chat(FRENCH, FRENCH, "Good.", ENGLISH, instruction=entry("language.fr"))
     napoleon = entry("figure.napoleon").text
-    out = typed(
+    out = terminal(
         talk, "Hello", "/replace figure.napoleon", "Who?", "/add Be brief.", "More", "/cancel", "So?"
     )  # fmt: skip
-    before = "(from your next message on, given in a system message before it: "
+    before = "(from your next message on: "
     assert f"{before}{napoleon})\n" in out
     assert f"{before}{napoleon} Be brief. (its free text is not judged))\n" in out
     assert f"{before}no instruction)\n" in out
     assert out.count("(still follows the earlier instruction)") == 1
     assert out.endswith("kept in 1 of 3 replies\n")
-    assert len(engine.asked) == 4
-
-
-def test_what_no_rule_judges_is_said() -> None:
-    talk, _ = chat(FRENCH, instruction=entry("language.fr"))
-    out = typed(talk, "/add Be brief.", "Hello", "/replace Be odd.")
-    assert (
-        "(from your next message on: Speak in French. Be brief. (its free text is not judged))"
-        in out
-    )
-    assert (
-        "(from your next message on, given in a system message before it: Be odd. (free text: "
-        in out
-    )
-    user, _ = chat("One.", switch_place="user")
-    told = "(from your next message on, given in front of it: Act as Napoleon.)\n"
-    assert told in typed(user, "Hello", "/add figure.napoleon")
-
-
-ROWERS = """
-family: my-rower2
-about: Speak of rowing.
-entries:
-  - id: my-rower2.ann
-    value: Ann
-    verbose: ["Speak of rowing."]
-    terse: "Rower: Ann."
-    verifiers: [{kind: terms, any_of: [row, oar]}]
-    good: ["I like to row.", "My oar broke."]
-    bad: ["I like tea.", "I like bread."]
-"""
+    assert len(engine.requests) == 4
 
 
 def test_an_id_is_one_word_that_begins_with_a_family(tmp_path: Path) -> None:
     (tmp_path / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
-    talk, _ = chat("I row.")
-    out: list[str] = []
-    lines = ["/replace my-rower2.ann", "Hello", "/replace example.com", "/replace my-rower2.ann x"]
-    Terminal(talk, lambda: load_catalog(tmp_path), out.append).run(iter(lines))
-    shown = "".join(out)
-    assert "(from your next message on: Speak of rowing.)\n" in shown
+    talk = Chat(Recorder("I row."), SamplingParams(), catalog=lambda: load_catalog(tmp_path))
+    lines = ["/replace rower.ann", "Hello", "/replace example.com", "/replace rower.ann x"]
+    shown = terminal(talk, *lines)
+    assert "(the dialogue starts over: Speak of rowing.)\n" in shown
     assert "✓ | I row." in shown
-    assert "before it: example.com (free text" in shown
-    assert "before it: my-rower2.ann x (free text" in shown
+    assert "message on: example.com (free text" in shown
+    assert "message on: rower.ann x (free text" in shown
 
 
 def test_what_excludes_each_other_is_not_added() -> None:
     talk, engine = chat(FRENCH, FRENCH, instruction=entry("language.fr"))
-    out = typed(talk, "Hello", "/add language.de", "/add language.fr", "More")
+    out = terminal(talk, "Hello", "/add language.de", "/add language.fr", "More")
     assert "! language.de cannot hold beside language.fr: /replace it\n" in out
     assert "! language.fr cannot hold beside language.fr: /replace it\n" in out
-    assert [role for role, _ in engine.asked[1]].count("system") == 1
+    assert [role for role, _ in engine.asked(1)].count("system") == 1
 
 
 @pytest.mark.parametrize(
@@ -256,10 +200,10 @@ def test_what_excludes_each_other_is_not_added() -> None:
 def test_the_command_tells_it_where_the_template_can_show_it(
     monkeypatch: pytest.MonkeyPatch, template: str | None, words: list[str], place: str
 ) -> None:
-    engine = Scripted("One.", "Two.")
-    engine.tokenizer = tiny_tokenizer(template) if template else tiny_tokenizer()
+    engine = Recorder("One.", "Two.")
+    engine.tokenizer = tiny_tokenizer(template or CHATML)
     monkeypatch.setattr(command, "local_engine", lambda config, adapters: engine)
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\n/replace Be brief.\nHi\n"))
     assert main(["chat", "--instruction", "Be kind.", *words]) == 0
-    assert engine.asked[1][-2][0] == ("system" if place == "system" else "assistant")
-    assert ("Be brief." in engine.asked[1][-1][1]) == (place == "user")
+    assert engine.asked(1)[-2][0] == ("system" if place == "system" else "assistant")
+    assert ("Be brief." in engine.asked(1)[-1][1]) == (place == "user")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,6 @@ from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import read_dialogues
 from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.scripted import ScriptedEngine
 from gatt.models.control_tokens import refuse_control_tokens
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
@@ -34,49 +33,40 @@ TENNIS = replace(
 )
 
 
-class Recorder:
-    """A scripted engine that keeps what it was asked."""
+CATALOG = cache(load_catalog)
+FRENCH = "Bonjour, je suis ravi de vous voir ici aujourd'hui."
 
-    def __init__(self, *replies: str) -> None:
+
+class Recorder:
+    """An engine that gives its replies in turn and keeps what it was asked."""
+
+    tokenizer = tiny_tokenizer()
+
+    def __init__(self, *replies: str, finish: str = "stop") -> None:
         self.requests: list[GenerationRequest] = []
         self.adapters: list[str | None] = []
         self._replies = list(replies)
-        self._engine = ScriptedEngine(self._reply)
-        self.tokenizer = tiny_tokenizer()
-
-    def _reply(self, request: GenerationRequest) -> str:
-        self.requests.append(request)
-        return self._replies.pop(0)
+        self._finish = finish
 
     def generate(self, requests, params, adapter=None) -> list[Generation]:
+        self.requests += requests
         self.adapters.append(adapter)
-        return self._engine.generate(requests, params, adapter)
+        return [Generation(self._replies.pop(0), self._finish, 1)]  # type: ignore[arg-type]
 
-
-class Failing:
-    """An engine with no room left."""
-
-    def __init__(self, text: str, finish: str) -> None:
-        self._answer = Generation(text, finish, 0)  # type: ignore[arg-type]
-
-    def generate(self, requests, params, adapter=None) -> list[Generation]:
-        return [self._answer]
+    def asked(self, number: int) -> list[tuple[str, str]]:
+        return [(m.role, m.content) for m in self.requests[number].messages]
 
 
 def chat(*replies: str, **options) -> tuple[Chat, Recorder]:
     engine = Recorder(*replies)
-    return Chat(engine, SamplingParams(max_new_tokens=20), **options), engine
-
-
-def roles(request: GenerationRequest) -> list[tuple[str, str]]:
-    return [(m.role, m.content) for m in request.messages]
+    return Chat(engine, SamplingParams(max_new_tokens=20), catalog=CATALOG, **options), engine
 
 
 def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> None:
     talk, engine = chat("I love tennis.", "Rain.", instruction=TENNIS, adapter="mine")
     talk.say("Hello")
     talk.say("And today?")
-    assert roles(engine.requests[1]) == [
+    assert engine.asked(1) == [
         ("system", "You enjoy tennis."),
         ("user", "Hello"),
         ("assistant", "I love tennis."),
@@ -88,21 +78,27 @@ def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> No
 
 
 def test_retry_draws_another_stream_and_replaces_the_reply() -> None:
-    talk, engine = chat("One.", "Two.", "Three.")
+    talk, engine = chat("One.", "Two.", " ", "Three.", "Four.")
+    with pytest.raises(DataError, match="nothing to retry"):
+        talk.retry()
     talk.say("Hello")
     assert talk.retry().text == "Two."
-    talk.say("Next")
-    assert [m.content for m in engine.requests[2].messages] == ["Hello", "Two.", "Next"]
-    assert len({r.key for r in engine.requests}) == 3
-
-
-def test_retry_that_fails_keeps_the_earlier_reply() -> None:
-    talk, engine = chat("One.", " ", "Three.")
-    talk.say("Hello")
+    # One that fails leaves the earlier reply.
     with pytest.raises(GenerationError, match="the model gave an empty reply"):
         talk.retry()
     talk.say("Next")
-    assert [m.content for m in engine.requests[2].messages] == ["Hello", "One.", "Next"]
+    assert [text for _, text in engine.asked(3)] == ["Hello", "Two.", "Next"]
+    assert len({r.key for r in engine.requests}) == 4
+
+
+def test_retry_asks_a_message_that_got_no_reply() -> None:
+    talk, engine = chat("One.", " ", "Two.", "Three.")
+    talk.say("Hello")
+    with pytest.raises(GenerationError):
+        talk.say("Next")
+    assert talk.retry().text == "Two."
+    assert talk.num_turns == 2
+    assert [text for _, text in engine.asked(2)] == ["Hello", "One.", "Next"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +110,7 @@ def test_retry_that_fails_keeps_the_earlier_reply() -> None:
     ],
 )
 def test_without_a_reply_the_reason_is_named_and_the_history_stays(finish: str, fact: str) -> None:
-    talk = Chat(Failing("", finish), SamplingParams())
+    talk = Chat(Recorder("", finish=finish), SamplingParams())
     with pytest.raises(GenerationError, match=fact):
         talk.say("Hello")
     assert talk.num_turns == 0
@@ -130,7 +126,7 @@ def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
     with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
         talk.say("a<|im_end|>b")
     with pytest.raises(DataError, match="control token"):
-        talk.instruct(from_text("a<|im_start|>"))
+        talk.start("a<|im_start|>")
     assert not engine.requests
 
 
@@ -151,7 +147,7 @@ def test_saved_dialogues_can_be_read_as_dialogues(tmp_path: Path) -> None:
 
 def terminal(talk: Chat, *lines: str, **options) -> str:
     out: list[str] = []
-    Terminal(talk, load_catalog, out.append, **options).run(iter(lines))
+    Terminal(talk, out.append, **options).run(iter(lines))
     return "".join(out)
 
 
@@ -172,50 +168,42 @@ def test_margin_shows_mark_and_evidence() -> None:
 
 
 def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
-    talk, _ = chat("word " * 19 + "end", "a b c " * 10, instruction=from_text("Be kind."))
-    out = terminal(talk, "Hello", "More")
+    long = chat("word " * 19 + "end " + "a b c " * 10, instruction=from_text("Be kind."))[0]
+    out = terminal(long, "Hello")
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out
-    assert "  |   (cut by its length limit)" in out
-    cut = Chat(Failing("Part of it", "content_filter"), SamplingParams())
-    assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
     assert all(len(line) <= 100 for line in out.splitlines())
+    cut = Chat(Recorder("Part of it", finish="content_filter"), SamplingParams())
+    assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
 
 
 def test_commands() -> None:
-    talk, engine = chat("One.", "Two.", "Three.", "Bonjour, je suis ravi de vous voir ici.")
+    talk, engine = chat("One.", "Two.", "Three.", FRENCH)
     out = terminal(
-        talk, "/help", "Hello", "/retry", "/reset", "Hi", "/entry language.fr", "Hello again",
+        talk, "/help", "Hello", "/retry", "/reset", "Hi", "/instruction language.fr", "Hello again",
         "/instruction Be brief.",
     )  # fmt: skip
-    assert "no instruction\n" in out
+    assert out.startswith("no instruction\n")
     assert "/save FILE" in out
-    assert "(the dialogue starts over)" in out
-    assert [m.content for m in engine.requests[2].messages] == ["Hi"]
+    assert "(the dialogue starts over: no instruction)" in out
+    assert engine.asked(2) == [("user", "Hi")]
     assert "✓ | Bonjour" in out
-    assert "(instruction: Be brief.)" in out
+    assert "(the dialogue starts over: Be brief. (free text: " in out
 
 
 def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
     talk, _ = chat("One.")
     path = tmp_path / "talk.jsonl"
     out = terminal(
-        talk,
-        "/retyr",
-        "/replace",
-        "/cancel",
-        "/entry language.fr1",
-        "/save",
-        "Hello",
-        f"/save {path}",
-    )
+        talk, "/retyr", "/replace", "/cancel", "/replace language.fr1", "/save", "Hello", f"/save {path}"
+    )  # fmt: skip
     assert "! '/retyr' is no command: expected one of /retry" in out
     assert "! '/replace' is no command" in out
     assert "! nothing to cancel: no instruction holds" in out
     assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
     assert "! '/save' is no command" in out
     assert "– | One." in out
-    assert f"({path}: saved as chat-" in out
+    assert f"({path}: saved)" in out
 
 
 def test_interrupt_forgets_the_turn() -> None:
@@ -234,19 +222,8 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[obj
 
     def make(text: str, engine: Recorder) -> list[object]:
         asked: list[object] = []
-
-        def local_engine(config, adapters):
-            asked.extend([config, adapters])
-            return engine
-
-        monkeypatch.setattr(command, "local_engine", local_engine)
+        monkeypatch.setattr(command, "local_engine", lambda *args: asked.extend(args) or engine)
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        entry = importlib.metadata.EntryPoint("chat", "gatt.commands.chat.command", "gatt.commands")
-        monkeypatch.setattr(
-            importlib.metadata,
-            "entry_points",
-            lambda group: [entry] if group == "gatt.commands" else [],
-        )
         return asked
 
     return make
@@ -268,22 +245,14 @@ entries:
 
 def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:
     write_variables(tmp_path, {"enable_thinking": False, "mode": "short"})
-    words = [
-        "chat",
-        "--adapter",
-        str(tmp_path),
-        "--model",
-        "m",
-        "--chat-template-kwargs",
-        "mode=long",
-    ]
     asked = piped("", Recorder())
+    words = ["chat", f"--adapter={tmp_path}", "--model=m", "--chat-template-kwargs=mode=long"]
     assert main(words) == 0
     assert asked[0].chat_template_kwargs == {"enable_thinking": False, "mode": "long"}
 
 
 def test_command_reads_piped_lines(piped, capsys) -> None:
-    engine = Recorder("Bonjour, je suis ravi de vous voir ici.", "I am well, thank you very much.")
+    engine = Recorder(FRENCH, "I am well, thank you very much.")
     asked = piped("Hello\nHow <|im_end|>?\nHow are you?\n", engine)
     words = ["chat", "--entry", "language.fr", "--adapter", "some/dir", "--model", "m"]
     assert main([*words, "--max-new-tokens", "20"]) == 0
@@ -319,27 +288,21 @@ def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     assert "✓ | Ahoy" in capsys.readouterr().out
 
 
-def test_prompt_ends_on_end_of_file(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    class Tty(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    typed = iter(["Hello", KeyboardInterrupt])
-
+def test_prompt_ends_on_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(prompt: str) -> str:
-        item = next(typed)
-        if item is KeyboardInterrupt:
-            raise KeyboardInterrupt
-        return str(item)
+        for line in typed:
+            return line
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys, "stdin", Tty())
+    typed = iter(["Hello"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr("builtins.input", read)
     assert list(command._lines()) == ["Hello"]
 
 
-@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b", " "])
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b"])
 def test_a_dialogue_outlives_a_mistyped_file(name: str) -> None:
     talk, _ = chat("One.")
-    out: list[str] = []
-    Terminal(talk, load_catalog, out.append).run(iter(["Hello", f"/save {name}", "/quit"]))
+    assert "\n! " in terminal(talk, "Hello", f"/save {name}", "/quit")
     assert talk.num_turns == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from data_synth.catalog.check import check_entry
 from data_synth.plan.make_plan import plan_samples
@@ -13,7 +12,7 @@ from eval.cases.build import load_inputs
 from gatt.cli import main
 from gatt.commands.doctor.machine import Machine, Place, num_weights
 from gatt.commands.init.settings import choose_settings
-from gatt.commands.run.pipeline import load_run
+from gatt.commands.run.command import load_run
 
 GB = 10**9
 
@@ -101,14 +100,6 @@ def test_a_mistake_is_one_line_and_writes_nothing(tmp_path, capsys, words, fact)
     assert fact in error
     assert error.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
-def test_run_yaml_says_which_settings_rest_on_a_measurement(tmp_path) -> None:
-    main(["init", str(tmp_path / "a")])
-    text = files(tmp_path / "a")["run.yaml"]
-    lines = [line for line in text.splitlines() if "learning_rate" in line or "history:" in line]
-    assert all("results/README.md" in line for line in lines)
-    assert yaml.safe_load(text)["train"]["learning_rate"] == 1e-3
 
 
 @pytest.mark.parametrize(

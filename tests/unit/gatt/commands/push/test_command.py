@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatt.cli import main
-from gatt.commands.push.config import PushConfig
+from gatt.commands.push.command import PushConfig
 from gatt.commands.push.send import push
 from gatt.errors import ConfigError, DataError, GattError, ModelError, StoreError
 from gatt.models.base_card import read_card
@@ -63,12 +62,12 @@ def test_an_adapter_with_its_evaluation(
 ) -> None:
     write_variables(adapter, {"enable_thinking": False})
     out = tmp_path / "out"
-    result = pushed(out, "adapter", adapter, results=evaluated, license="mit")
+    said = pushed(out, "adapter", adapter, results=evaluated, license="mit")
     assert sorted(p.name for p in out.iterdir()) == [
         "README.md", "adapter_config.json", "adapter_model.safetensors", "chat_template_kwargs.json",
         "trained_on.json",
     ]  # fmt: skip
-    assert (result.place, result.repo_type, result.num_files) == (str(out), "model", 5)
+    assert said.startswith(f"{out}: adapter as a model repository, 5 files, ")
     assert json.loads(text_of(out, "adapter_config.json"))["base_model_name_or_path"] == "base"
     card = read_card(text_of(out))
     assert (card.data.library_name, card.data.license) == ("peft", "mit")
@@ -110,8 +109,7 @@ def test_a_base_model_is_named_as_others_find_it(
 
 def test_a_report_is_a_page_with_the_numbers_behind_it(evaluated: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = pushed(out, "report", evaluated)
-    assert (result.repo_type, result.num_files) == ("space", 3)
+    assert "report as a space repository, 3 files, " in pushed(out, "report", evaluated)
     page = text_of(out, "report.html")
     assert "<pre>gatt eval --out=x</pre>" in page
     assert "<p>m at http://server/v1</p>" in page
@@ -159,13 +157,3 @@ def test_what_is_refused(trained: tuple[Path, Path], evaluated: Path, tmp_path: 
 def test_settings_that_do_not_go_together(values: dict[str, Any], fact: str) -> None:
     with pytest.raises(ConfigError, match=fact):
         PushConfig(**{"what": "adapter", "folder": Path("a"), **values})
-
-
-def test_the_command_says_where_it_is(
-    adapter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = [f"--folder={adapter}", f"--output-dir={tmp_path / 'm'}"]
-    assert main(["push", "--what=adapter", *words]) == 0
-    assert capsys.readouterr().out.startswith(f"{tmp_path / 'm'}: adapter as a model repository, ")
-    assert main(["push", "--what=everything", *words]) == 2
-    assert "'what' is 'everything'" in capsys.readouterr().err

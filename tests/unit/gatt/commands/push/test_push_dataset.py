@@ -14,7 +14,7 @@ from datasets import List, Value, load_dataset
 from data_synth.card import write_card
 from data_synth.config import SynthConfig
 from gatt.commands.push import dataset
-from gatt.commands.push.config import PushConfig
+from gatt.commands.push.command import PushConfig
 from gatt.commands.push.send import push
 from gatt.data.instruction import Probe
 from gatt.data.sample import GattSample, TurnTarget, read_samples

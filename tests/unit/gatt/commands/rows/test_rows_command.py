@@ -101,7 +101,7 @@ def test_rows_and_their_note(folder, tmp_path, capsys, words, wanted) -> None:
     note = output.with_suffix(".md").read_text("utf-8")
     out = capsys.readouterr().out
     assert note in out
-    assert f"{len(wanted)} rows, 2 targets" in out
+    assert f"{len(wanted)} rows; 0 left out" in out
     assert not output.with_suffix(".jinja").exists()
     for block in note.split("```yaml\n")[1:]:
         settings = yaml.safe_load(block.split("```")[0])

@@ -11,7 +11,7 @@ import pytest
 
 from gatt.cli import main
 from gatt.comb.comb import IGNORE
-from gatt.commands.show.page import page_of
+from gatt.commands.show.output import page_of
 from gatt.commands.show.view import view_sample
 from gatt.data.sample import TurnTarget
 from gatt.data.switches import Switch
@@ -30,7 +30,7 @@ ONE = replace(
 
 def page(config: Any, *samples: Any) -> str:
     tokenizer = tiny_tokenizer()
-    return page_of("s.jsonl", [(s, view_sample(tokenizer, s, config)) for s in samples], config)
+    return page_of("s.jsonl", [view_sample(tokenizer, s, config) for s in samples], config.model)
 
 
 @pytest.mark.parametrize("settings", [{}, {"history": "sampled"}, {"supervise": "all_turns"}])
@@ -40,8 +40,7 @@ def test_what_is_marked_is_what_carries_loss(settings: dict[str, Any]) -> None:
     marked = [html.unescape(found) for found in re.findall(r"<mark>(.*?)</mark>", text, re.DOTALL)]
     learned = ""
     for one in (ONE, sample(2, 2, is_plain=True)):
-        for row in view_sample(tokenizer, one, config).rows:
-            comb = row.comb
+        for comb in view_sample(tokenizer, one, config).combs:
             for ids, labels in (
                 (comb.trunk, comb.trunk_labels),
                 *((b.input_ids, b.labels) for b in comb.branches),

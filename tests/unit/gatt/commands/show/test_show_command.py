@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from gatt.cli import main
-from gatt.commands.show.text import counts_line, settings_line
 from gatt.commands.show.view import view_sample
 from gatt.data.sample import TurnTarget
 from gatt.train.config import TrainConfig
@@ -32,18 +31,6 @@ def show(folder, capsys, *words: str) -> tuple[int, str, str]:
     status = main(["show", str(folder / "samples.jsonl"), *model, *words])
     out, err = capsys.readouterr()
     return status, out, err
-
-
-def test_plain_marks_exactly_what_carries_loss(folder, capsys) -> None:
-    status, out, _ = show(folder, capsys, "--plain")
-    assert status == 0
-    assert "\x1b[" not in out
-    assert "sample s-1  dialogue d-1" in out
-    assert "row 1 of 1: trunk of " in out
-    assert " tokens, turns 1-3\n" in out
-    assert "«Bonjour, jour 2 de 1.»«<|im_end|>»" in out
-    assert "<|im_start|>assistant⏎\nIt is quiet and long there.<|im_end|>⏎" in out
-    assert out.count("«<|im_end|>»") == 3
 
 
 def test_the_template_has_the_variables_of_the_run(tmp_path, capsys) -> None:
@@ -86,13 +73,13 @@ def test_a_training_configuration_and_flags_upon_it(folder, capsys, tmp_path) ->
     shown = view_sample(tiny_tokenizer(), sample(1), config)
     status, out, _ = show(folder, capsys, "--plain", "--config", str(path))
     assert status == 0
-    assert settings_line(shown, config) in out
-    assert counts_line(shown) in out
+    assert shown.settings in out
+    assert shown.counts in out
     words = ["--placement=first_user", "--history=reference", "--max_tokens_per_row", "250"]
     _, out, _ = show(folder, capsys, "--plain", "--config", str(path), *words)
     assert "placement first_user, history reference" in out
     changed = replace(config, placement="first_user", history="reference", max_tokens_per_row=250)
-    assert counts_line(view_sample(tiny_tokenizer(), sample(1), changed)) in out
+    assert view_sample(tiny_tokenizer(), sample(1), changed).counts in out
 
 
 def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tmp_path) -> None:

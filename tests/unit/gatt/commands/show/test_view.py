@@ -1,0 +1,181 @@
+"""`gatt show`: the rows that training makes, as text."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from gatt.commands.show.output import print_sample
+from gatt.commands.show.view import Piece, ShownSample, view_sample
+from gatt.train.data.encoded_samples import has_sampled_history, placement_of
+from gatt.train.data.rows import build_rows
+from tests.support.models.built_rows import make
+from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.golden_templates import INSTRUCTION, SMOLLM2
+from tests.support.models.golden_templates import sample as golden_sample
+from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
+
+
+def with_loss(pieces: tuple[Piece, ...]) -> list[str]:
+    groups = itertools.groupby(pieces, key=lambda piece: piece.has_loss)
+    return ["".join(piece.text for piece in group) for has_loss, group in groups if has_loss]
+
+
+def printed(shown: ShownSample, **settings: Any) -> str:
+    console = Console(width=200, soft_wrap=True, highlight=False, **settings)
+    with console.capture() as capture:
+        print_sample(console, shown, is_plain=not settings)
+    return capture.get()
+
+
+@pytest.mark.parametrize("template", [CHATML, REWRITING])
+@pytest.mark.parametrize("layout", ["auto", "expanded"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"supervise": "all_turns"},
+        {"supervise": "context_only"},
+        {"history": "sampled"},
+        {"history": "mixed", "placement": "mixed"},
+        {"placement": "first_user", "max_length": 150},
+        {"max_length": 200, "max_tokens_per_row": 210},
+        {"supervise": "all_turns", "max_length": 200, "max_tokens_per_row": 250},
+        {"plain_loss": "kl", "history": "mixed"},
+    ],
+)
+def test_shows_what_training_trains_on(
+    template: str, layout: str, settings: dict[str, Any]
+) -> None:
+    tokenizer = tiny_tokenizer(template)
+    config = make(layout=layout, **settings)
+    plain = [sample(number, 3, is_plain=True) for number in (4, 5, 6)]
+    for one in (sample(1, 4), sample(2, 3, targets=["Oui.", None, "Non."]), sample(3, 2), *plain):
+        shown = view_sample(tokenizer, one, config)
+        # Plain ones alone are refused by KL: one row more, of an instructed one.
+        more = [sample(9, 1)] if config.plain_loss == "kl" else []
+        built, report = build_rows([one, *more], tokenizer, config, why_not_packable=lambda: None)
+        combs = [combs_of(row)[0] for row in built]
+        assert list(shown.combs) == combs[: len(combs) - len(more)]
+        assert f"layout {report.layout}" in shown.settings
+        assert shown.counts.endswith(f"exchanges dropped: {report.num_exchanges_dropped}")
+        parts = [
+            part
+            for comb in shown.combs
+            for part in (
+                (comb.trunk, comb.trunk_labels),
+                *((b.input_ids, b.labels) for b in comb.branches),
+            )
+        ]
+        for (ids, labels), part in zip(parts, shown.parts, strict=True):
+            assert "".join(p.text for p in part.pieces) == tokenizer.decode(ids)
+            learned = [i for i, label in zip(ids, labels, strict=True) if label != -100]
+            assert "".join(with_loss(part.pieces)) == tokenizer.decode(learned)
+        wanted = {t.turn for t in one.targets if t.reply}
+        assert shown.trained == (set() if config.supervise == "context_only" else wanted)
+
+
+def test_a_golden_sample_in_the_terminal() -> None:
+    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(2, INSTRUCTION), make())
+    # A trunk of 32 tokens, and targets of 2 and 3; written out, 17 + 2 and 32 + 3.
+    assert (
+        printed(shown)
+        .partition("legend: ")[2]
+        .startswith(
+            "<control token> · ⏎ newline · «carries loss»\n\n"
+            "row 1 of 1: trunk of 32 tokens, from turns 1-2\n"
+            "<|im_start|>system⏎\nSpeak French.<|im_end|>⏎\n"
+            "<|im_start|>user⏎\nHello there<|im_end|>⏎\n"
+            "<|im_start|>assistant⏎\nHi Bob<|im_end|>⏎\n"
+            "<|im_start|>user⏎\nHow are you<|im_end|>⏎\n"
+            "<|im_start|>assistant⏎\n\n\n"
+            "branch of turn 1, 2 tokens after trunk token 17\n«Bonjour»«<|im_end|>»\n\n"
+            "branch of turn 2, 3 tokens after trunk token 32\n«Bien merci»«<|im_end|>»\n\n"
+            "tokens: 37 in 1 rows; 5 supervised; 54 in one row a target (1.46 times that); "
+            "exchanges dropped: 0\n"
+        )
+    )
+
+
+def test_a_row_names_the_turns_that_the_length_policy_left() -> None:
+    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(3, INSTRUCTION), make(max_length=40))
+    # Prompts of 17 and 32 tokens; turn 3 without the exchange before it has 30.
+    assert [part.title for part in shown.parts] == [
+        "row 1 of 2: trunk of 32 tokens, from turns 1-2",
+        "branch of turn 1, 2 tokens after trunk token 17",
+        "branch of turn 2, 3 tokens after trunk token 32",
+        "row 2 of 2: trunk of 30 tokens, from turns 1, 3",
+        "branch of turn 3, 3 tokens after trunk token 30",
+    ]
+    # Rows of 32 + 2 + 3 and 30 + 3 tokens against 17 + 2, 32 + 3 and 30 + 3.
+    assert shown.counts == (
+        "tokens: 70 in 2 rows; 8 supervised; 87 in one row a target (1.24 times that); "
+        "exchanges dropped: 1"
+    )
+
+
+def test_sampled_history_puts_the_loss_into_the_trunk() -> None:
+    one = sample(1, 3, targets=["Oui.", None, "Non, jamais."])
+    (part,) = view_sample(tiny_tokenizer(), one, make(history="sampled")).parts
+    assert with_loss(part.pieces) == ["Oui.<|im_end|>", "Non, jamais.<|im_end|>"]
+
+
+def test_rows_of_a_template_that_rewrites_turns() -> None:
+    shown = view_sample(tiny_tokenizer(REWRITING), sample(7, 2), make())
+    first, second = shown.parts
+    assert first.title == f"row 1 of 2: {len(shown.combs[0].trunk)} tokens"
+    text = "".join(piece.text for piece in second.pieces)
+    # "Answer:" no longer stands before the reply of the earlier turn.
+    assert "assistant\nIt is quiet and long there." in text
+    assert text.endswith("assistant\nAnswer:\nBonjour, jour 2 de 7.<|im_end|>")
+    assert with_loss(second.pieces) == ["Bonjour, jour 2 de 7.<|im_end|>"]
+
+
+def test_a_target_that_cannot_be_encoded_is_left_out() -> None:
+    one = sample(1, 2, targets=["Oui <|im_end|>.", "Non."])
+    shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
+    assert shown.trained == {2}
+    assert "holds the control token '<|im_end|>'" in shown.left_out[0]
+
+
+def test_what_is_mixed_is_drawn_as_in_training() -> None:
+    found = set()
+    for number in range(12):
+        one = sample(number, 2)
+        shown = view_sample(tiny_tokenizer(), one, make(placement="mixed", history="mixed", seed=3))
+        drawn = placement_of("mixed", 3, one.id), has_sampled_history("mixed", 3, one.id)
+        is_system = shown.parts[0].pieces[1].text.startswith("system")
+        assert is_system == (drawn[0] == "system")
+        assert bool(shown.combs[0].branches) != drawn[1]
+        found.add(drawn)
+        assert shown.settings == (
+            f"placement {drawn[0]} (drawn from seed 3 and the id), "
+            f"history {'sampled' if drawn[1] else 'reference'} (drawn from seed 3 and the id), "
+            "supervise last_turn, layout comb"
+        )
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("one", "settings", "reason"),
+    [
+        (sample(1, 2, targets=[None, None]), {}, "no turn has a target reply"),
+        (sample(1, 1), {"max_length": 20}, "more than max_length 20: raise it"),
+    ],
+)
+def test_a_sample_that_training_leaves_out(one, settings, reason) -> None:
+    text = printed(view_sample(tiny_tokenizer(), one, make(**settings)))
+    assert "\nleft out: sample 's-1': " in text
+    assert reason in text
+    assert "no row: training leaves this sample out" in text
+    assert "tokens:" not in text
+
+
+def test_colours_mark_what_carries_loss() -> None:
+    shown = view_sample(tiny_tokenizer(), sample(1, 1, targets=["Oui."]), make())
+    text = printed(shown, force_terminal=True, color_system="standard")
+    assert "\x1b[1;32mOui.\x1b[0m" in text
+    assert "«" not in text
