@@ -159,7 +159,7 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
 )
 def test_other_rules_are_another_run(config, monkeypatch, name, changed) -> None:
     make(config)
-    monkeypatch.setattr(f"data_synth.fingerprint.{name}", changed)
+    monkeypatch.setattr(f"data_synth.run_folder.{name}", changed)
     with pytest.raises(StoreError, match=r"(filters|verifiers)"):
         make(config)
 

@@ -178,7 +178,10 @@ def test_no_dialogue_is_an_error(catalog) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"families": ("langauge",)}, "unknown family 'langauge', did you mean 'language'"),
+        (
+            {"families": ("langauge",)},
+            "no catalogue entry with family 'langauge', did you mean 'language'",
+        ),
         ({"values": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
         ({"families": ("hobby",), "values": ("French",)}, "no catalogue entry with families"),
         ({"exclude": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),

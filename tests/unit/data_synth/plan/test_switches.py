@@ -11,7 +11,7 @@ import pytest
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig
-from data_synth.fingerprint import fingerprinted
+from data_synth.run_folder import fingerprinted
 from data_synth.pipeline import run_synth
 from gatt.config.load import load_config
 from gatt.data.catalog.switch_draw import SwitchConfig
