@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from data_synth.config import SynthConfig
-from data_synth.plan.plan import Plan, PlannedSample
+from data_synth.plan import Plan, PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.generation.base import Engine
 from gatt.generation.cluster.pool import work_on_cluster

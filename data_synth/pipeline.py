@@ -7,14 +7,12 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from data_synth.batches import PlannedWork, make_teacher, rows_made_here, rows_made_on_cluster
 from data_synth.card import SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
-from data_synth.plan.make_plan import plan_samples
-from data_synth.plan.plan import Plan
+from data_synth.plan import Plan, plan_samples
 from data_synth.run_folder import (
     CARD_FILE,
     CONFIG_FILE,
@@ -72,15 +70,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
             report.source,
             num_removed,
         )
-    plan = plan_samples(
-        dialogues,
-        catalog,
-        config.instructions,
-        num_samples=config.num_samples,
-        plain_fraction=config.plain_fraction,
-        seed=config.seed,
-        switch=config.switch,
-    )
+    plan = plan_samples(dialogues, catalog, config)
     made = {"digest": plan.digest, "num_turns": plan.num_turns(range(len(plan)))}
     settings = fingerprinted(config) | {"teacher_weights": weights, "plan": made}
     if own_kinds := catalog.own_kinds:

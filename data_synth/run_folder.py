@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from data_synth.config import SynthConfig
 from data_synth.filters import FILTERS_VERSION
-from data_synth.plan.plan import sample_id
+from data_synth.plan import sample_id
 from gatt.config.load import config_dict
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.errors import StoreError

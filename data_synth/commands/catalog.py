@@ -82,7 +82,7 @@ def _family_table(catalog: Catalog) -> Table:
     for column in table.columns[1:-1]:
         column.justify = "right"
     for family in (*catalog.families, ""):
-        splits = Counter(e.split for e in catalog.entries if family in ("", e.family))
+        splits: Counter[str] = Counter(e.split for e in catalog.entries if family in ("", e.family))
         numbers = [str(num) for num in (*(splits[name] for name in SPLITS), splits.total())]
         if not family:
             table.add_section()

@@ -11,8 +11,8 @@ import pytest
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig
-from data_synth.run_folder import fingerprinted
 from data_synth.pipeline import run_synth
+from data_synth.run_folder import fingerprinted
 from gatt.config.load import load_config
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.sample import GattSample, read_samples
