@@ -108,7 +108,7 @@ def load_source(
 
     source = replace(config.source, num=config.source.num or config.num_samples)
     return answered_questions(
-        source.request(),
+        source,
         config.part,
         engine,
         config.teacher.sampling.params(config.seed),
