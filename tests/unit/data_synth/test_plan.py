@@ -60,14 +60,6 @@ def test_a_planned_sample_is_the_same_whenever_and_in_which_order_it_is_asked_fo
         planned[40]
 
 
-def test_a_sample_that_took_many_draws_is_drawn_again_alike(catalog) -> None:
-    # Nearly all pairs are given away, so that most draws are refused as given before.
-    first, again = small_plan(catalog, 200), small_plan(catalog, 200)
-    texts = {(p.dialogue.id, p.instruction.text) for p in first if p.instruction}
-    assert len(texts) == 170
-    assert list(first) == list(again)
-
-
 def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> None:
     one = make_plan(catalog)
     assert one.digest == make_plan(catalog).digest
@@ -139,12 +131,6 @@ def test_plain_dialogues_come_again_only_when_all_were_plain_once(catalog, caplo
         "30 plain samples from 20 dialogues: some come up 2 times without an instruction; "
         "lower plain_fraction or num_samples, or give more dialogues"
     ]
-
-
-def test_a_source_with_enough_dialogues_is_taken_in_its_order(catalog) -> None:
-    dialogues = [dialogue(n) for n in range(30)]
-    found = plan(catalog, 30, dialogues=dialogues)
-    assert [p.dialogue for p in found] == dialogues
 
 
 def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalog) -> None:

@@ -165,20 +165,6 @@ def test_a_plain_dialogue_takes_any_sound_reply_and_no_hint() -> None:
     assert len(engine.calls) == 2
 
 
-@pytest.mark.parametrize(
-    ("finish", "reason"),
-    [
-        ("length", "cut"),
-        ("context_limit", "context_limit"),
-        ("content_filter", "content_filter"),
-    ],
-)
-def test_only_what_the_model_ended_itself_becomes_a_target(finish, reason) -> None:
-    sample, engine = teach(lambda _: Generation(GOOD, finish, 9))
-    assert [(t.reply, t.reason) for t in sample.targets] == [(None, reason)] * 3
-    assert len(engine.calls) == 5
-
-
 def test_a_prompt_that_the_teacher_cannot_take_is_asked_once() -> None:
     def reply(request: GenerationRequest) -> str | Generation:
         if len(request.messages) > 3:
@@ -219,11 +205,6 @@ def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
     )
     sample, _ = teach("Sunny today.", short)
     assert {(t.reply, t.reason) for t in sample.targets} == {(None, "undecided")}
-
-
-def test_the_adapter_is_named_only_if_there_is_one() -> None:
-    assert teach(GOOD)[1].calls[0][2] is None
-    assert teach(GOOD, adapter="runs/a")[1].calls[0][2] == "teacher"
 
 
 SAID = (
