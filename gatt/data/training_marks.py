@@ -61,11 +61,11 @@ class TrainedOn:
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
         """Return the marks of both, and the entries where both say them."""
-        is_known = self.entries is not None and other.entries is not None
+        mine, others = self.entries, other.entries
         return TrainedOn(
             self.dialogues | other.dialogues,
             self.beginnings | other.beginnings,
-            frozenset(self.entries or ()) | (other.entries or ()) if is_known else None,
+            None if mine is None or others is None else mine | others,
         )
 
 
