@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from data_synth.config import SynthConfig
-from data_synth.plan.plan import Plan, PlannedSample
+from data_synth.plan import Plan, PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.generation.base import Engine
-from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.pool import work_on_cluster
 from gatt.generation.cluster.same_weights import EngineAnywhere
 from gatt.generation.config import make_engine
@@ -29,10 +28,6 @@ class PlannedWork:
     provenance: Mapping[str, Any]
     batches: Sequence[range]
     """Each batch as the places of its samples in the plan."""
-
-    def samples(self, batch: range) -> list[PlannedSample]:
-        """Return the planned samples of a batch."""
-        return self.plan[batch.start : batch.stop]
 
 
 def make_teacher(config: SynthConfig) -> Engine:
@@ -55,34 +50,26 @@ def rows_made_here(
         on_turns: is called with the number of turns that have just been finished.
     """
     for batch in work.batches:
-        samples = sample_batch(
-            teacher(),
-            work.samples(batch),
-            work.config.teacher,
-            seed=work.config.seed,
-            provenance=work.provenance,
-            on_targets=on_turns,
-        )
-        yield [sample.as_dict() for sample in samples]
-        num_composed = sum(t.kind == "composed" for s in samples for t in s.targets)
-        num_drawn = sum(s.num_targets for s in samples) - num_composed
-        if num_left := work.plan.num_turns(batch) - num_drawn:
-            on_turns(num_left)
+        left = [work.plan.num_turns(batch)]
+
+        def count(num: int, left: list[int] = left) -> None:
+            left[0] -= num
+            on_turns(num)
+
+        samples = work.plan[batch.start : batch.stop]
+        yield _rows(work.config, work.provenance, teacher(), samples, count)
+        on_turns(left[0])
 
 
 def rows_made_on_cluster(
-    work: PlannedWork,
-    engine: Callable[[], Engine] | None,
-    cluster: RayConfig,
-    on_turns: Callable[[int], None],
+    work: PlannedWork, engine: Callable[[], Engine] | None, on_turns: Callable[[int], None]
 ) -> MadeRows:
-    """Yield the rows of each batch in the order of the plan, whichever worker made them.
+    """Yield the rows of each batch in the order of the plan, whichever worker of `config.ray` made them.
 
     Args:
         work: the batches.
         engine: makes the teacher in each worker; it is pickled. None: the configured
             teacher, whose weights must be the same on every machine.
-        cluster: the workers.
         on_turns: is called with the number of turns of each batch that arrives.
 
     Raises:
@@ -90,16 +77,18 @@ def rows_made_on_cluster(
         GenerationError: the error of a worker.
         ModelError: the teacher cannot be read here.
     """
-    engine_config = work.config.teacher.engine
-    make = engine or EngineAnywhere.of(engine_config, _adapters(work.config))
+    config, batches = work.config, work.batches
+    assert config.ray is not None
+    engine_config = config.teacher.engine
+    make = engine or EngineAnywhere.of(engine_config, _adapters(config))
     made = work_on_cluster(
-        cluster,
-        partial(_worker, work.config, work.provenance, make),
-        map(work.samples, work.batches),
-        num_items=len(work.batches),
+        config.ray,
+        partial(_worker, config, work.provenance, make),
+        (work.plan[batch.start : batch.stop] for batch in batches),
+        num_items=len(batches),
         has_local_model=engine_config.server is None and engine_config.device != "cpu",
     )
-    for batch, rows in zip(work.batches, made, strict=True):
+    for batch, rows in zip(batches, made, strict=True):
         yield rows
         on_turns(work.plan.num_turns(batch))
 
@@ -108,15 +97,25 @@ def _worker(
     config: SynthConfig, provenance: Mapping[str, Any], make: Callable[[], Engine]
 ) -> Callable[[Sequence[PlannedSample]], Rows]:
     """Return, in a worker, the function that makes the rows of a batch."""
-    teacher = make()
+    return partial(_rows, config, provenance, make())
 
-    def rows(batch: Sequence[PlannedSample]) -> Rows:
-        samples = sample_batch(
-            teacher, batch, config.teacher, seed=config.seed, provenance=provenance
-        )
-        return [sample.as_dict() for sample in samples]
 
-    return rows
+def _rows(
+    config: SynthConfig,
+    provenance: Mapping[str, Any],
+    teacher: Engine,
+    batch: Sequence[PlannedSample],
+    on_targets: Callable[[int], None] | None = None,
+) -> Rows:
+    samples = sample_batch(
+        teacher,
+        batch,
+        config.teacher,
+        seed=config.seed,
+        provenance=provenance,
+        on_targets=on_targets,
+    )
+    return [sample.as_dict() for sample in samples]
 
 
 def _adapters(config: SynthConfig) -> dict[str, str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from data_synth.config import SynthConfig
 from data_synth.filters import NO_ROOM, REASONS
-from data_synth.filters.repeats import RepeatCounter
 from data_synth.run_folder import CARD_FILE
 from gatt.config.load import to_yaml
 from gatt.data.sample import GattSample, read_samples
@@ -20,16 +20,10 @@ from gatt.sources import SourceReport
 
 SYSTEM_REMOVED = "system message removed"
 """How the report of a source names it."""
-METADATA = (
-    "---\nconfigs:\n- config_name: default\n  data_files: samples.jsonl\n"
-    "tags:\n- ghost-attention\n- gatt\n- synthetic\n---"
-)
-"""Head of a card, as the hub reads it."""
-RIGHTS = "The replies are a model's own and may be wrong; the dialogues keep the licence of their source."
 
 
 @dataclass
-class RowCounts:
+class SampleCounts:
     """Sums over samples."""
 
     num_samples: int = 0
@@ -38,6 +32,14 @@ class RowCounts:
     num_long: int = 0
     """Samples with a turn for which the teacher's context has no room."""
     num_long_turns: int = 0
+    by_family: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    no_target: Counter[str] = field(default_factory=Counter)
+    """Turns without a target, by reason."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Draws, by reason."""
+    by_change: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    attempts: Counter[int] = field(default_factory=Counter)
 
     def add(self, sample: GattSample) -> None:
         """Count one sample."""
@@ -47,6 +49,43 @@ class RowCounts:
         self.num_targets += sample.num_targets
         self.num_long += bool(num_long)
         self.num_long_turns += num_long
+        group = sample.family, sample.instruction.split if sample.instruction else "none"
+        self.by_family[*group, "samples"] += 1
+        self.by_family[*group, "turns"] += len(sample.targets)
+        self.by_family[*group, "targets"] += sample.num_targets
+        for target in sample.targets:
+            self.refused.update(target.refused)
+            if target.reply is None:
+                self.no_target[target.reason or "unknown"] += 1
+            else:
+                self.kinds[target.kind or "sampled"] += 1
+                self.attempts[target.attempts] += 1
+        for switch in sample.switches or ():
+            change = f"{switch.kind}, told by the {switch.place}"
+            self.by_change[change, "samples"] += 1
+            for target in sample.targets:
+                side = "before" if target.turn < switch.turn else "after"
+                self.by_change[change, side] += target.reply is not None
+
+    def families(self) -> Iterator[tuple[object, ...]]:
+        """Yield family, split, samples, turns, targets and the share of turns with a target."""
+        for group in sorted({(family, split) for family, split, _ in self.by_family}):
+            found = [self.by_family[*group, what] for what in ("samples", "turns", "targets")]
+            yield *group, *found, f"{found[2] / found[1]:.0%}"
+
+    def reasons(self) -> Iterator[tuple[object, ...]]:
+        """Yield a line for every reason, also for those with a count of zero."""
+        found = self.refused.keys() | self.no_target.keys()
+        for reason in [*REASONS, *sorted(found - REASONS.keys())]:
+            yield reason, REASONS.get(reason, ""), self.refused[reason], self.no_target[reason]
+
+    def changes(self) -> list[tuple[object, ...]]:
+        """Return kind and place of each change, its samples, and the targets before and after it."""
+        names = sorted({name for name, _ in self.by_change})
+        return [
+            (name, *(self.by_change[name, side] for side in ("samples", "before", "after")))
+            for name in names
+        ]
 
     def no_room(self, limit: int | None = None) -> str:
         """Return a sentence on the dialogues that are too long for the teacher; there must be one.
@@ -62,62 +101,35 @@ class RowCounts:
         )
 
 
-@dataclass
-class _Counts:
-    """What the card counts besides `RowCounts`."""
-
-    by_family: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    no_target: Counter[str] = field(default_factory=Counter)
-    """Turns without a target, by reason."""
-    refused: Counter[str] = field(default_factory=Counter)
-    """Draws, by reason."""
-    switches: Counter[tuple[str, str]] = field(default_factory=Counter)
-    repeats: RepeatCounter = field(default_factory=RepeatCounter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    attempts: Counter[int] = field(default_factory=Counter)
-
-    def add(self, sample: GattSample) -> None:
-        """Count one sample."""
-        group = sample.family, sample.instruction.split if sample.instruction else "none"
-        self.by_family[*group, "samples"] += 1
-        count_switches(self.switches, sample)
-        self.repeats.add(sample)
-        for target in sample.targets:
-            self.by_family[*group, "turns"] += 1
-            self.refused.update(target.refused)
-            if target.reply is None:
-                self.no_target[target.reason or "unknown"] += 1
-            else:
-                self.by_family[*group, "targets"] += 1
-                self.kinds[target.kind or "sampled"] += 1
-                self.attempts[target.attempts] += 1
-
-    def families(self) -> Iterator[tuple[object, ...]]:
-        """Yield family, split, samples, turns, targets and the share of turns with a target."""
-        for group in sorted({(family, split) for family, split, _ in self.by_family}):
-            found = [self.by_family[*group, what] for what in ("samples", "turns", "targets")]
-            yield *group, *found, f"{found[2] / found[1]:.0%}" if found[1] else "-"
-
-    def reasons(self) -> Iterator[tuple[object, ...]]:
-        """Yield a line for every reason, also for those with a count of zero."""
-        found = self.refused.keys() | self.no_target.keys()
-        for reason in [*REASONS, *sorted(found - REASONS.keys())]:
-            yield reason, REASONS.get(reason, ""), self.refused[reason], self.no_target[reason]
-
-
-def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> RowCounts:
+def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> SampleCounts:
     """Write `README.md` beside the samples, Markdown with the hub's metadata head; return their counts.
 
     Raises:
         DataError: a row that is no sample, with file and line.
     """
-    found, counts = RowCounts(), _Counts()
+    counts = SampleCounts()
     example: GattSample | None = None
     for sample in read_samples(samples):
-        found.add(sample)
         counts.add(sample)
         if example is None and sample.instruction and sample.num_targets:
             example = sample
+    turns = zip(example.dialogue.user_turns, example.targets, strict=True) if example else ()
+    said = [(user, t.reply or f"(no target: {t.reason})") for user, t in turns]
+    text = render_card(
+        "card.md.j2",
+        config,
+        counts=counts,
+        report=report,
+        system_removed=SYSTEM_REMOVED,
+        example=example,
+        example_turns=said[:3],
+    )
+    atomic_write_text(samples.with_name(CARD_FILE), text)
+    return counts
+
+
+def render_card(template: str, config: Any, **values: Any) -> str:
+    """Return a card with the resolved configuration of its run."""
     environment = Environment(
         loader=PackageLoader("data_synth", "."),
         undefined=StrictUndefined,
@@ -126,50 +138,5 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> RowC
         keep_trailing_newline=True,
     )
     environment.filters["one_line"] = lambda text: " ".join(text.split()).replace("|", "\\|")
-    text = environment.get_template("card.md.j2").render(
-        config=config,
-        found=found,
-        counts=counts,
-        report=report,
-        metadata=METADATA,
-        rights=RIGHTS,
-        switches=switch_table(counts.switches),
-        system_removed=SYSTEM_REMOVED,
-        example=example,
-        example_turns=list(_said(example))[:3] if example else (),
-        to_yaml=to_yaml(config),
-    )
-    atomic_write_text(samples.with_name(CARD_FILE), text)
-    return found
-
-
-def _said(sample: GattSample) -> Iterator[tuple[str, str]]:
-    for user, target in zip(sample.dialogue.user_turns, sample.targets, strict=True):
-        yield user, f"(no target: {target.reason})" if target.reply is None else target.reply
-
-
-def count_switches(counts: Counter[tuple[str, str]], sample: GattSample) -> None:
-    """Count the changes of a sample, and the targets before and after each."""
-    for switch in sample.switches or ():
-        row = f"{switch.kind}, told by the {switch.place}"
-        counts[row, "samples"] += 1
-        for target in sample.targets:
-            side = "before" if target.turn < switch.turn else "from it on"
-            counts[row, side] += target.reply is not None
-
-
-def switch_table(counts: Counter[tuple[str, str]]) -> str:
-    """Return the table of changes from the counts of `count_switches`."""
-    sides = ("samples", "before", "from it on")
-    rows = [
-        (name, *(counts[name, side] for side in sides)) for name in sorted({r for r, _ in counts})
-    ]
-    return _table(
-        ("change", "samples", "targets before", "targets from it on"), rows or [("none", 0, 0, 0)]
-    )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
+    found = environment.get_template(template)
+    return found.render(config=config, to_yaml=to_yaml(config), **values)

@@ -46,8 +46,8 @@ class TeacherConfig:
     attempts: int = 2
     """Draws for each turn from the sampling view."""
     hint_attempts: int = 2
-    """Further draws with the entry's examples, exchanges that the teacher reads first; the last of them with its
-    hint too. Where it has no examples all have the hint."""
+    """Further draws with the entry's examples, exchanges that the teacher reads first; the last of them with
+    its hint too. Where it has no examples all have the hint."""
     prefill_attempts: int = 1
     """Further draws with a given beginning, for entries that have `prefills`."""
     compose: bool = True

@@ -5,22 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from data_synth.batches import PlannedWork, make_teacher, rows_made_here, rows_made_on_cluster
 from data_synth.card import SYSTEM_REMOVED, write_card
 from data_synth.config import SynthConfig
-from data_synth.fingerprint import run_settings
-from data_synth.plan.make_plan import plan_samples
-from data_synth.plan.plan import Plan
+from data_synth.plan import Plan, plan_samples
 from data_synth.run_folder import (
     CARD_FILE,
     CONFIG_FILE,
     SAMPLES_FILE,
     SOURCE_FILE,
+    SynthResult,
+    fingerprinted,
     num_stored,
     refuse_foreign,
 )
@@ -36,18 +35,6 @@ from gatt.runs.store import RecordStore
 from gatt.sources import SourceReport
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class SynthResult:
-    """What a run left behind."""
-
-    samples: Path
-    num_samples: int
-    num_targets: int
-    num_turns: int
-    num_new: int
-    """Samples made by this call; 0 if all were stored already."""
 
 
 def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -> SynthResult:
@@ -76,17 +63,16 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     catalog = config.instructions.load()
     teacher = cache(engine or partial(make_teacher, config))
     dialogues, report = load_source(config, teacher, weights)
-    _warn_of_removed_systems(report)
-    plan = plan_samples(
-        dialogues,
-        catalog,
-        config.instructions,
-        num_samples=config.num_samples,
-        plain_fraction=config.plain_fraction,
-        seed=config.seed,
-        switch=config.switch,
-    )
-    settings = run_settings(config, plan, weights)
+    if num_removed := report.changed[SYSTEM_REMOVED]:
+        log.warning(
+            "source %s: %d dialogues had a system message of their own, which was removed: the "
+            "instruction takes its place; put what must hold into a catalogue entry",
+            report.source,
+            num_removed,
+        )
+    plan = plan_samples(dialogues, catalog, config)
+    made = {"digest": plan.digest, "num_turns": plan.num_turns(range(len(plan)))}
+    settings = fingerprinted(config) | {"teacher_weights": weights, "plan": made}
     if own_kinds := catalog.own_kinds:
         settings["own_kinds"] = own_kinds
     refuse_foreign(config.output_dir)
@@ -97,8 +83,16 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         save_config(config, config.output_dir / CONFIG_FILE)
         atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
         num_new = _append_missing(store, plan, config, engine, teacher)
-    limit = context_tokens(teacher()) if teacher.cache_info().currsize else None
-    return _finish(config, report, num_new, limit)
+    found = write_card(config, path, report)
+    if found.num_long_turns:
+        limit = context_tokens(teacher()) if teacher.cache_info().currsize else None
+        log.warning("%s: %s", path, found.no_room(limit))
+    if not found.num_targets:
+        raise DataError(
+            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected: see the "
+            f"reasons in {path.with_name(CARD_FILE)}, or allow more attempts or other families"
+        )
+    return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)
 
 
 def load_source(
@@ -114,23 +108,13 @@ def load_source(
 
     source = replace(config.source, num=config.source.num or config.num_samples)
     return answered_questions(
-        source.request(),
+        source,
         config.part,
         engine,
         config.teacher.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",
         f"{config.teacher.engine.model} {teacher_weights}",
     )
-
-
-def _warn_of_removed_systems(report: SourceReport) -> None:
-    if num_removed := report.changed[SYSTEM_REMOVED]:
-        log.warning(
-            "source %s: %d dialogues had a system message of their own, which was removed: the "
-            "instruction takes its place; put what must hold into a catalogue entry",
-            report.source,
-            num_removed,
-        )
 
 
 def _append_missing(
@@ -155,7 +139,7 @@ def _append_missing(
     num_turns, num_turns_done = plan.num_turns(range(num_samples)), plan.num_turns(range(first))
     with progress_bar("synth", num_turns, unit="turns", done=num_turns_done) as bar:
         made = (
-            rows_made_on_cluster(work, engine, config.ray, bar.advance)
+            rows_made_on_cluster(work, engine, bar.advance)
             if config.ray
             else rows_made_here(work, teacher, bar.advance)
         )
@@ -176,29 +160,3 @@ def _provenance(config: SynthConfig) -> dict[str, Any]:
         "versions": {name: version or "" for name, version in versions().items()},
         "commit": (provenance()["commit"] or {}).get("id", ""),
     }
-
-
-def _finish(
-    config: SynthConfig, report: SourceReport, num_new: int, limit: int | None
-) -> SynthResult:
-    """Write the card of a complete run and return the counts.
-
-    Args:
-        config: the whole of it.
-        report: counts of the source's dialogues.
-        num_new: samples that this call made.
-        limit: tokens of the teacher's context, if known.
-
-    Raises:
-        DataError: no sample has a target; the card says why.
-    """
-    path = config.output_dir / SAMPLES_FILE
-    found = write_card(config, path, report)
-    if found.num_long_turns:
-        log.warning("%s: %s", path, found.no_room(limit))
-    if not found.num_targets:
-        raise DataError(
-            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected: see the "
-            f"reasons in {path.with_name(CARD_FILE)}, or allow more attempts or other families"
-        )
-    return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)

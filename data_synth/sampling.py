@@ -11,13 +11,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from data_synth.config import TeacherConfig
 from data_synth.filters import Draw, refuse
 from data_synth.filters.near_duplicates import SampleTargets, own_words
-from data_synth.filters.off_topic import off_topic
-from data_synth.plan.plan import PlannedSample
+from data_synth.plan import PlannedSample
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
@@ -26,7 +26,6 @@ from gatt.data.switches import texts_in_force
 from gatt.data.views import JOINT, prompt_of_turn, view_by_turn
 from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
 from gatt.verifiers import check_all, overall
-from gatt.verifiers.topics.sentence_encoder import SentenceEncoder, embedded_encoder
 
 
 @dataclass
@@ -44,7 +43,7 @@ class _Turn:
     refused: list[str] = field(default_factory=list)
     """Reason of each draw that was refused."""
     verdicts: tuple[Mapping[str, Any], ...] = ()
-    usable: str | None = field(default=None)
+    usable: str | None = None
     """A reply that only the verifiers rejected; `compose` adds to it."""
     too_long: set[TargetKind] = field(default_factory=set)
     """Kinds of draws whose prompt fills the teacher's context."""
@@ -53,19 +52,6 @@ class _Turn:
     def instruction(self) -> Instruction | None:
         """The instruction in force at this turn: it is in the prompt, and its verifiers judge the reply."""
         return self.sample.instruction_at(self.turn)
-
-    def draw(self, generation: Generation, brief: str | None) -> Draw:
-        """Return a draw for this turn as the filters see it."""
-        dialogue = self.sample.dialogue
-        replies = dialogue.replies
-        return Draw(
-            text=generation.text.strip(),
-            finish=generation.finish,
-            instruction=self.instruction,
-            brief=brief,
-            told=tuple(m.content for m in prompt_of_turn(dialogue, self.turn)),
-            plain_reply=replies[self.turn - 1] if self.turn <= len(replies) else "",
-        )
 
 
 def sample_batch(
@@ -87,10 +73,8 @@ def sample_batch(
 
     Raises:
         GenerationError: the engine gave no reply.
-        ModelError: `min_similarity` is set and its encoder is not installed.
     """
     forget(engine)
-    encoder = embedded_encoder() if config.quality.min_similarity is not None else None
     turns = [turn for sample in batch for turn in _turns(sample, config)]
     draws: tuple[tuple[TargetKind, int], ...] = (
         ("sampled", config.attempts),
@@ -107,7 +91,8 @@ def sample_batch(
         for some in _chunks(waiting, config):
             requests = [_request(t, attempt, kind, config, seed) for t in some]
             replies = engine.generate(requests, sampling, adapter)
-            _judge(some, replies, kind, config, encoder)
+            for turn, generation in zip(some, replies, strict=True):
+                _judge(turn, generation, kind, config)
             if on_targets:
                 on_targets(sum(t.reply is not None for t in some))
     if config.compose:
@@ -118,10 +103,14 @@ def sample_batch(
 
 
 def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
-    view = _teacher_view(sample, config.brief)
-    held = (sample.instruction, *(s.instruction for s in sample.switches or ()))
+    first = sample.instruction.text if sample.instruction else None
+    switches, num_turns = sample.switches or (), sample.dialogue.num_turns
+    texts = texts_in_force(first, switches, num_turns)
+    told = [" ".join(p for p in (text, config.brief) if p) or None for text in texts]
+    view = view_by_turn(sample.dialogue, told)
+    held = (sample.instruction, *(s.instruction for s in switches))
     taken = SampleTargets(config.quality, own_words(held))
-    return [_Turn(sample, view, turn, taken) for turn in range(1, sample.dialogue.num_turns + 1)]
+    return [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
 
 
 def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[_Turn]]:
@@ -136,19 +125,14 @@ def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[
         for start in range(0, len(turns), num_rows):
             yield turns[start : start + num_rows]
         return
-    start = 0
-    for index in range(1, len(turns) + 1):
-        is_end = index == len(turns) or turns[index].sample is not turns[index - 1].sample
-        if is_end and (index - start >= num_rows or index == len(turns)):
-            yield turns[start:index]
-            start = index
-
-
-def _teacher_view(sample: PlannedSample, brief: str | None) -> Dialogue:
-    first = sample.instruction.text if sample.instruction else None
-    held = texts_in_force(first, sample.switches or (), sample.dialogue.num_turns)
-    told = [" ".join(p for p in (text, brief) if p) or None for text in held]
-    return view_by_turn(sample.dialogue, told)
+    some: list[_Turn] = []
+    for _, of_sample in groupby(turns, key=lambda turn: turn.sample.id):
+        some += of_sample
+        if len(some) >= num_rows:
+            yield some
+            some = []
+    if some:
+        yield some
 
 
 def _can(turn: _Turn, kind: TargetKind) -> bool:
@@ -176,58 +160,34 @@ def _request(
     if instruction and kind == "hinted":
         # The last draw with a hint; the ones before it have the examples alone, if there are any.
         is_last = attempt == config.attempts + config.hint_attempts - 1
-        hint = instruction.hint if is_last or not instruction.examples else None
-        messages = _with_help(messages, instruction, hint, config.brief)
+        if instruction.hint and (is_last or not instruction.examples):
+            last = Message("user", messages[-1].content + JOINT + instruction.hint)
+            messages = (*messages[:-1], last)
+        before = " ".join(text for text in (instruction.text, config.brief) if text)
+        examples = (
+            Message("assistant", text) if i % 2 else Message("user", before + JOINT + text)
+            for i, text in enumerate(instruction.examples)
+        )
+        messages = (*examples, *messages)
     elif instruction and kind == "prefilled":
         prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
     # With `context_turns` its turns have their instruction in common.
     return GenerationRequest(key, messages, turn.sample.id, prefill)
 
 
-def _with_help(
-    messages: Sequence[Message], instruction: Instruction, hint: str | None, brief: str | None
-) -> tuple[Message, ...]:
-    """Return a prompt with the instruction's examples in front, as exchanges under it, and a hint at its end."""
-    before = " ".join(text for text in (instruction.text, brief) if text)
-    examples = [
-        Message("assistant", text) if i % 2 else Message("user", before + JOINT + text)
-        for i, text in enumerate(instruction.examples)
-    ]
-    if hint:
-        messages = (*messages[:-1], Message("user", messages[-1].content + JOINT + hint))
-    return (*examples, *messages)
-
-
-def _judge(
-    turns: Sequence[_Turn],
-    generations: Sequence[Generation],
-    kind: TargetKind,
-    config: TeacherConfig,
-    encoder: SentenceEncoder | None,
-) -> None:
-    """Make targets of the draws that pass filters and verifiers, in order; note the reason of the others."""
-    quality = config.quality
-    sound: list[tuple[_Turn, Draw]] = []
-    for turn, generation in zip(turns, generations, strict=True):
-        turn.attempts += 1
-        # A reply may be shorter next time, but the prompt stays as long.
-        if generation.finish == "context_limit" and not generation.num_tokens:
-            turn.too_long.add(kind)
-        draw = turn.draw(generation, config.brief)
-        reason = refuse(draw, quality)
-        if reason:
-            turn.refused.append(reason)
-        else:
-            sound.append((turn, draw))
-    if encoder is not None and quality.min_similarity is not None:
-        ignores = off_topic([draw for _, draw in sound], encoder, quality.min_similarity)
+def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig) -> None:
+    """Make a draw that passes filters and verifiers the target of its turn; else note the reason."""
+    turn.attempts += 1
+    # A reply may be shorter next time, but the prompt stays as long.
+    if generation.finish == "context_limit" and not generation.num_tokens:
+        turn.too_long.add(kind)
+    text = generation.text.strip()
+    told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
+    draw = Draw(text, generation.finish, turn.instruction, config.brief, told)
+    if reason := refuse(draw, config.quality):
+        turn.refused.append(reason)
     else:
-        ignores = [False] * len(sound)
-    for (turn, draw), is_off_topic in zip(sound, ignores, strict=True):
-        if is_off_topic:
-            turn.refused.append("off_topic")
-        else:
-            _verify(turn, draw.text, kind)
+        _verify(turn, text, kind)
 
 
 def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
@@ -238,20 +198,18 @@ def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
     if status != "pass":
         turn.refused.append("undecided" if status == "undecided" else "rejected")
         turn.usable = text
-    elif _leaks(turn, text):
+    elif still_follows(
+        turn.sample.instruction,
+        turn.sample.switches or (),
+        turn.sample.dialogue,
+        turn.turn,
+        text,
+    ):
         turn.refused.append("leaks")
     elif turn.taken.take(text):
         turn.reply, turn.kind = text, kind
     else:
         turn.refused.append("repeats_target")
-
-
-def _leaks(turn: _Turn, text: str) -> bool:
-    """Whether a reply still follows an ended instruction, which stands before earlier messages."""
-    sample = turn.sample
-    return still_follows(
-        sample.instruction, sample.switches or (), sample.dialogue, turn.turn, text
-    )
 
 
 def _compose(turn: _Turn, seed: int) -> None:
@@ -264,13 +222,12 @@ def _compose(turn: _Turn, seed: int) -> None:
         return
     rng = random.Random(f"{seed}/{turn.sample.id}/{turn.turn}/compose")
     text = turn.usable if turn.usable[-1] in ".!?…" else turn.usable + "."
-    num_passed = _num_passed(instruction, turn.usable)
-    has_more = False
+    num_passed, is_longer = _num_passed(instruction, turn.usable), False
     for utterance in rng.sample(instruction.utterances, len(instruction.utterances)):
         longer = f"{text} {utterance}"
         if (num := _num_passed(instruction, longer)) > num_passed:
-            text, num_passed, has_more = longer, num, True
-    if has_more:
+            text, num_passed, is_longer = longer, num, True
+    if is_longer:
         _verify(turn, text, "composed")
 
 

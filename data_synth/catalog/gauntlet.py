@@ -13,7 +13,6 @@ from pathlib import Path
 import yaml
 
 from gatt.data.instruction import Entry
-from gatt.verifiers import check_all, overall
 
 _TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 JUNK: tuple[str, ...] = tuple(_TEXTS["junk"])
@@ -41,10 +40,3 @@ def talk_about(entry: Entry) -> Iterator[str]:
         deed = f"mention {deed}"
     for frame in DOING:
         yield frame.format(deed=deed)
-
-
-def passing_talk(entry: Entry) -> list[str]:
-    """Return those that pass the verifiers of the entry; expected none."""
-    return [
-        reply for reply in talk_about(entry) if overall(check_all(entry.verifiers, reply)) == "pass"
-    ]

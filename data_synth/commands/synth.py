@@ -44,12 +44,7 @@ def execute(config: SynthConfig) -> str:
     """Make the samples and return one line with their counts."""
     from data_synth.pipeline import run_synth
 
-    result = run_synth(config)
-    state = f"{result.num_new} new" if result.num_new else "all of them stood there already"
-    return (
-        f"{result.samples}: {result.num_samples} samples ({state}), {result.num_targets} targets "
-        f"for {result.num_turns} turns; card: {result.samples.with_name('README.md')}"
-    )
+    return str(run_synth(config))
 
 
 def run(args: argparse.Namespace) -> int:

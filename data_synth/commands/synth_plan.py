@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from data_synth.config import SynthConfig
-from data_synth.plan.make_plan import plan_samples
+from data_synth.plan import plan_samples
 from data_synth.run_folder import CARD_FILE, CONFIG_FILE, SAMPLES_FILE, SOURCE_FILE
 from gatt.commands.run.operations import DRAWS
 from gatt.commands.run.plan import StagePlan, count_tokens, num_there
@@ -34,10 +34,7 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         dialogue, told = float(_EXCHANGE_TOKENS * config.source.min_turns), 20.0
     else:
         dialogues, report = config.source.load(config.part)
-        plan = plan_samples(
-            dialogues, catalog, config.instructions, num_samples=num,
-            plain_fraction=config.plain_fraction, seed=config.seed, switch=config.switch,
-        )  # fmt: skip
+        plan = plan_samples(dialogues, catalog, config)
         turns = plan.num_turns(range(num))
         about = f"{report.num_kept} of {report.num_read} dialogues, {dict(report.dropped) or 'none'} dropped"
         some = plan[: min(num, _MOST_COUNTED)]

@@ -32,10 +32,5 @@ def run(args: argparse.Namespace) -> int:
     """Make the samples; nothing is written if they are stored already."""
     from data_synth.splice.splice import splice
 
-    result = splice(config_from_args(SpliceConfig, args))
-    state = "new" if result.is_new else "all of them stood there already"
-    sys.stdout.write(
-        f"{result.samples}: {result.num_samples} samples ({state}), {result.num_targets} targets for "
-        f"{result.num_turns} turns; card: {result.samples.with_name('README.md')}\n"
-    )
+    sys.stdout.write(f"{splice(config_from_args(SpliceConfig, args))}\n")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from data_synth.filters.draw import Draw
+from data_synth.filters.config import Draw
 
 _FORMS = frozenset({"ends_with", "json_object", "wrapped"})
 """Verifiers that judge the end of a reply themselves."""

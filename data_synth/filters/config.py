@@ -1,10 +1,12 @@
-"""Configuration of the filters, which apply in addition to the verifiers."""
+"""What the filters are told: their configuration, and one draw of the teacher with its context."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError
+from gatt.generation.base import FinishReason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +39,6 @@ class QualityConfig:
     """A reply of at most so many words ("Of course.") may occur `short_repeats` times in a sample."""
     short_repeats: int = 2
     """How often the same short reply may be a target of one sample."""
-    min_similarity: float | None = None
-    """Refuse English replies less similar than this (cosine of sentence vectors, from -1 to 1) to
-    both the user's message and the plain reply; null refuses none. Null by default, because in
-    chit-chat the filter is weak: at 0.02 it refuses 9 % of replies to other questions, but also 3 %
-    of the true replies of human chats. Needs the `similarity` extra."""
 
     def __post_init__(self) -> None:
         for name in ("repeated_share", "near_duplicate"):
@@ -52,7 +49,17 @@ class QualityConfig:
             raise ConfigError(f"short_words is {self.short_words}: expected 0 or more")
         if self.short_repeats < 1:
             raise ConfigError(f"short_repeats is {self.short_repeats}: expected at least 1")
-        if self.min_similarity is not None and not -1 <= self.min_similarity <= 1:
-            raise ConfigError(
-                f"min_similarity is {self.min_similarity}: expected a number from -1 to 1, or null"
-            )
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A sampled reply without outer white space, and its context."""
+
+    text: str
+    finish: FinishReason
+    instruction: Instruction | None
+    """The instruction in force; None in a plain dialogue."""
+    brief: str | None = None
+    """Text that the teacher also reads with every message."""
+    told: tuple[str, ...] = ()
+    """Messages of the dialogue up to and including the question."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 from data_synth.filters.clipped import is_clipped
-from data_synth.filters.config import QualityConfig
-from data_synth.filters.draw import Draw
+from data_synth.filters.config import Draw, QualityConfig
 from data_synth.filters.instruction_talk import mentions_instruction
-from data_synth.filters.prompt_echo import repeats_prompt
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.repetition import repeated_share
 
@@ -18,78 +18,62 @@ FILTERS_VERSION = 2
 
 NO_ROOM = "context_limit"
 """Reason if the teacher's context has no room for prompt and reply."""
+_WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """One reason to refuse a draw, which depends on the draw alone."""
-
-    reason: str
-    meaning: str
-    """For the data set card."""
-    refuses: Callable[[Draw, QualityConfig], bool]
+def repeats_prompt(draw: Draw) -> bool:
+    """Whether the reply is the question or an earlier message, apart from case and punctuation."""
+    reply = _plain(draw.text)
+    # Much longer messages cannot be equal: skipping them saves the split into words.
+    longest = 2 * len(draw.text) + 8
+    return any(_plain(message) == reply for message in draw.told if len(message) <= longest)
 
 
-FILTERS: tuple[Filter, ...] = (
-    Filter("cut", "the length limit cut the reply", lambda draw, _: draw.finish == "length"),
-    Filter(
-        NO_ROOM,
-        "the end of the teacher's context cut the reply, or left no room for one",
-        lambda draw, _: draw.finish == "context_limit",
-    ),
-    Filter(
-        "content_filter",
-        "the server's content filter withheld the reply",
-        lambda draw, _: draw.finish == "content_filter",
-    ),
-    Filter(
-        "unanswered",
-        "the server had no reply, try after try",
-        lambda draw, _: draw.finish == "unanswered",
-    ),
-    Filter("blank", "the reply is empty", lambda draw, _: not draw.text),
-    Filter(
-        "degenerate",
-        "loops, repeats or holds no words",
-        lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
-    ),
-    Filter(
-        "repetitive",
-        "says the same phrases again",
-        lambda draw, quality: (
-            quality.repeated_share is not None
-            and repeated_share(draw.text) >= quality.repeated_share
-        ),
-    ),
-    Filter(
-        "mentions_instruction",
-        "talks about the instruction instead of following it",
-        lambda draw, quality: quality.mentions_instruction and mentions_instruction(draw),
-    ),
-    Filter(
-        "repeats_prompt",
-        "gives the user's message or the history back",
-        lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
-    ),
-    Filter(
-        "clipped",
-        "stops in mid-sentence, though not at the length limit",
-        lambda draw, quality: quality.clipped and is_clipped(draw),
-    ),
-)
-"""A new filter needs one file, one entry here, one setting and one test."""
+@lru_cache(maxsize=8192)
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
 
-REASONS: dict[str, str] = {
-    **{f.reason: f.meaning for f in FILTERS},
-    "off_topic": "ignores the question: like neither the user's message nor the plain reply",
+
+def _is_repetitive(draw: Draw, quality: QualityConfig) -> bool:
+    most = quality.repeated_share
+    return most is not None and repeated_share(draw.text) >= most
+
+
+FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
+    "cut": lambda draw, _: draw.finish == "length",
+    NO_ROOM: lambda draw, _: draw.finish == NO_ROOM,
+    "content_filter": lambda draw, _: draw.finish == "content_filter",
+    "unanswered": lambda draw, _: draw.finish == "unanswered",
+    "blank": lambda draw, _: not draw.text,
+    "degenerate": lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
+    "repetitive": _is_repetitive,
+    "mentions_instruction": lambda draw, quality: (
+        quality.mentions_instruction and mentions_instruction(draw)
+    ),
+    "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
+    "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
+}
+"""Each reason to refuse a draw that depends on the draw alone, in the order in which they are tried."""
+
+REASONS: Final = {
+    "cut": "the length limit cut the reply",
+    NO_ROOM: "the end of the teacher's context cut the reply, or left no room for one",
+    "content_filter": "the server's content filter withheld the reply",
+    "unanswered": "the server had no reply, try after try",
+    "blank": "the reply is empty",
+    "degenerate": "loops, repeats or holds no words",
+    "repetitive": "says the same phrases again",
+    "mentions_instruction": "talks about the instruction instead of following it",
+    "repeats_prompt": "gives the user's message or the history back",
+    "clipped": "stops in mid-sentence, though not at the length limit",
     "rejected": "a verifier rejected it",
     "undecided": "a verifier could not tell",
     "leaks": "still follows the instruction that was replaced or taken back",
     "repeats_target": "nearly the same as another target of its sample",
 }
-"""Meaning of each reason, for the data set card; the last five depend on more than one draw."""
+"""Meaning of each reason, for the data set card; the last four depend on more than one draw."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:
     """Return the reason of the first filter that refuses a draw, or None if it may be a target."""
-    return next((f.reason for f in FILTERS if f.refuses(draw, quality)), None)
+    return next((reason for reason, refuses in FILTERS.items() if refuses(draw, quality)), None)

@@ -12,7 +12,7 @@ from gatt.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpliceSwitch:
+class SpliceSwitch(SwitchConfig):
     """Which changes are made, in which proportion, and at which turns. Every sample has one.
 
     Raises:
@@ -28,31 +28,12 @@ class SpliceSwitch:
     cancel: float = 0.0
     """Weight of samples where the instruction is cancelled. Needs samples under an
     instruction and without any: `gatt synth --plain_fraction=1` makes those."""
-    min_turn: int = 2
-    """First turn at which the instruction may change, from 2."""
-    max_turn: int | None = None
-    """Last turn at which the instruction may change; null: the last of the dialogue. All turns are equally
-    likely."""
-    system: float = 0.0
-    """Share of changes announced in a later system message; the others stand in front of the user's words.
-    With a chat template without later system messages, all stand in front of the user's words."""
 
-    def __post_init__(self) -> None:
+    def _check_chances(self) -> None:
         weights = [getattr(self, kind) for kind in SWITCH_KINDS]
         if not min(weights) >= 0 or not 0 < sum(weights) < math.inf:
             told = ", ".join(f"{k} {getattr(self, k):g}" for k in SWITCH_KINDS)
             raise ConfigError(f"{told}: expected weights from 0, one of them above 0")
-        _ = self._checked
-
-    @property
-    def _checked(self) -> SwitchConfig:
-        return SwitchConfig(
-            replace=1.0, min_turn=self.min_turn, max_turn=self.max_turn, system=self.system
-        )
-
-    def refuse_past(self, longest: int) -> None:
-        """Refuse turns that no dialogue has, see `gatt.data.catalog.switch_draw.SwitchConfig.refuse_past`."""
-        self._checked.refuse_past(longest)
 
 
 @dataclass(frozen=True, kw_only=True)

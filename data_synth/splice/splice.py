@@ -11,39 +11,33 @@ import itertools
 import json
 import random
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from data_synth.card import METADATA, RIGHTS, count_switches, switch_table
+from data_synth.card import SampleCounts, render_card
 from data_synth.filters.config import QualityConfig
 from data_synth.filters.near_duplicates import SampleTargets, own_words
-from data_synth.plan.plan import sample_id
-from data_synth.run_folder import CARD_FILE, CONFIG_FILE, SAMPLES_FILE
-from data_synth.splice.config import SpliceConfig, SpliceSwitch
+from data_synth.plan import sample_id
+from data_synth.run_folder import CARD_FILE, CONFIG_FILE, SAMPLES_FILE, SynthResult
+from data_synth.splice.config import SpliceConfig
 from gatt.config.load import to_yaml
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.catalog.switch_wording import TRAINING
-from gatt.data.instruction import Instruction, combine, compose
-from gatt.data.sample import GattSample, TurnTarget
+from gatt.data.instruction import Instruction, compose
+from gatt.data.sample import GattSample
 from gatt.data.switches import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 from gatt.errors import CatalogError, DataError, StoreError
 from gatt.runs.atomic_folder import whole_folder
 from gatt.train.data.samples import samples_by_file
 
-
-@dataclass(frozen=True)
-class SpliceResult:
-    """The samples of a splice and their counts."""
-
-    samples: Path
-    num_samples: int
-    num_targets: int
-    num_turns: int
-    is_new: bool
-    """False if all of them were stored already."""
+_NEEDED: Final[dict[SwitchKind, str]] = {
+    "replace": "under two instructions without a common entry",
+    "add": "under an instruction and under the same with an entry more",
+    "cancel": "under an instruction and without any (plain_fraction=1 makes those)",
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ class _Pair:
     """Turns at which the instruction may change."""
 
 
-def splice(config: SpliceConfig) -> SpliceResult:
+def splice(config: SpliceConfig) -> SynthResult:
     """Write the samples of a configuration with their card, all of them or none.
 
     Raises:
@@ -67,50 +61,45 @@ def splice(config: SpliceConfig) -> SpliceResult:
         StoreError: the folder holds something else, or cannot be written.
     """
     catalog = load_catalog(*(Path(folder).expanduser() for folder in config.catalog))
-    left_out: Counter[str] = Counter()
-    made = list(_spliced(_read(config.samples), config, catalog, left_out))
-    lines = [json.dumps(sample.as_dict(), ensure_ascii=False) + "\n" for sample in made]
-    files = {
-        SAMPLES_FILE: "".join(lines),
-        CARD_FILE: _card(config, made, left_out),
-        CONFIG_FILE: to_yaml(config),
-    }
-    is_new = not _stands(config.output_dir, files)
+    # The id of each sample begins with its file.
+    samples = [
+        replace(s, id=f"{config.samples[number - 1]}/{s.id}")
+        for number, s in samples_by_file(config.samples)
+    ]
+    left_out = Counter(leaks=0, repeats_target=0)
+    counts = SampleCounts()
+    lines, teachers = [], set()
+    for made in _spliced(samples, config, catalog, left_out):
+        counts.add(made)
+        lines.append(json.dumps(made.as_dict(), ensure_ascii=False) + "\n")
+        teachers.add(f"`{made.provenance.get('teacher')}`")
+    card = render_card(
+        "splice/card.md.j2",
+        config,
+        num_samples=counts.num_samples,
+        teachers=sorted(teachers - {"`None`"}),
+        counts=counts,
+        left_out=left_out,
+    )
+    files = {SAMPLES_FILE: "".join(lines), CARD_FILE: card, CONFIG_FILE: to_yaml(config)}
+    is_new = not (config.output_dir / SAMPLES_FILE).exists()
     if is_new:
         with whole_folder(config.output_dir) as folder:
             for name, text in files.items():
                 (folder / name).write_text(text, encoding="utf-8")
-    num_targets = sum(sample.num_targets for sample in made)
-    num_turns = sum(sample.dialogue.num_turns for sample in made)
-    path = config.output_dir / SAMPLES_FILE
-    return SpliceResult(path, len(made), num_targets, num_turns, is_new)
-
-
-def _read(paths: Sequence[Path]) -> list[GattSample]:
-    """Return all samples; the id of each begins with its file."""
-    return [replace(s, id=f"{paths[number - 1]}/{s.id}") for number, s in samples_by_file(paths)]
-
-
-def _stands(folder: Path, files: Mapping[str, str]) -> bool:
-    """Return whether all files stand in the folder already, byte for byte.
-
-    Raises:
-        StoreError: a file differs or cannot be read.
-    """
-    if not (folder / SAMPLES_FILE).exists():
-        return False
-    for name, text in files.items():
-        path = folder / name
-        try:
-            is_same = path.exists() and path.read_bytes() == text.encode()
-        except OSError as error:
-            raise StoreError(f"{path}: cannot read: {error.strerror}: check the path") from None
-        if not is_same:
+    for path, text in ((config.output_dir / name, text) for name, text in files.items()):
+        if not path.is_file() or path.read_bytes() != text.encode():
             raise StoreError(
                 f"{path}: differs from what this configuration makes of these samples: choose another "
                 "output_dir, or delete the folder to make it anew"
             )
-    return True
+    return SynthResult(
+        config.output_dir / SAMPLES_FILE,
+        counts.num_samples,
+        counts.num_targets,
+        counts.num_turns,
+        counts.num_samples * is_new,
+    )
 
 
 def _spliced(
@@ -178,27 +167,25 @@ def _pairs(
         for before, after in itertools.permutations(group, 2):
             kind = _kind(before.instruction, after.instruction)
             if kind in found:
-                pair = _Pair(before, after, kind, _turns(before, after, config.switch))
-                if pair.turns:
+                # With a target before the change, and one at or after it.
+                last = before.dialogue.num_turns
+                turns = [t.turn for t in before.targets if t.reply is not None] or [last]
+                later = [t.turn for t in after.targets if t.reply is not None] or [0]
+                first = max(config.switch.min_turn, turns[0] + 1)
+                last = min(later[-1], config.switch.max_turn or last)
+                if first <= last:
+                    pair = _Pair(before, after, kind, range(first, last + 1))
                     _refuse_unknown(pair, catalog)
                     found[kind].append(pair)
     for kind, pairs in found.items():
         if not pairs:
-            turns = (
-                f"a turn from {config.switch.min_turn} to {config.switch.max_turn or 'the last'}"
-            )
+            last_turn = config.switch.max_turn or "the last"
             raise DataError(
                 f"{where}: none of {len(of_dialogue)} dialogues has targets {_NEEDED[kind]}, before and after "
-                f"{turns}: give more samples of the same dialogues, or set switch.{kind} to 0"
+                f"a turn from {config.switch.min_turn} to {last_turn}: give more samples of the same "
+                f"dialogues, or set switch.{kind} to 0"
             )
     return found
-
-
-_NEEDED: Final[dict[SwitchKind, str]] = {
-    "replace": "under two instructions without a common entry",
-    "add": "under an instruction and under the same with an entry more",
-    "cancel": "under an instruction and without any (plain_fraction=1 makes those)",
-}
 
 
 def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind | None:
@@ -212,14 +199,6 @@ def _kind(before: Instruction | None, after: Instruction | None) -> SwitchKind |
     return "add" if before.entries == after.entries[:-1] else None
 
 
-def _turns(before: GattSample, after: GattSample, switch: SpliceSwitch) -> range:
-    """Return the turns of change that have a target before them, and one at or after them."""
-    num_turns = before.dialogue.num_turns
-    first = next((t.turn for t in before.targets if t.reply is not None), num_turns)
-    last = max((t.turn for t in after.targets if t.reply is not None), default=0)
-    return range(max(switch.min_turn, first + 1), min(last, switch.max_turn or num_turns) + 1)
-
-
 def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
     """Refuse a pair whose change the catalogue has no words for.
 
@@ -230,19 +209,15 @@ def _refuse_unknown(pair: _Pair, catalog: Catalog) -> None:
     if given is None or pair.kind == "replace":
         return
     try:
-        if held is None:
-            for name in given.entries:
-                catalog.entry(name)
-            return
-        new = catalog.entry(held.entries[-1])
+        used = [catalog.entry(name) for name in (held.entries[-1:] if held else given.entries)]
     except CatalogError as error:
         raise CatalogError(
             f"sample {pair.before.id}: {error}: set catalog to the one that the sample was made with"
         ) from None
-    if (*given.verifiers, *new.verifiers) != held.verifiers:
+    if held and (*given.verifiers, *used[0].verifiers) != held.verifiers:
         raise CatalogError(
-            f"sample {pair.after.id}: entry {new.id!r} has other verifiers in the catalogue now: set "
-            "catalog to the one that it was made with"
+            f"sample {pair.after.id}: entry {used[0].id!r} has other verifiers in the catalogue now: "
+            "set catalog to the one that it was made with"
         )
 
 
@@ -277,76 +252,37 @@ def _joined(
         if target.reply is not None:
             taken.take(target.reply)
     for target in after.targets[turn - 1 :]:
-        reason = None
-        if target.reply is not None:
-            if still_follows(
-                before.instruction, (switch,), before.dialogue, target.turn, target.reply
-            ):
+        reply, reason = target.reply, None
+        if reply is not None:
+            if still_follows(before.instruction, (switch,), before.dialogue, target.turn, reply):
                 reason = "leaks"
-            elif not taken.take(target.reply):
+            elif not taken.take(reply):
                 reason = "repeats_target"
-        targets.append(target if reason is None else _refused(target, reason))
+        if reason is not None:
+            refused = (*target.refused, reason)
+            target = replace(target, reply=None, kind=None, reason=reason, refused=refused)
+        targets.append(target)
+    # Both teachers and commits are named; of the rest the second run counts.
+    told = {
+        key: f"{before.provenance[key]} + {value}"
+        for key, value in after.provenance.items()
+        if isinstance(value, str) and before.provenance.get(key, value) != value
+    }
+    spliced = {"spliced": [before.id, after.id]}
+    provenance = {**before.provenance, **after.provenance, **told, **spliced}
     return replace(
-        before,
-        id=name,
-        targets=tuple(targets),
-        switches=(switch,),
-        provenance={
-            **_of_both(before.provenance, after.provenance),
-            "spliced": [before.id, after.id],
-        },
+        before, id=name, targets=tuple(targets), switches=(switch,), provenance=provenance
     )
-
-
-def _refused(target: TurnTarget, reason: str) -> TurnTarget:
-    return replace(target, reply=None, kind=None, reason=reason, refused=(*target.refused, reason))
-
-
-def _of_both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the provenance of both: differing texts are joined by `+`, else the second value counts."""
-    found: dict[str, Any] = {**one, **other}
-    for key in one.keys() & other.keys():
-        mine, its = one[key], other[key]
-        if isinstance(mine, Mapping) and isinstance(its, Mapping):
-            found[key] = _of_both(mine, its)
-        elif isinstance(mine, str) and isinstance(its, str) and mine != its:
-            found[key] = f"{mine} + {its}"
-    return found
 
 
 def _switch(
     pair: _Pair, turn: int, config: SpliceConfig, catalog: Catalog, rng: random.Random
 ) -> Switch:
-    given, held = pair.before.instruction, pair.after.instruction
+    given, new = pair.before.instruction, pair.after.instruction
     assert given is not None  # `_kind`.
     place: SwitchPlace = "system" if rng.random() < config.switch.system else "user"
-    if held is None:
-        is_terse = rng.random() < config.terse_probability
-        entries = [catalog.entry(name) for name in given.entries]
-        text = TRAINING.of_end(entries, "terse" if is_terse else "verbose", rng)
-    elif pair.kind == "replace":
-        text = TRAINING.of_new("replace", held, rng)
-    else:
-        new = compose([catalog.entry(held.entries[-1])], rng, config.terse_probability)
-        text, held = TRAINING.of_new("add", new, rng), combine(given, new)
+    if pair.kind == "add" and new is not None:
+        new = compose([catalog.entry(new.entries[-1])], rng, config.terse_probability)
+    old = [catalog.entry(name) for name in given.entries] if new is None else []
+    text, held = TRAINING.change(pair.kind, given, new or old, config.terse_probability, rng)
     return Switch(turn, pair.kind, place, text, held)
-
-
-def _card(config: SpliceConfig, samples: Sequence[GattSample], left_out: Mapping[str, int]) -> str:
-    counts: Counter[tuple[str, str]] = Counter()
-    for sample in samples:
-        count_switches(counts, sample)
-    teachers = {str(s.provenance["teacher"]) for s in samples if s.provenance.get("teacher")}
-    told = f"Teacher: {', '.join(f'`{name}`' for name in sorted(teachers))}. " if teachers else ""
-    parts = (
-        METADATA,
-        "# GAtt samples with changes",
-        f"{len(samples)} dialogues whose instruction changes once, each spliced of two samples of that "
-        "dialogue (`gatt synth splice`): the targets under the first instruction, and from the change on "
-        f"those under the other. {told}{RIGHTS}",
-        f"## Changes of the instruction\n\n{switch_table(counts)}",
-        f"Left out behind a change: {left_out['leaks']} targets that still follow what was ended, and "
-        f"{left_out['repeats_target']} that repeat another of their sample.",
-        "## Configuration\n\n```yaml\n" + to_yaml(config) + "```\n",
-    )
-    return "\n\n".join(parts)

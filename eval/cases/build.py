@@ -118,7 +118,7 @@ def _dialogues(
         config.source, num=config.source.num or max(config.num_dialogues, config.num_plain)
     )
     return answered_questions(
-        source.request(),
+        source,
         config.part,
         engine,
         config.sampling.params(config.seed),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -117,18 +117,13 @@ class Instruction:
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
         # Samples of before 2026-11-25 have no examples.
-        raw = {"examples": (), **raw}
-        found = {field.name: raw[field.name] for field in fields(cls)}
+        found = {field.name: {"examples": (), **raw}[field.name] for field in fields(cls)}
         for name in ("entries", "families", "utterances", "prefills", "examples"):
             found[name] = tuple(found[name])
-        return cls(
-            **found
-            | {
-                "verifiers": tuple(VerifierSpec.from_dict(v) for v in raw["verifiers"]),
-                "probes": tuple(Probe.from_dict(p) for p in raw["probes"]),
-                "hint": raw["hint"] or None,
-            }
-        )
+        found["verifiers"] = tuple(map(VerifierSpec.from_dict, raw["verifiers"]))
+        found["probes"] = tuple(map(Probe.from_dict, raw["probes"]))
+        found["hint"] = raw["hint"] or None
+        return cls(**found)
 
 
 @dataclass(frozen=True)
@@ -180,21 +175,12 @@ def compose(
     if not entries:
         raise CatalogError("an instruction needs at least one catalogue entry, found none")
     wording: Wording = "terse" if rng.random() < terse_probability else "verbose"
-    parts = [e.terse if wording == "terse" else rng.choice(e.verbose) for e in entries]
-    hints = [e.hint for e in entries if e.hint]
-    split = max((e.split for e in entries), key=SPLITS.index)
-    return Instruction(
-        id="+".join(e.id for e in entries),
-        text=" ".join(parts),
-        wording=wording,
+    texts = [e.terse if wording == "terse" else rng.choice(e.verbose) for e in entries]
+    return replace(
+        _joined(entries, wording),
+        text=" ".join(texts),
         entries=tuple(e.id for e in entries),
         families=tuple(dict.fromkeys(e.family for e in entries)),
-        split=split,
-        verifiers=tuple(v for e in entries for v in e.verifiers),
-        probes=tuple(p for e in entries for p in e.probes),
-        hint=" ".join(hints) or None,
-        utterances=tuple(dict.fromkeys(u for e in entries for u in e.utterances)),
-        prefills=_prefills(entries),
         examples=entries[0].examples if len(entries) == 1 else (),
     )
 
@@ -202,24 +188,30 @@ def compose(
 def combine(first: Instruction, second: Instruction) -> Instruction:
     """Return two instructions as one, in the words of each; beginnings are chosen as in `compose`."""
     parts = (first, second)
-    return Instruction(
-        id="+".join(p.id for p in parts),
+    return replace(
+        _joined(parts, second.wording),
         text=" ".join(p.text for p in parts),
-        wording=second.wording,
         entries=tuple(e for p in parts for e in p.entries),
         families=tuple(dict.fromkeys(f for p in parts for f in p.families)),
+    )
+
+
+def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instruction:
+    """Return what entries and instructions join alike."""
+    roles = [p for p in parts if any(v.kind == ROLE_VERIFIER for v in p.verifiers)]
+    return Instruction(
+        id="+".join(p.id for p in parts),
+        text="",
+        wording=wording,
+        entries=(),
+        families=(),
         split=max((p.split for p in parts), key=SPLITS.index),
         verifiers=tuple(v for p in parts for v in p.verifiers),
         probes=tuple(probe for p in parts for probe in p.probes),
         hint=" ".join(p.hint for p in parts if p.hint) or None,
         utterances=tuple(dict.fromkeys(u for p in parts for u in p.utterances)),
-        prefills=_prefills(parts),
+        prefills=next((p.prefills for p in (*roles, *parts) if p.prefills), ()),
     )
-
-
-def _prefills(entries: Sequence[Entry | Instruction]) -> tuple[str, ...]:
-    roles = [e for e in entries if any(v.kind == ROLE_VERIFIER for v in e.verifiers)]
-    return next((e.prefills for e in (*roles, *entries) if e.prefills), ())
 
 
 def draw_entries(

@@ -12,18 +12,18 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from gatt.data.dialogue import Dialogue, parse_dialogue
 from gatt.data.instruction import Instruction
 from gatt.data.switches import Switch, check_switches, in_force
 from gatt.errors import CatalogError, ContentError, DataError
 from gatt.runs.store import parsed_records
+from gatt.runs.typed import ShapeError, typed
 
 log = logging.getLogger(__name__)
 
 TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
-TARGET_KINDS: tuple[str, ...] = get_args(TargetKind)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,6 @@ class TurnTarget:
 
     Raises:
         ContentError: both or neither.
-        DataError: a value of another type, or an unknown kind.
     """
 
     turn: int
@@ -56,22 +55,6 @@ class TurnTarget:
             raise ContentError(
                 f"turn {self.turn}: expected a target reply or a reason for none, found "
                 f"{'neither' if self.reply is None else 'both'}"
-            )
-        # Read from JSON, so it may be anything.
-        parts: tuple[tuple[str, object, Any, str], ...] = (
-            ("the reply", self.reply, str | None, "a string"),
-            ("the reason", self.reason, str | None, "a string"),
-            ("attempts", self.attempts, int, "a number"),
-            *(("a verdict", verdict, Mapping, "an object") for verdict in self.verdicts),
-        )
-        for name, value, expected, form in parts:
-            if not isinstance(value, expected):
-                found = type(value).__name__
-                raise DataError(f"turn {self.turn}: {name} is {found}: expected {form}")
-        if self.kind is not None and self.kind not in TARGET_KINDS:
-            raise DataError(
-                f"turn {self.turn}: unknown target kind {self.kind!r}: "
-                f"expected one of {', '.join(TARGET_KINDS)}"
             )
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,14 +88,10 @@ class GattSample:
     """Changes of the instruction, by turn; None where the run makes none: its lines have no such key."""
 
     def __post_init__(self) -> None:
-        parts: tuple[tuple[str, object, type, str], ...] = (
-            ("the id", self.id, str, "a string"),
-            ("provenance", self.provenance, Mapping, "an object"),
-        )
-        for name, value, expected, form in parts:
-            if not isinstance(value, expected):
-                wrong = type(value).__name__
-                raise DataError(f"sample {self.id!r}: {name} is {wrong}: expected {form}")
+        if not isinstance(self.id, str) or not isinstance(self.provenance, Mapping):
+            raise DataError(
+                f"sample {self.id!r}: expected a text as its id, and an object as its provenance"
+            )
         found = [t.turn for t in self.targets]
         if found != list(range(1, self.dialogue.num_turns + 1)):
             raise DataError(
@@ -173,48 +152,28 @@ class GattSample:
             DataError: a missing key, or a part that breaks its contract.
         """
         try:
-            instruction = raw["instruction"]
+            instruction, switches = raw["instruction"], raw.get("switches")
+            turns = [
+                {
+                    **turn,
+                    **{name: turn[name] or None for name in ("reply", "reason", "kind")},
+                    # One text; older files have none.
+                    "refused": (turn.get("refused") or "").split(),
+                }
+                for turn in raw["turns"]
+            ]
             return cls(
                 id=raw["id"],
                 dialogue=parse_dialogue(raw["dialogue"]),
                 instruction=Instruction.from_dict(instruction) if instruction else None,
-                targets=tuple(
-                    TurnTarget(
-                        turn=t["turn"],
-                        reply=t["reply"] or None,
-                        reason=t["reason"] or None,
-                        kind=t["kind"] or None,
-                        attempts=t["attempts"],
-                        verdicts=tuple(t["verdicts"]),
-                        refused=_reasons(t.get("refused"), t["turn"]),
-                    )
-                    for t in raw["turns"]
-                ),
+                targets=typed(tuple[TurnTarget, ...], turns),
                 provenance=raw.get("provenance") or {},
-                switches=_switches(raw.get("switches")),
+                switches=None if switches is None else tuple(map(Switch.from_dict, switches)),
             )
         except KeyError as error:
             raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
-        except (TypeError, CatalogError) as error:
+        except (TypeError, AttributeError, CatalogError, ShapeError) as error:
             raise DataError(f"not a sample of `gatt synth`: {error}") from None
-
-
-def _switches(raw: object) -> tuple[Switch, ...] | None:
-    """Return the changes of a line; those of a run without changes have no such key."""
-    if raw is None:
-        return None
-    if not isinstance(raw, list):
-        raise DataError(f"switches is {type(raw).__name__}: expected a list")
-    return tuple(Switch.from_dict(switch) for switch in raw)
-
-
-def _reasons(raw: object, turn: object) -> tuple[str, ...]:
-    """Return the reasons that a line holds as one text; older files have none."""
-    if not isinstance(raw, str | None):
-        raise DataError(
-            f"turn {turn}: refused is {type(raw).__name__}: expected a string of reasons"
-        )
-    return tuple((raw or "").split())
 
 
 def with_sampled_history(sample: GattSample) -> GattSample:
@@ -245,17 +204,20 @@ def read_samples(
     Raises:
         DataError: with file and line, for broken JSON, a line that is no sample, or none at all.
     """
-    first: tuple[int, ContentError] | None = None
+    left_out: list[str] = []
     is_empty = True
     for number, sample in parsed_records(path, lambda _, record: _parsed(record), is_whole=False):
         if isinstance(sample, GattSample):
             is_empty = False
             yield sample
             continue
-        first = first or (number, sample)
-        (leave_out or _warn)(path, number, sample)
-    if is_empty and first:
-        raise DataError(f"{path}: no line with a usable sample (line {first[0]}: {first[1]})")
+        left_out = left_out or [f"line {number}: {sample}"]
+        if leave_out:
+            leave_out(path, number, sample)
+        else:
+            log.warning("%s line %d: left out: %s", path, number, sample)
+    if is_empty and left_out:
+        raise DataError(f"{path}: no line with a usable sample ({left_out[0]})")
     if is_empty:
         raise DataError(f"{path}: no sample in it: run `gatt synth` first, or loosen its filters")
 
@@ -273,7 +235,3 @@ def _parsed(record: Mapping[str, Any]) -> GattSample | ContentError:
         )
     except ContentError as error:
         return error
-
-
-def _warn(path: Path, number: int, error: ContentError) -> None:
-    log.warning("%s line %d: left out: %s", path, number, error)

@@ -41,15 +41,12 @@ class Switch:
 
     def __post_init__(self) -> None:
         where = f"switch at turn {self.turn!r}"
-        if not isinstance(self.turn, int) or isinstance(self.turn, bool) or self.turn < 2:
+        if not isinstance(self.turn, int) or self.turn < 2:
             raise DataError(
                 f"{where}: expected a turn from 2 on, turn 1 holds the first instruction"
             )
-        for name, value, known in (
-            ("kind", self.kind, SWITCH_KINDS),
-            ("place", self.place, SWITCH_PLACES),
-        ):
-            if value not in known:
+        for name, known in (("kind", SWITCH_KINDS), ("place", SWITCH_PLACES)):
+            if (value := getattr(self, name)) not in known:
                 raise DataError(
                     f"{where}: unknown {name} {value!r}: expected one of {', '.join(known)}"
                 )
@@ -60,13 +57,8 @@ class Switch:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the change as a sample or a case holds it."""
-        return {
-            "turn": self.turn,
-            "kind": self.kind,
-            "place": self.place,
-            "text": self.text,
-            "instruction": self.instruction.as_dict() if self.instruction else None,
-        }
+        held = self.instruction.as_dict() if self.instruction else None
+        return {**vars(self), "instruction": held}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Switch:
@@ -76,14 +68,9 @@ class Switch:
             KeyError: a key is missing.
             DataError: see the class.
         """
-        held = raw["instruction"]
-        return cls(
-            turn=raw["turn"],
-            kind=raw["kind"],
-            place=raw["place"],
-            text=raw["text"],
-            instruction=Instruction.from_dict(held) if held else None,
-        )
+        found = {name: raw[name] for name in ("turn", "kind", "place", "text", "instruction")}
+        held = found["instruction"]
+        return cls(**found | {"instruction": Instruction.from_dict(held) if held else None})
 
 
 def check_switches(
@@ -156,12 +143,14 @@ def texts_in_force(
         switches: rising, see `check_switches`.
         num_turns: how many.
     """
-    texts = []
-    for turn in range(1, num_turns + 1):
-        switch = last_switch(switches, turn)
-        held = switch.instruction if switch else None
-        texts.append((held.text if held else None) if switch else first)
-    return tuple(texts)
+    ends = [*(switch.turn for switch in switches), num_turns + 1]
+    held = [first, *(s.instruction and s.instruction.text for s in switches)]
+    starts = [1, *ends]
+    return tuple(
+        text
+        for text, start, end in zip(held, starts, ends, strict=False)
+        for _ in range(start, min(end, num_turns + 1))
+    )
 
 
 def on_turns(switches: Sequence[Switch], turns: Sequence[int]) -> tuple[Switch, ...]:

@@ -16,6 +16,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.input_file import read_json
+from gatt.runs.typed import ShapeError, typed
 
 FILE = "trained_on.json"
 NUM_TURNS = 4
@@ -36,7 +37,7 @@ class TrainedOn:
 
     dialogues: frozenset[str]
     """Marks of its dialogues."""
-    beginnings: frozenset[str]
+    beginnings: frozenset[str] = frozenset()
     """Marks of their first messages, `MIN_TURNS` and more but not all that `dialogues` know."""
     entries: frozenset[str] | None = None
     """Ids of the catalogue entries that it has targets of; None where that is not known."""
@@ -93,11 +94,7 @@ def _beginnings(dialogue: Dialogue) -> set[str]:
 
 
 def write_marks(folder: Path, dialogues: Iterable[Dialogue] | TrainedOn) -> None:
-    """Write the marks of an adapter's training dialogues into its folder.
-
-    Args:
-        folder: of the adapter.
-        dialogues: that it was trained on, or what is kept of them.
+    """Write the marks of an adapter's training dialogues into its folder; `dialogues` may be such marks.
 
     Raises:
         StoreError: the file cannot be written.
@@ -120,23 +117,12 @@ def read_marks(folder: Path) -> TrainedOn | None:
         return None
     try:
         found = read_json(path)
-        if found["num_turns"] != NUM_TURNS:
+        if found.pop("num_turns") != NUM_TURNS:
             return None
-        entries = found.get("entries")
-        return TrainedOn(
-            _texts(found["dialogues"]),
-            _texts(found.get("beginnings", [])),
-            None if entries is None else _texts(entries),
-        )
-    except (ValueError, KeyError, TypeError):
+        return typed(TrainedOn, found)
+    except (ValueError, KeyError, TypeError, AttributeError, ShapeError):
         raise DataError(
             f"{path}: broken: expected 'num_turns', and lists of text in 'dialogues', 'beginnings' and "
             "'entries', as training writes them; delete it to evaluate without knowing what the adapter "
             "was trained on"
         ) from None
-
-
-def _texts(raw: object) -> frozenset[str]:
-    if not isinstance(raw, list) or not all(isinstance(text, str) for text in raw):
-        raise TypeError
-    return frozenset(raw)

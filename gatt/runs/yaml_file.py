@@ -16,8 +16,7 @@ import yaml
 from gatt.errors import ConfigError
 from gatt.runs.input_file import MOST_LEVELS, TOO_DEEP, read_text
 
-_MOST_BYTES: Final = 2**20
-"""Of a file: PyYAML takes seconds for more."""
+_MOST_BYTES: Final = 16 * 2**20
 MOST_COPIES: Final = 100_000
 """Values that the aliases of one document expand to."""
 _WORDS: Final = {"": None, "~": None, "null": None, "true": True, "false": False}
@@ -32,9 +31,9 @@ class Source(NamedTuple):
     """Dotted key to file and line."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     # Every plain scalar is loaded as a text, which `_scalar` reads.
-    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}  # type: ignore[misc]
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -60,32 +59,31 @@ def dump_yaml(value: dict[str, Any]) -> str:
     return text
 
 
-class _FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
-
-
-def parse_yaml(text: str, lines: dict[str, int] | None = None, *, is_large: bool = False) -> Any:
+def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
     """Return the value of one YAML document.
 
     Args:
         text: the document.
         lines: gets the line of every dotted key.
-        is_large: read it by libyaml, ten times faster, and say less of what is broken in it.
 
     Raises:
         yaml.YAMLError: broken YAML, more than one document, a tag, a key that is no text or is given
             twice, deep nesting, or aliases that expand to too much.
     """
-    kind = _FastLoader if is_large else _Loader
-    refuse_deep(text, kind)
-    loader = kind(text)
+    try:
+        _refuse_deep(text, _Loader)
+    except yaml.YAMLError:
+        # libyaml says less of what is wrong.
+        _refuse_deep(text, yaml.SafeLoader)
+        raise
+    loader = _Loader(text)
     try:
         node = loader.get_single_node()
     finally:
         loader.dispose()
     if node is None:
         return None
-    refuse_unwieldy(node)
+    _refuse_unwieldy(node)
     return _value(node, "", {} if lines is None else lines)
 
 
@@ -112,16 +110,8 @@ def read_mapping(path: Path) -> Source:
     return Source(values, {key: f"{path} line {line}" for key, line in lines.items()})
 
 
-def refuse_deep(text: str, loader: Any) -> None:
-    """Refuse deep YAML before it is loaded: libyaml loads by recursion in C, and crashes.
-
-    Args:
-        text: one document.
-        loader: the class that is going to read it.
-
-    Raises:
-        yaml.YAMLError: nested more than `MOST_LEVELS` levels deep, or broken.
-    """
+def _refuse_deep(text: str, loader: Any) -> None:
+    """Refuse deep YAML before it is loaded: libyaml loads by recursion in C, and crashes."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -132,15 +122,8 @@ def refuse_deep(text: str, loader: Any) -> None:
             depth -= 1
 
 
-def refuse_unwieldy(root: yaml.Node) -> None:
-    """Refuse aliases that expand to too much, or to a value that contains itself.
-
-    Args:
-        root: of a text that `refuse_deep` accepts.
-
-    Raises:
-        yaml.MarkedYAMLError: more than `MOST_COPIES` copied values, or a value within itself.
-    """
+def _refuse_unwieldy(root: yaml.Node) -> None:
+    """Refuse aliases that expand to too much, or to a value that contains itself."""
     sizes: dict[int, int | None] = {}
 
     def size(node: yaml.Node) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gatt.sources.base import SourceReport, SourceRequest
-from gatt.sources.table import SOURCES, load_dialogues
+from gatt.sources.base import SOURCES, SourceReport, SourceRequest, load_dialogues
 
 __all__ = ["SOURCES", "SourceReport", "SourceRequest", "load_dialogues"]

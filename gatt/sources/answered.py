@@ -1,22 +1,27 @@
-"""The `questions` source with its answers kept on disk: a model answers them once."""
+"""The `questions` source: a model answers scripts of questions once, and its answers are kept on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gatt.data.dialogue import Dialogue, parse_dialogue
+from gatt.data.dialogue import Dialogue, Message, parse_dialogue
 from gatt.data.hash_split import Part
-from gatt.generation.base import Engine, SamplingParams, forget
+from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams, forget
 from gatt.runs.fingerprint import fingerprint
 from gatt.runs.store import RecordStore
-from gatt.sources.answering import answer_scripts
 from gatt.sources.base import SourceReport, SourceRequest, select
-from gatt.sources.questions import make_scripts
+from gatt.sources.questions import Script, make_scripts
 
 ANSWERED_AT_ONCE = 32
 """Scripts that move forward together: a batch of the plan, which is redone as a whole."""
 UNANSWERED = "no usable reply in an earlier run"
+_REASONS = {
+    "context_limit": "context limit reached",
+    "content_filter": "withheld by the server's filter",
+    "stop": "empty reply",
+}
 
 
 def answered_questions(
@@ -57,18 +62,16 @@ def answered_questions(
         report.dropped.update(UNANSWERED for row in store if row["dialogue"] is None)
         for start in range(0, len(scripts), ANSWERED_AT_ONCE):
             batch = scripts[start : start + ANSWERED_AT_ONCE]
-            missing = [s for s in batch if s.id not in done]
-            if not missing:
+            if all(s.id in done for s in batch):
                 continue
             answerer = engine()
             forget(answerer)
-            reasons: dict[str, str] = {}
-            found = answer_scripts(answerer, batch, params, reasons)
-            answered = {d.id: d for d in found}
-            for script in missing:
-                dialogue = answered.get(script.id)
+            for script, answer in zip(batch, answer_scripts(answerer, batch, params), strict=True):
+                if script.id in done:
+                    continue
+                dialogue = answer if isinstance(answer, Dialogue) else None
                 if dialogue is None:
-                    report.dropped[reasons[script.id]] += 1
+                    report.dropped[str(answer)] += 1
                 store.append(
                     {"script": script.id, "dialogue": dialogue.as_dict() if dialogue else None}
                 )
@@ -76,3 +79,58 @@ def answered_questions(
     kept = [parse_dialogue(rows[s.id]) for s in scripts if rows[s.id] is not None]
     report.num_read = len(scripts)
     return select(kept, request, report, part), report
+
+
+def answer_scripts(
+    engine: Engine, scripts: Sequence[Script], params: SamplingParams
+) -> list[Dialogue | str]:
+    """Return the dialogue of each script, answered in lock-step, or the reason why there is none.
+
+    A reply that the length limit cut is cut back to its last whole sentence. A
+    script with a reply of which nothing is left is dropped.
+
+    Args:
+        engine: who answers; it sees the dialogue so far and no system message.
+        scripts: what is asked; ids are unique.
+        params: how replies are drawn.
+
+    Raises:
+        GenerationError: the engine gave no reply.
+    """
+    histories: dict[str, list[Message]] = {script.id: [] for script in scripts}
+    dropped: dict[str, str] = {}
+    for turn in range(max(len(script.user_turns) for script in scripts)):
+        asked = [s for s in scripts if s.id not in dropped and turn < len(s.user_turns)]
+        for script in asked:
+            histories[script.id].append(Message("user", script.user_turns[turn]))
+        requests = [
+            GenerationRequest(f"{s.id}/{turn + 1}", tuple(histories[s.id]), group=s.id)
+            for s in asked
+        ]
+        generations = engine.generate(requests, params) if requests else []
+        for script, generation in zip(asked, generations, strict=True):
+            if reply := _usable(generation):
+                histories[script.id].append(Message("assistant", reply))
+            else:
+                dropped[script.id] = _REASONS.get(
+                    generation.finish, "no whole sentence before the limit"
+                )
+    return [dropped.get(s.id) or Dialogue(s.id, tuple(histories[s.id])) for s in scripts]
+
+
+def _usable(generation: Generation) -> str:
+    """Return the reply, cut back to whole sentences where it was cut off; may be empty."""
+    text = generation.text.strip()
+    return text if generation.finish == "stop" else last_sentence_cut(text)
+
+
+def last_sentence_cut(text: str) -> str:
+    """Return the text up to the end of its last whole sentence, or nothing.
+
+    The full stop of a list number ("2.") ends no sentence.
+    """
+    ends = [m.end() for m in re.finditer(r"[.!?…]+[\"'”’)\]*]*(?=\s|$)|[。！？]+[」』”]*", text)]
+    for end in reversed(ends):
+        if not re.search(r"(?:^|\s)\d+\.$", text[:end]):
+            return text[:end].strip()
+    return ""

@@ -1,15 +1,29 @@
-"""What every source is asked for, what it reports, and how dialogues are chosen."""
+"""The table of sources, what each is asked for and reports, and how dialogues are chosen."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part, partition
 from gatt.errors import ConfigError, DataError
+
+SOURCES: dict[str, str] = {
+    "chitchat": "gatt.sources.chitchat:read",
+    "hub": "gatt.sources.hub:read",
+    "jsonl": "gatt.sources.jsonl:read",
+    "questions": "gatt.sources.answered:answered_questions",
+}
+"""Name -> `module:function`. A new source is one file, one line here, one test.
+
+`read(request, report, **options)` yields every usable dialogue and counts the others; only `questions`,
+which needs a model that answers, has another form.
+"""
 
 
 @dataclass(frozen=True)
@@ -20,14 +34,14 @@ class SourceRequest:
         ConfigError: a value out of its range.
     """
 
-    min_turns: int
-    """Dialogues with fewer whole exchanges are dropped."""
-    max_turns: int
-    """Longer dialogues are cut after this many exchanges."""
-    num: int | None
-    """Most dialogues to return; None is all there are."""
-    seed: int
-    """Fixes the order. A smaller `num` gives the first ones of the same order."""
+    min_turns: int = 8
+    """Dialogues with fewer exchanges are passed over."""
+    max_turns: int = 8
+    """Longer ones are cut after this many exchanges."""
+    num: int | None = None
+    """Most dialogues; null takes all there are."""
+    seed: int = 0
+    """Fixes their order. A smaller `num` gives the first ones of the same order."""
 
     def __post_init__(self) -> None:
         if self.min_turns < 1:
@@ -58,23 +72,11 @@ class SourceReport:
 
     def as_dict(self) -> dict[str, object]:
         """Return the report as a run folder or dataset card holds it."""
-        return {
-            "source": self.source,
-            "num_read": self.num_read,
-            "num_kept": self.num_kept,
-            "longest_turns": self.longest_turns,
-            "dropped": dict(self.dropped.most_common()),
-            "changed": dict(self.changed.most_common()),
-            "first_problem": self.first_problem,
-        }
+        counts = {name: dict(getattr(self, name).most_common()) for name in ("dropped", "changed")}
+        return vars(self) | counts
 
 
-def order_key(seed: int, identity: str) -> str:
-    """Return what dialogues are sorted by: neither file order nor `num` plays a part."""
-    return hashlib.sha256(f"{seed}\x1f{identity}".encode()).hexdigest()
-
-
-def whole_exchanges(dialogue: Dialogue, report: SourceReport) -> Dialogue | None:
+def _whole_exchanges(dialogue: Dialogue, report: SourceReport) -> Dialogue | None:
     """Return the dialogue without system message and open last turn; None if nothing is left."""
     body: tuple[Message, ...] = dialogue.messages
     if dialogue.has_system:
@@ -107,7 +109,7 @@ def select(
     kept: list[Dialogue] = []
     seen: set[tuple[str, ...]] = set()
     for candidate in candidates:
-        dialogue = whole_exchanges(candidate, report)
+        dialogue = _whole_exchanges(candidate, report)
         if dialogue is None:
             report.dropped["no whole exchange"] += 1
             continue
@@ -125,8 +127,16 @@ def select(
         else:
             kept.append(dialogue)
     if not kept:
-        raise DataError(_nothing_left(request, report, part))
-    kept.sort(key=lambda d: order_key(request.seed, d.id))
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in report.dropped.most_common())
+        where = f" of part {part!r}" if part else ""
+        problem = f"; first broken row: {report.first_problem}" if report.first_problem else ""
+        raise DataError(
+            f"source {report.source!r}: no dialogue{where} with at least {request.min_turns} turns "
+            f"(longest found: {report.longest_turns}; read {report.num_read}; "
+            f"dropped {reasons or 'none'}{problem}): lower min_turns or use another source"
+        )
+    # Neither file order nor `num` plays a part.
+    kept.sort(key=lambda d: hashlib.sha256(f"{request.seed}\x1f{d.id}".encode()).hexdigest())
     chosen = kept[: request.num]
     if len(chosen) < len(kept):
         report.dropped["not needed"] += len(kept) - len(chosen)
@@ -134,12 +144,26 @@ def select(
     return [d.first_turns(min(d.num_turns, request.max_turns)) for d in chosen]
 
 
-def _nothing_left(request: SourceRequest, report: SourceReport, part: Part | None) -> str:
-    reasons = ", ".join(f"{reason}: {count}" for reason, count in report.dropped.most_common())
-    where = f" of part {part!r}" if part else ""
-    problem = f"; first broken row: {report.first_problem}" if report.first_problem else ""
-    return (
-        f"source {report.source!r}: no dialogue{where} with at least {request.min_turns} turns "
-        f"(longest found: {report.longest_turns}; read {report.num_read}; "
-        f"dropped {reasons or 'none'}{problem}): lower min_turns or use another source"
-    )
+def load_dialogues(
+    source: str, request: SourceRequest, part: Part | None = None, **options: Any
+) -> tuple[list[Dialogue], SourceReport]:
+    """Return dialogues of a source and the account of what was dropped.
+
+    Every dialogue starts with a user message, has no system message and
+    consists of `min_turns` to `max_turns` whole exchanges. The order depends
+    on the seed only.
+
+    Args:
+        source: a name in `SOURCES`, but not `questions`.
+        request: lengths, number and seed.
+        part: only dialogues of this part; None is all of them.
+        options: what the source's `read` takes by keyword.
+
+    Raises:
+        ConfigError: the source's package is not installed.
+        DataError: data that cannot be read, or nothing left of it.
+    """
+    module, _, name = SOURCES[source].partition(":")
+    reader: Callable[..., Iterator[Dialogue]] = getattr(import_module(module), name)
+    report = SourceReport(source)
+    return select(reader(request, report, **options), request, report, part), report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib.util
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gatt.data.dialogue import Dialogue, Message, Role
-from gatt.data.hash_split import Part
 from gatt.errors import ConfigError, DataError
+from gatt.runs.input_file import read_json
 from gatt.sources.base import SourceReport, SourceRequest
-from gatt.sources.screening import Screen
+from gatt.sources.screening import problem_of
 
 PACKAGE = "chitchat_dataset"
 
@@ -23,7 +22,6 @@ PACKAGE = "chitchat_dataset"
 def read(
     request: SourceRequest,  # noqa: ARG001 - part of the readers' contract
     report: SourceReport,
-    part: Part | None = None,  # noqa: ARG001 - part of the readers' contract
     *,
     path: str | Path | None = None,
 ) -> Iterator[Dialogue]:
@@ -35,16 +33,14 @@ def read(
     Args:
         request: not used here; lengths are `select`'s.
         report: gets one reason for every chat that is not yielded.
-        part: not used here.
         path: a file of the same form; None is the installed package's.
 
     Raises:
         ConfigError: the package is not installed.
         DataError: the file cannot be read or has another form.
     """
-    rules = Screen()
     file = Path(path) if path is not None else dataset_path()
-    for key, chat in _read_json(file).items():
+    for key, chat in _chats(file).items():
         report.num_read += 1
         try:
             runs = merge(chat)
@@ -56,7 +52,7 @@ def read(
         if len({sender for sender, _ in runs}) != 2:
             report.dropped["not two speakers"] += 1
             continue
-        problem = rules.problem([text for _, text in runs])
+        problem = problem_of([text for _, text in runs])
         if problem is not None:
             report.dropped[problem] += 1
             continue
@@ -111,13 +107,13 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def _chats(file: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(file.read_text(encoding="utf-8"))
+        raw = read_json(file)
     except OSError as error:
         raise DataError(f"{file}: cannot read chats: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"{file}: broken JSON ({error.msg}, line {error.lineno})") from None
+    except ValueError as error:
+        raise DataError(f"{file}: broken JSON ({error})") from None
     if not isinstance(raw, dict):
         raise DataError(f"{file}: found {type(raw).__name__}: expected an object, chat id -> chat")
     return raw

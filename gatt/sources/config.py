@@ -19,7 +19,7 @@ HUB_OPTIONS: Final[Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceConfig:
+class SourceConfig(SourceRequest):
     """Where dialogues come from.
 
     Raises:
@@ -41,16 +41,9 @@ class SourceConfig:
     """Read a `hub` data set without downloading all of it; needs `max_rows`."""
     max_rows: int | None = None
     """Most rows of a `hub` data set to read, before any is dropped; null reads all."""
-    min_turns: int = 8
-    """Dialogues with fewer exchanges are passed over."""
-    max_turns: int = 8
-    """Longer ones are cut after this many exchanges."""
-    num: int | None = None
-    """Most dialogues; null takes all there are."""
-    seed: int = 0
-    """Fixes their order."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.name not in SOURCES:
             raise ConfigError(
                 f"name is {self.name!r}: expected one of {', '.join(sorted(SOURCES))}"
@@ -71,11 +64,6 @@ class SourceConfig:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1, or null for all")
         if self.streaming and self.max_rows is None:
             raise ConfigError("streaming needs 'max_rows', the most rows to read")
-        self.request()
-
-    def request(self) -> SourceRequest:
-        """Return the request for `load_dialogues`."""
-        return SourceRequest(self.min_turns, self.max_turns, self.num, self.seed)
 
     def load(self, part: Part | None) -> tuple[list[Dialogue], SourceReport]:
         """Return the dialogues of a part (None: all) and the account of what was dropped.
@@ -89,4 +77,4 @@ class SourceConfig:
             options["path"] = os.path.expanduser(self.path or "")
         if self.name == "hub":
             options |= {key: getattr(self, key) for key in HUB_OPTIONS}
-        return load_dialogues(self.name, self.request(), part, **options)
+        return load_dialogues(self.name, self, part, **options)

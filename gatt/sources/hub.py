@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from gatt.data.dialogue import Dialogue
-from gatt.data.hash_split import Part
 from gatt.errors import ConfigError, DataError
 from gatt.sources.base import SourceReport, SourceRequest
-from gatt.sources.rows import COLUMNS, parse_row
+from gatt.sources.jsonl import COLUMNS, parse_row
 
 FILE_BUILDERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -21,7 +20,6 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 def read(
     request: SourceRequest,
     report: SourceReport,
-    part: Part | None = None,  # noqa: ARG001 - part of the readers' contract
     *,
     path: str,
     config_name: str | None = None,
@@ -38,7 +36,6 @@ def read(
     Args:
         request: its seed shuffles a stream before `max_rows` cuts it.
         report: gets the counts.
-        part: not used here.
         path: a hub id, a folder saved by `save_to_disk` or of data files, or one file.
         config_name: which of its configurations (`name` of `datasets.load_dataset`).
         split: which split.
@@ -77,19 +74,14 @@ def _parse(
     report: SourceReport,
 ) -> Iterator[Dialogue]:
     stem = _unpacked(Path(path)).stem
-    form = "conversations" if column == "conversations" else "messages"
     seen: set[str] = set()
     for index, row in numbered:
         report.num_read += 1
         identity = row.get("id")
         if identity is None or identity == "":
             identity = f"{stem}-{index}"
-        messages = row[column]
-        first = messages[0] if isinstance(messages, list) and messages else None
-        is_sharegpt = isinstance(first, dict) and "from" in first
-        key = "conversations" if is_sharegpt else form
         try:
-            dialogue = parse_row({"id": identity, key: messages})
+            dialogue = parse_row({"id": identity, "messages": row[column]})
         except DataError as error:
             report.dropped["broken row"] += 1
             report.first_problem = report.first_problem or f"row {index}: {error}"
@@ -124,47 +116,23 @@ def _open(path: str, config_name: str | None, split: str, streaming: bool) -> An
         if is_saved:
             loaded = datasets.load_from_disk(path)
             if isinstance(loaded, datasets.DatasetDict):
-                loaded = _pick_split(path, loaded, split)
+                loaded = loaded[split]
             return loaded.to_iterable_dataset() if streaming else loaded
         if builder is not None:
             return datasets.load_dataset(builder, data_files=path, split=split, streaming=streaming)
         return datasets.load_dataset(path, name=config_name, split=split, streaming=streaming)
-    except DataError:
-        raise
     except Exception as error:  # `datasets` lets through errors of many libraries
-        raise DataError(_load_problem(path, config_name, split, error)) from error
+        said = " ".join(str(error).split())[:300]
+        raise DataError(
+            f"data set {path!r}, split {split!r}, configuration {config_name!r}: cannot be loaded "
+            f"({type(error).__name__}: {said}): expected a local folder or file, or an id of the hub, which "
+            "needs the network, with that split and configuration"
+        ) from error
 
 
 def _unpacked(path: Path) -> Path:
     """Return a file's path as if it were not compressed."""
     return path.with_suffix("") if path.suffix in COMPRESSIONS else path
-
-
-def _pick_split(path: str, loaded: Any, split: str) -> Any:
-    if split not in loaded:
-        raise DataError(
-            f"data set {path!r} has no split {split!r}: expected one of {', '.join(loaded)}"
-        )
-    return loaded[split]
-
-
-def _load_problem(path: str, config_name: str | None, split: str, error: Exception) -> str:
-    said = " ".join(str(error).split())[:300]
-    kind = type(error).__name__
-    if said.startswith("Config name is missing"):
-        return f"data set {path!r} has more than one configuration: set config_name: {said}"
-    if said.startswith("BuilderConfig"):
-        return f"data set {path!r} has no configuration {config_name!r}: {said}"
-    if "split" in said.lower():
-        return f"data set {path!r} has no split {split!r}: {said}"
-    if isinstance(error, ConnectionError) or "Connect" in kind or "Timeout" in kind:
-        return (
-            f"data set {path!r}: no such local folder, and the hub cannot be reached ({kind}): "
-            "check the network, or give a local folder"
-        )
-    if isinstance(error, FileNotFoundError) or "NotFound" in kind:
-        return f"data set {path!r}: not found, neither as a local folder nor on the hub ({kind})"
-    return f"data set {path!r} cannot be loaded ({kind}): {said}"
 
 
 def _column(path: str, names: list[str] | None, column: str | None) -> str:

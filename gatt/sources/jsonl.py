@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gatt.data.dialogue import Dialogue, read_dialogues
-from gatt.data.hash_split import Part
+from gatt.data.dialogue import Dialogue, parse_dialogue, read_dialogues
+from gatt.errors import DataError
 from gatt.sources.base import SourceReport, SourceRequest
-from gatt.sources.rows import parse_row
+
+SPEAKERS = {
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "assistant": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "system": "system",
+}
+"""ShareGPT `from` -> role."""
+
+COLUMNS = ("messages", "conversations")
+"""Where a row's messages may stand, the first found is taken."""
 
 
 def read(
     request: SourceRequest,  # noqa: ARG001 - part of the readers' contract
     report: SourceReport,
-    part: Part | None = None,  # noqa: ARG001 - part of the readers' contract
     *,
     path: str | Path,
 ) -> Iterator[Dialogue]:
@@ -28,3 +41,34 @@ def read(
     for dialogue in read_dialogues(Path(path), parse=parse_row):
         report.num_read += 1
         yield dialogue
+
+
+def parse_row(raw: object, default_id: str | None = None) -> Dialogue:
+    """Return the dialogue of a row, whose messages stand in the first of `COLUMNS` that it has.
+
+    A message may be `{"from", "value"}` or `{"role", "content"}`.
+
+    Raises:
+        DataError: neither form, an unknown speaker, or see `gatt.data.dialogue.Dialogue`.
+    """
+    if not isinstance(raw, Mapping):
+        return parse_dialogue(raw, default_id)
+    name = next((column for column in COLUMNS if column in raw), "messages")
+    turns = raw.get(name)
+    if isinstance(turns, list):
+        messages = [_message(index, turn) for index, turn in enumerate(turns, start=1)]
+        return parse_dialogue({"id": raw.get("id"), "messages": messages}, default_id)
+    if name in raw:
+        raise DataError(f"{name!r} is {type(turns).__name__}: expected a list")
+    return parse_dialogue(raw, default_id)
+
+
+def _message(index: int, turn: object) -> object:
+    if not isinstance(turn, Mapping) or not {"from", "value"} <= set(turn):
+        return turn
+    speaker = turn["from"]
+    if not isinstance(speaker, str) or speaker not in SPEAKERS:
+        raise DataError(
+            f"message {index}: unknown speaker {speaker!r}: expected one of {', '.join(SPEAKERS)}"
+        )
+    return {"role": SPEAKERS[speaker], "content": turn["value"]}

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import count
+from typing import NamedTuple
 
 import yaml
 
 from gatt.data.hash_split import PARTS, Part, partition
 from gatt.errors import ConfigError
-from gatt.sources.answering import Script
 from gatt.sources.base import SourceRequest
+
+
+class Script(NamedTuple):
+    """The user's side of a dialogue whose replies are still to come."""
+
+    id: str
+    user_turns: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from gatt.data.views import prompt_of_turn, sampling_view
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.sources import SourceRequest, load_dialogues
-from gatt.sources.answering import answer_scripts
+from gatt.sources.answered import answer_scripts
 from gatt.sources.questions import make_scripts
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.topics.sentence_encoder import SentenceEncoder, Vectors, embedded_encoder
@@ -93,7 +93,7 @@ def model_replies(num_dialogues: int, seed: int) -> dict[str, list[Sample]]:
     engine = make_engine(EngineConfig(max_rows=128))
     scripts = make_scripts(SourceRequest(5, 5, num_dialogues, seed), PART)
     params = SamplingParams(max_new_tokens=40, temperature=0.7, seed=seed)
-    dialogues = list(answer_scripts(engine, scripts, params))
+    dialogues = [d for d in answer_scripts(engine, scripts, params) if isinstance(d, Dialogue)]
     entries = load_catalog().select(FAMILIES)
     rng = random.Random(seed)
     drawn = [compose([rng.choice(entries)], rng) for _ in dialogues]

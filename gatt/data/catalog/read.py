@@ -29,30 +29,24 @@ A file holds one family::
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, TypeVar
 
-import yaml
-
-from gatt.data.instruction import SPLITS, Conflicts, Entry, Probe
-from gatt.errors import CatalogError, VerifierError
-from gatt.runs.input_file import read_text
+from gatt.data.instruction import SPLITS, Conflicts, Entry
+from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import parse_yaml, refuse_deep
+from gatt.runs.typed import ShapeError, typed
+from gatt.runs.yaml_file import read_mapping
 from gatt.verifiers import build, own_versions
 from gatt.verifiers.own_kinds import read_kind_file
-from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import use_kind_files
 
-ENTRY_KEYS = (
-    "id", "value", "facts", "verbose", "terse", "verifiers", "probes", "hint", "split",
-    "utterances", "prefills", "examples", "good", "bad", "cancel",
-)  # fmt: skip
-FILE_KEYS = ("family", "about", "verifiers", "defaults", "entries")
+T = TypeVar("T")
 CONFLICTS_FILE = "conflicts.yaml"
-_MOST_BYTES: Final = 16 * 2**20
+File = tuple[Path, dict[str, Any]]
+"""A catalogue file and what it holds."""
 
 
 @dataclass(frozen=True)
@@ -102,20 +96,16 @@ class Catalog:
         Raises:
             CatalogError: an unknown family, split or value, or nothing left.
         """
-        for family in families:
-            if family not in self.families:
-                hint = did_you_mean(family, self.families)
-                raise CatalogError(
-                    f"unknown family {family!r}{hint} (known: {', '.join(self.families)})"
-                )
-        for split in splits:
-            if split not in SPLITS:
-                raise CatalogError(f"unknown split {split!r} (known: {', '.join(SPLITS)})")
-        for value in (*values, *exclude):
-            if value not in {e.value for e in self.entries} | {e.id for e in self.entries}:
-                values_known = [e.value for e in self.entries]
-                hint = did_you_mean(value, values_known, ": see `gatt catalog list`")
-                raise CatalogError(f"no catalogue entry with value {value!r}{hint}")
+        known_values = [name for e in self.entries for name in (e.value, e.id)]
+        for what, names, known in (
+            ("family", families, self.families),
+            ("split", splits, SPLITS),
+            ("value", (*values, *exclude), known_values),
+        ):
+            for name in names:
+                if name not in known:
+                    hint = did_you_mean(name, known, ": see `gatt catalog list`")
+                    raise CatalogError(f"no catalogue entry with {what} {name!r}{hint}")
         chosen = tuple(
             e
             for e in self.entries
@@ -165,54 +155,50 @@ def load_catalog(*places: Path) -> Catalog:
     repeatable: set[str] = set()
     problems: list[str] = []
     for place in places or (default_catalog_path(),):
-        files = catalog_files(place)
-        read: list[tuple[Path, dict[str, Any]]] = []
-        for path in files:
-            try:
-                raw = read_yaml(path)
-                # Before any entry is read: another file of the folder may use them.
-                use_own_kinds(path, raw)
-                read.append((path, raw))
-            except (CatalogError, VerifierError) as error:
-                problems.append(f"{path if places else path.name}: {error}")
-        for path, raw in read:
+        files, broken = read_files(place)
+        problems += [f"{path}: {error}" for path, error in broken]
+        for path, raw in files:
             try:
                 if path.name == CONFLICTS_FILE:
-                    some_pairs, some_repeatable = parse_conflicts(raw)
-                    pairs |= some_pairs
-                    repeatable |= some_repeatable
+                    found = _typed(Conflicts, raw, "file")
+                    pairs |= found.pairs
+                    repeatable |= found.repeatable
                 else:
-                    family, line, found = parse_family(raw)
-                    about[family] = line
-                    entries += found
+                    family, about[family], some = parse_family(raw)
+                    entries += some
             except (CatalogError, VerifierError) as error:
-                problems.append(f"{path if places else path.name}: {error}")
-    entry_ids = [e.id for e in entries]
-    problems += [f"id {i!r} stands twice" for i in sorted(set(entry_ids)) if entry_ids.count(i) > 1]
-    names = set(entry_ids) | {e.family for e in entries}
-    unknown = sorted({n for pair in pairs for n in pair if n not in names} | repeatable - names)
+                problems.append(f"{path}: {error}")
+    ids = [e.id for e in entries]
+    problems += [f"id {i!r} stands twice" for i in sorted(set(ids)) if ids.count(i) > 1]
+    unknown = {name for pair in pairs for name in pair} | repeatable
+    unknown -= {*ids, *(e.family for e in entries)}
     if unknown and not problems:
-        problems.append(f"{CONFLICTS_FILE}: unknown family or entry: {', '.join(unknown)}")
+        problems.append(f"{CONFLICTS_FILE}: unknown family or entry: {', '.join(sorted(unknown))}")
     if problems:
         raise CatalogError("catalogue: " + "; ".join(problems))
     return Catalog(tuple(entries), Conflicts(frozenset(pairs), frozenset(repeatable)), about)
 
 
-def use_own_kinds(path: Path, raw: Mapping[str, Any]) -> None:
-    """Run the Python files that a catalogue file names, so that their kinds are known.
+def read_files(place: Path) -> tuple[list[File], list[tuple[Path, Exception]]]:
+    """Return the files of a catalogue, and those that cannot be used with their errors.
 
-    Args:
-        path: of the catalogue file; the names are meant from its folder.
-        raw: what it holds.
+    The Python files that they name are run before any entry is read, since another file of the folder
+    may use their kinds.
 
     Raises:
-        CatalogError: `verifiers` is no list of paths.
-        VerifierError: one of the files cannot be used.
+        CatalogError: the folder has no file.
     """
-    names = raw.get("verifiers") or []
-    if not _is_names(names):
-        raise CatalogError(f"'verifiers' is {names!r}: expected a list of Python files")
-    use_kind_files(read_kind_file(path.parent / Path(name).expanduser()) for name in names)
+    files: list[File] = []
+    broken: list[tuple[Path, Exception]] = []
+    for path in catalog_files(place):
+        try:
+            raw = read_yaml(path)
+            names = _typed(_Kinds, {"verifiers": raw.get("verifiers")}, "file").verifiers
+            use_kind_files(read_kind_file(path.parent / Path(name).expanduser()) for name in names)
+            files.append((path, raw))
+        except (CatalogError, VerifierError) as error:
+            broken.append((path, error))
+    return files, broken
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -222,45 +208,22 @@ def read_yaml(path: Path) -> dict[str, Any]:
         CatalogError: unreadable, broken, or not a mapping.
     """
     try:
-        text = read_text(path, most_bytes=_MOST_BYTES)
-        raw = parse_yaml(text, is_large=True)
-    except OSError as error:
-        raise CatalogError(f"cannot read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise CatalogError(f"no UTF-8 text at byte {error.start}: expected YAML") from None
-    except yaml.YAMLError as error:
-        raise CatalogError(f"broken YAML: {' '.join(_in_full(text, error).split())}") from None
-    if not isinstance(raw, dict):
-        raise CatalogError(f"found {type(raw).__name__}: expected a mapping")
-    return raw
+        return read_mapping(path).values
+    except ConfigError as error:
+        raise CatalogError(str(error)) from None
 
 
-def _in_full(text: str, error: yaml.YAMLError) -> str:
-    """Return what is wrong as PyYAML itself says it: libyaml leaves out what was found."""
-    try:
-        refuse_deep(text, yaml.SafeLoader)
-    except yaml.YAMLError as fuller:
-        return str(fuller)
-    return str(error)
+@dataclass(frozen=True, kw_only=True)
+class _Kinds:
+    verifiers: tuple[str, ...] = ()
 
 
-def parse_conflicts(raw: Mapping[str, Any]) -> tuple[set[frozenset[str]], set[str]]:
-    """Return the pairs that do not go together, and what may stand twice in an instruction.
-
-    Raises:
-        CatalogError: unknown keys, or other values than lists of names.
-    """
-    _refuse_unknown(raw, ("pairs", "repeatable"), "file")
-    pairs, repeatable = raw.get("pairs") or [], raw.get("repeatable") or []
-    if not isinstance(pairs, list) or not all(_is_names(p) and len(p) > 1 for p in pairs):
-        raise CatalogError(f"'pairs' is {pairs!r}: expected a list of lists of two or more names")
-    if not _is_names(repeatable):
-        raise CatalogError(f"'repeatable' is {repeatable!r}: expected a list of names")
-    return {frozenset(pair) for pair in pairs}, set(repeatable)
-
-
-def _is_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+@dataclass(frozen=True, kw_only=True)
+class _Family(_Kinds):
+    family: str
+    entries: tuple[dict[str, Any], ...]
+    about: str = ""
+    defaults: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
@@ -268,62 +231,41 @@ def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
 
     Raises:
         CatalogError: unknown or missing keys, or an entry that breaks its contract.
+        VerifierError: a verifier that cannot be built.
     """
-    _refuse_unknown(raw, FILE_KEYS, "file")
-    family = raw.get("family")
-    if not isinstance(family, str) or not family:
-        raise CatalogError("no 'family': expected its name")
-    defaults = raw.get("defaults") or {}
-    _refuse_unknown(defaults, ENTRY_KEYS, "defaults")
-    entries = raw.get("entries")
-    if not isinstance(entries, list) or not entries:
+    found = _typed(_Family, raw, "file")
+    if not found.entries:
         raise CatalogError("no 'entries': expected a list with at least one")
-    return family, str(raw.get("about", "")), [parse_entry(family, defaults, e) for e in entries]
+    entries = [_parse_entry(found.family, {**found.defaults, **e}) for e in found.entries]
+    return found.family, found.about, entries
 
 
-def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]) -> Entry:
-    """Return one entry, its placeholders filled in and its verifiers built once.
-
-    Raises:
-        CatalogError: with the entry's id.
-        VerifierError: with the entry's id, for a verifier that cannot be built.
-    """
-    where = f"entry {raw.get('id', '?')!r}" if isinstance(raw, Mapping) else f"entry {raw!r}"
-    if not isinstance(raw, Mapping):
-        raise CatalogError(f"{where}: expected a mapping")
-    _refuse_unknown(raw, ENTRY_KEYS, where)
-    merged = {**defaults, **raw}
-    for key in ("id", "value", "verbose", "terse", "verifiers"):
-        if not merged.get(key):
-            raise CatalogError(f"{where}: no {key!r}")
-    if not str(merged["id"]).startswith(f"{family}."):
+def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
+    """Return one entry, its placeholders filled in and its verifiers built once."""
+    where = f"entry {raw.get('id', '?')!r}"
+    value = raw.get("value")
+    # A number reads as it was written, `true` does not.
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raw["value"] = str(value)
+    facts = raw.pop("facts", None) or {}
+    if not isinstance(facts, dict) or not all(isinstance(f, str | int) for f in facts.values()):
+        raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
+    filled = _fill(raw, {"value": raw.get("value"), **facts}, where)
+    for holder in (filled, *_mappings(filled.get("probes"))):
+        if isinstance(holder.get("verifiers"), list):
+            holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
+    entry = _typed(Entry, {"family": family, **filled}, where)
+    if not entry.id.startswith(f"{family}."):
         raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
-    if merged.get("split", "train") not in SPLITS:
+    for key, given in vars(entry).items():
+        texts = given if isinstance(given, tuple) else (given,)
+        is_missing = key in ("verbose", "verifiers") and not given
+        if is_missing or any(isinstance(t, str) and not t.strip() for t in texts):
+            raise CatalogError(f"{where}: {key!r} is {given!r}: expected some text")
+    if len(entry.examples) % 2:
         raise CatalogError(
-            f"{where}: unknown split {merged['split']!r} (known: {', '.join(SPLITS)})"
+            f"{where}: 'examples' has {len(entry.examples)} texts: expected a reply after each message"
         )
-    facts = {"value": merged["value"], **_facts(merged, where)}
-    filled = {key: _fill(value, facts, where) for key, value in merged.items() if key != "facts"}
-    try:
-        entry = Entry(
-            id=_text(filled, "id", where),
-            family=family,
-            value=_text(filled, "value", where),
-            verbose=_texts(filled, "verbose", where),
-            terse=_text(filled, "terse", where),
-            verifiers=_verifiers(filled, where),
-            probes=_probes(filled, where),
-            hint=_text(filled, "hint", where) if filled.get("hint") is not None else None,
-            split=filled.get("split", "train"),
-            utterances=_texts(filled, "utterances", where),
-            prefills=_texts(filled, "prefills", where),
-            examples=_chat(filled, where),
-            good=_texts(filled, "good", where),
-            bad=_texts(filled, "bad", where),
-            cancel=_texts(filled, "cancel", where),
-        )
-    except TypeError as error:
-        raise CatalogError(f"{where}: {error}") from None
     for spec in (*entry.verifiers, *(v for p in entry.probes for v in p.verifiers)):
         try:
             build(spec)
@@ -332,63 +274,23 @@ def parse_entry(family: str, defaults: Mapping[str, Any], raw: Mapping[str, Any]
     return entry
 
 
-def _text(raw: Mapping[str, Any], key: str, where: str) -> str:
-    value = raw.get(key)
-    # A number reads as it was written, `true` does not.
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise CatalogError(f"{where}: {key!r} is {value!r}: expected a text, in quotes if need be")
-    return value
-
-
-def _facts(raw: Mapping[str, Any], where: str) -> dict[str, str]:
-    facts = raw.get("facts") or {}
-    if not isinstance(facts, Mapping):
-        raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
-    return {str(name): _text(facts, name, f"{where}: facts") for name in facts}
-
-
-def _verifiers(raw: Mapping[str, Any], where: str) -> tuple[VerifierSpec, ...]:
-    found = raw.get("verifiers")
-    if not isinstance(found, list) or not found:
-        raise CatalogError(f"{where}: 'verifiers' is {found!r}: expected a list with at least one")
+def _typed(kind: type[T], raw: Mapping[str, Any], where: str) -> T:
+    """Return a value of the file; a key without a value is as good as none."""
     try:
-        return tuple(VerifierSpec.from_dict(one) for one in found)
-    except CatalogError as error:
+        return typed(kind, {key: value for key, value in raw.items() if value is not None})
+    except ShapeError as error:
         raise CatalogError(f"{where}: {error}") from None
 
 
-def _probes(raw: Mapping[str, Any], where: str) -> tuple[Probe, ...]:
-    found = raw.get("probes") or []
-    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
-        raise CatalogError(
-            f"{where}: 'probes' is {found!r}: expected a list of a question with its verifiers each"
-        )
-    probes = []
-    for number, one in enumerate(found, start=1):
-        place = f"{where}: probe {number}"
-        _refuse_unknown(one, ("question", "verifiers"), place)
-        probes.append(Probe(_text(one, "question", place), _verifiers(one, place)))
-    return tuple(probes)
+def _mappings(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _texts(raw: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    value = raw.get(key) or ()
-    if not isinstance(value, list | tuple) or not all(
-        isinstance(v, str) and v.strip() for v in value
-    ):
-        raise CatalogError(f"{where}: {key!r} is {value!r}: expected a list of texts")
-    return tuple(value)
-
-
-def _chat(raw: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    texts = _texts(raw, "examples", where)
-    if len(texts) % 2:
-        raise CatalogError(
-            f"{where}: 'examples' has {len(texts)} texts: expected a reply after each message"
-        )
-    return texts
+def _spec(raw: object) -> object:
+    """Return a verifier as `VerifierSpec` holds it; in YAML its parameters stand beside its kind."""
+    if not isinstance(raw, dict) or "kind" not in raw:
+        return raw
+    return {"kind": raw["kind"], "params": {k: v for k, v in raw.items() if k != "kind"}}
 
 
 def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
@@ -408,11 +310,3 @@ def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
     if isinstance(value, list):
         return [_fill(v, facts, where) for v in value]
     return value
-
-
-def _refuse_unknown(raw: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-    known = list(known)
-    for key in raw:
-        if key not in known:
-            hint = did_you_mean(key, known, f" (known: {', '.join(known)})")
-            raise CatalogError(f"{where}: unknown key {key!r}{hint}")

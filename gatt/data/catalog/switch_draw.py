@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_wording import TRAINING, Announcements
-from gatt.data.instruction import Entry, Instruction, combine, compose, draw_entries
+from gatt.data.instruction import Entry, Instruction, compose, draw_entries
 from gatt.data.switches import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 from gatt.errors import CatalogError, ConfigError, DataError
 
@@ -39,14 +39,9 @@ class SwitchConfig:
     With a chat template that takes no later system message all stand there."""
 
     def __post_init__(self) -> None:
-        for name in (*SWITCH_KINDS, "system"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected a share from 0 to 1")
-        # 0.7 + 0.2 + 0.1 is a little more than 1 in floating point.
-        if not 0 < self.total <= 1 + 1e-9:
-            raise ConfigError(
-                f"replace, add and cancel sum to {self.total:g}: expected more than 0 and at most 1"
-            )
+        self._check_chances()
+        if not 0 <= self.system <= 1:
+            raise ConfigError(f"system is {self.system}: expected a share from 0 to 1")
         if self.min_turn < 2:
             raise ConfigError(
                 f"min_turn is {self.min_turn}: expected 2 or more, turn 1 holds the first instruction"
@@ -56,16 +51,23 @@ class SwitchConfig:
                 f"max_turn is {self.max_turn}: expected min_turn ({self.min_turn}) or more, or null"
             )
 
+    def _check_chances(self) -> None:
+        for name in SWITCH_KINDS:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected a share from 0 to 1")
+        # 0.7 + 0.2 + 0.1 is a little more than 1 in floating point.
+        if not 0 < self.total <= 1 + 1e-9:
+            raise ConfigError(
+                f"replace, add and cancel sum to {self.total:g}: expected more than 0 and at most 1"
+            )
+
     @property
     def total(self) -> float:
         """Chance of any change."""
         return self.replace + self.add + self.cancel
 
     def refuse_past(self, longest: int) -> None:
-        """Refuse turns that no dialogue has.
-
-        Args:
-            longest: turns of the longest dialogue.
+        """Refuse turns that no dialogue has: the longest has `longest`.
 
         Raises:
             DataError: names the key.
@@ -123,18 +125,15 @@ class SwitchDraw:
         kind = rng.choices(open_kinds, weights=[getattr(config, k) for k in open_kinds])[0]
         turn = rng.randint(config.min_turn, last)
         place: SwitchPlace = "system" if rng.random() < config.system else "user"
-        held: Instruction | None = None
+        new: Sequence[Entry] | Instruction
         if kind == "cancel":
-            is_terse = rng.random() < self.terse_probability
-            entries = [self.catalog.entry(name) for name in given.entries]
-            text = self.announcements.of_end(entries, "terse" if is_terse else "verbose", rng)
+            new = [self.catalog.entry(name) for name in given.entries]
         elif kind == "replace":
-            held = compose(self._instead(given, others, rng), rng, self.terse_probability)
-            text = self.announcements.of_new(kind, held, rng)
+            new = compose(self._instead(given, others, rng), rng, self.terse_probability)
         else:
-            (entry,) = draw_entries(fitting, 1, self.catalog.conflicts, rng)
-            new = compose([entry], rng, self.terse_probability)
-            text, held = self.announcements.of_new(kind, new, rng), combine(given, new)
+            entries = draw_entries(fitting, 1, self.catalog.conflicts, rng)
+            new = compose(entries, rng, self.terse_probability)
+        text, held = self.announcements.change(kind, given, new, self.terse_probability, rng)
         return Switch(turn, kind, place, text, held)
 
     def _instead(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from gatt.data.instruction import Entry, Instruction, Wording
+from gatt.data.instruction import Entry, Instruction, Wording, combine
 from gatt.data.switches import SwitchKind
 
 _Texts = Mapping[tuple[SwitchKind, Wording], tuple[str, ...]]
@@ -24,24 +24,34 @@ class Announcements:
     has_own: bool
     """Whether the catalogue's words for the end of an entry are among them."""
 
-    def of_new(self, kind: SwitchKind, new: Instruction, rng: random.Random) -> str:
-        """Return the words that replace an instruction, or add to it.
+    def change(
+        self,
+        kind: SwitchKind,
+        given: Instruction,
+        new: Sequence[Entry] | Instruction,
+        terse_probability: float,
+        rng: random.Random,
+    ) -> tuple[str, Instruction | None]:
+        """Return the words of a change, and what holds from it on.
 
         Args:
-            kind: `replace` or `add`.
-            new: what comes, in its own wording.
+            kind: of the change.
+            given: what held before.
+            new: what comes, in its own wording; with `cancel` the entries of what held.
+            terse_probability: chance that a `cancel` is told in short.
             rng: chooses; the same state gives the same text.
         """
+        if not isinstance(new, Instruction):
+            wording: Wording = "terse" if rng.random() < terse_probability else "verbose"
+            return self.of_end(new, wording, rng), None
+        return self.of_new(kind, new, rng), combine(given, new) if kind == "add" else new
+
+    def of_new(self, kind: SwitchKind, new: Instruction, rng: random.Random) -> str:
+        """Return the words that replace an instruction, or add to it."""
         return rng.choice(self.texts[kind, new.wording]).format(new=new.text)
 
     def of_end(self, entries: Sequence[Entry], wording: Wording, rng: random.Random) -> str:
-        """Return the words that take an instruction back.
-
-        Args:
-            entries: those that the instruction is made of.
-            wording: verbose or terse.
-            rng: chooses; the same state gives the same text.
-        """
+        """Return the words that take back an instruction, which is made of some entries."""
         words = self.texts["cancel", wording]
         if wording == "terse":
             return rng.choice(words).format(old=" ".join(e.terse for e in entries))

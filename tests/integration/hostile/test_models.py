@@ -56,7 +56,6 @@ WAYS = {
     "perplexity": PERPLEXITY.replace("{base}", "{base/config.json=new}"),
     "export": "export --adapter={adapter} --output_dir=out --model={base/config.json=new}",
     "show": "show {samples} --model={base/config.json=new}",
-    "catalog ask": "catalog ask --family=hobby --output=o.yaml --model={base/config.json=new}",
 }
 """Ways in for a model; `attend` and `push` have theirs below."""
 

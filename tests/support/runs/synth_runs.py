@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from data_synth.config import SynthConfig, TeacherConfig
-from data_synth.pipeline import SynthResult, run_synth
+from data_synth.pipeline import run_synth
+from data_synth.run_folder import SynthResult
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig

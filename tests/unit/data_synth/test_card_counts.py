@@ -1,4 +1,4 @@
-"""What the card counts of refused draws and of repeats across samples."""
+"""What the card counts of refused draws."""
 
 from __future__ import annotations
 
@@ -46,8 +46,3 @@ def test_refused_draws_are_counted_over_all_attempts_and_zeros_are_shown(tmp_pat
 def test_a_reason_that_is_no_longer_known_is_counted_too(tmp_path) -> None:
     old = sample("s0", TurnTarget(1, None, "bored"), TurnTarget(2, "It rains."))
     assert "| bored |  | 0 | 1 |" in card(tmp_path, [old.as_dict()])
-
-
-def test_targets_that_other_samples_have_are_counted(tmp_path) -> None:
-    text = card(tmp_path, [s.as_dict() for s in SAMPLES])
-    assert "1 of 3 targets (33.3%) have the words of a target of another sample" in text

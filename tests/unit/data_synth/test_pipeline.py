@@ -14,13 +14,11 @@ from datasets import load_dataset
 from data_synth import batches, pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import load_source, run_synth
-from data_synth.run_folder import num_stored
 from gatt.cli import main
 from gatt.data.sample import read_samples
 from gatt.errors import DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
-from gatt.runs.store import RecordStore, read_meta
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
 from tests.support.runs.synth_runs import make, synth_config, varied_reply
@@ -86,27 +84,6 @@ def test_a_batch_is_redone_as_the_same_whole(config, num_rows) -> None:
     assert begun == {f"s{n:06d}" for n in range(first, 10)}
 
 
-def test_a_line_that_a_power_cut_tore_anywhere_is_made_anew(config) -> None:
-    source = replace(config.source, min_turns=1, max_turns=1)
-    config = replace(config, num_samples=2, batch_samples=2, source=source, plain_fraction=1.0)
-    whole, _ = make(config)
-    rows = whole.samples.read_bytes()
-    last = rows.index(b"\n") + 1
-    mark = read_meta(whole.samples)["fingerprint"]
-    store = RecordStore(whole.samples, fingerprint=mark, kind="sample")
-    for size in range(last, len(rows)):
-        whole.samples.write_bytes(rows[:size])
-        with store:
-            assert len(store) == 1
-            assert num_stored(store, 2) == 1
-        assert whole.samples.read_bytes() == rows[:last]
-        # The whole way for some of them, since each takes its time.
-        if size % 40 == 0:
-            whole.samples.write_bytes(rows[:size])
-            assert make(config)[0].num_new == 1
-            assert whole.samples.read_bytes() == rows
-
-
 def test_rows_that_are_not_the_planned_ones_are_refused(config) -> None:
     result, _ = make(config)
     rows = result.samples.read_bytes().splitlines(keepends=True)
@@ -159,7 +136,7 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
 )
 def test_other_rules_are_another_run(config, monkeypatch, name, changed) -> None:
     make(config)
-    monkeypatch.setattr(f"data_synth.fingerprint.{name}", changed)
+    monkeypatch.setattr(f"data_synth.run_folder.{name}", changed)
     with pytest.raises(StoreError, match=r"(filters|verifiers)"):
         make(config)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from data_synth import sampling
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.filters.config import QualityConfig
-from data_synth.plan.plan import PlannedSample
+from data_synth.plan import PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample
@@ -21,7 +18,6 @@ from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.verifiers.spec import VerifierSpec
-from gatt.verifiers.topics.sentence_encoder import Vectors
 from tests.support.runs.stages import RecordingEngine, dialogue
 from tests.support.runs.switched import hobby
 
@@ -169,20 +165,6 @@ def test_a_plain_dialogue_takes_any_sound_reply_and_no_hint() -> None:
     assert len(engine.calls) == 2
 
 
-@pytest.mark.parametrize(
-    ("finish", "reason"),
-    [
-        ("length", "cut"),
-        ("context_limit", "context_limit"),
-        ("content_filter", "content_filter"),
-    ],
-)
-def test_only_what_the_model_ended_itself_becomes_a_target(finish, reason) -> None:
-    sample, engine = teach(lambda _: Generation(GOOD, finish, 9))
-    assert [(t.reply, t.reason) for t in sample.targets] == [(None, reason)] * 3
-    assert len(engine.calls) == 5
-
-
 def test_a_prompt_that_the_teacher_cannot_take_is_asked_once() -> None:
     def reply(request: GenerationRequest) -> str | Generation:
         if len(request.messages) > 3:
@@ -223,11 +205,6 @@ def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
     )
     sample, _ = teach("Sunny today.", short)
     assert {(t.reply, t.reason) for t in sample.targets} == {(None, "undecided")}
-
-
-def test_the_adapter_is_named_only_if_there_is_one() -> None:
-    assert teach(GOOD)[1].calls[0][2] is None
-    assert teach(GOOD, adapter="runs/a")[1].calls[0][2] == "teacher"
 
 
 SAID = (
@@ -282,35 +259,6 @@ def test_a_composed_reply_is_not_a_repeat_either() -> None:
     sample, _ = teach(f"{OFF}.", bare, quality=QualityConfig())
     assert [t.kind for t in sample.targets] == ["composed", None, None]
     assert sample.targets[1].refused == ("rejected",) * 5 + ("repeats_target",)
-
-
-class WordEncoder:
-    """Similar is what shares a word with more than three letters."""
-
-    def __init__(self) -> None:
-        self.num_calls = 0
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        self.num_calls += 1
-        rows = [[float(w in t.casefold()) for w in ("river", "harbor", "market")] for t in texts]
-        found = np.array(rows, dtype=np.float32)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1)
-
-
-def test_draws_that_ignore_the_question_are_refused_in_one_call_an_attempt(monkeypatch) -> None:
-    encoder = WordEncoder()
-    monkeypatch.setattr(sampling, "embedded_encoder", lambda: encoder)
-    reply = "I love the market and I like to play tennis there."
-    sample, _ = teach(
-        lambda _: reply,
-        compose=False,
-        quality=QualityConfig(near_duplicate=None, min_similarity=0.5),
-    )
-    expected = ["market" in q.casefold() for q in sample.dialogue.user_turns]
-    assert [t.reply == reply for t in sample.targets] == expected
-    assert True in expected
-    assert {t.reason for t in sample.targets} == {None, "off_topic"}
-    assert encoder.num_calls == 5
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import pytest
 import yaml
 
 from data_synth.catalog import check as catalog_check
-from data_synth.catalog.check import check_catalog, check_entry, check_verifier, count_by_split
+from data_synth.catalog.check import check_catalog, check_entry, check_verifier
 from data_synth.commands import catalog as command
 from gatt.cli import CommandParser
 from gatt.data.catalog.read import parse_family
-from gatt.errors import CatalogError, StoreError
+from gatt.errors import CatalogError
 from gatt.verifiers import Examples, Verdict
 from gatt.verifiers.spec import VerifierSpec
 
@@ -52,15 +52,13 @@ def few_kinds(monkeypatch):
 
 
 def problems(folder):
-    return [str(problem) for problem in check_catalog(folder).problems]
+    return check_catalog(folder)[1]
 
 
 def test_a_sound_folder_has_no_problem(tmp_path):
-    report = check_catalog(write(tmp_path, TENNIS, other()))
-    assert report.problems == ()
-    assert [e.id for e in report.entries] == ["hobby.tennis", "hobby.chess"]
-    assert dict(count_by_split(report.entries)["hobby"]) == {"train": 2}
-    assert report.num_replies > 100
+    entries, found = check_catalog(write(tmp_path, TENNIS, other()))
+    assert found == []
+    assert [e.id for e in entries] == ["hobby.tennis", "hobby.chess"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def test_a_sound_folder_has_no_problem(tmp_path):
         ({"bad": []}, "no 'bad' reply: expected at least one"),
         ({"terse": "Hobby: TENNIS."}, "wording 'Hobby: TENNIS.' already stands in hobby.tennis"),
         ({"value": "Tennis"}, "value 'Tennis' already stands in hobby.tennis"),
-        ({"verbose": ["Play.", "play."]}, "wording 'Play.' already stands in hobby.chess"),
+        ({"verbose": ["Play.", "play."]}, "wording 'play.' already stands in hobby.chess"),
         ({"verbose": ["You enjoy chess."]}, "talk about the instruction 'You enjoy chess.' passes"),
         ({"verifers": []}, "unknown key 'verifers', did you mean 'verifiers'?"),
         ({"verifiers": [{"kind": "term"}]}, "unknown verifier kind 'term', did you mean 'terms'?"),
@@ -88,7 +86,7 @@ def test_a_seeded_fault_is_found_and_placed(tmp_path, changes, expected):
 def test_every_broken_entry_of_a_file_is_reported(tmp_path):
     found = problems(write(tmp_path, other(split="tset"), TENNIS, other(id="chess")))
     assert len(found) == 2
-    assert "unknown split 'tset'" in found[0]
+    assert "'split' is 'tset'" in found[0]
     assert "expected an id that starts with 'hobby.'" in found[1]
 
 
@@ -103,11 +101,8 @@ def test_broken_yaml_missing_entries_and_double_ids_are_reported(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"about: \xe9")
     write(tmp_path)
     found = problems(tmp_path)
-    [broken] = [line for line in found if line.startswith("broken.yaml file: broken YAML")]
-    # What was found and where, which libyaml alone does not say.
-    assert "but found '<stream end>'" in broken
-    assert "line 2, column 9" in broken
-    assert any(line.startswith("latin.yaml file: no UTF-8 text at byte 7") for line in found)
+    for file, fact in (("broken", "line 2, column 9"), ("latin", "no UTF-8 text at byte 7")):
+        assert any(line.startswith(f"{file}.yaml file: ") and fact in line for line in found)
     assert any("no 'entries': expected a list" in line for line in found)
     (tmp_path / "broken.yaml").unlink()
     (tmp_path / "latin.yaml").unlink()
@@ -120,34 +115,28 @@ def test_a_folder_without_files_is_refused(tmp_path):
         check_catalog(tmp_path)
 
 
-class Yes:
-    """A verifier that accepts everything: what the negative controls must catch."""
-
-    kind = "yes"
-    version = 1
-    examples = (Examples({}, good=("fine",), bad=("not fine",)),)
-
-    def check(self, reply):
-        return Verdict("pass", "whatever", "yes", 1)
-
-
 def test_a_verifier_that_passes_everything_is_found(monkeypatch):
-    monkeypatch.setattr(catalog_check, "verifier_class", lambda kind: Yes)
-    monkeypatch.setattr(catalog_check, "build", lambda spec: Yes())
-    monkeypatch.setattr(catalog_check, "check_all", lambda specs, reply: (Yes().check(reply),))
-    found = check_verifier("yes")
-    assert "bad example 'not fine' passes: whatever" in found
+    def accept(specs, reply):
+        return (Verdict("pass", "whatever", "terms", 1),)
+
+    class Kind:
+        examples = (Examples({}, good=("fine",), bad=("not fine",)),)
+
+    monkeypatch.setattr(catalog_check, "verifier_class", lambda kind: Kind)
+    monkeypatch.setattr(catalog_check, "check_all", accept)
+    found = check_verifier("terms")
+    assert "bad reply 'not fine' passes: terms says pass (whatever)" in found
     assert any(line.startswith("junk '123' passes") for line in found)
-    monkeypatch.setattr(Yes, "examples", ())
-    assert check_verifier("yes") == ["no examples: expected at least one set"]
+    monkeypatch.setattr(Kind, "examples", ())
+    assert check_verifier("terms") == ["no examples: expected at least one set"]
 
 
 def test_junk_that_passes_an_entry_or_a_probe_is_found(monkeypatch):
     (entry,) = parse_family({"family": "hobby", "entries": [TENNIS]})[2]
     monkeypatch.setattr(catalog_check, "JUNK", ("I own a tennis ball.",))
-    assert check_entry(entry) == [
-        "junk 'I own a tennis ball.' passes",
-        "probe 'What do you like?': junk 'I own a tennis ball.' passes",
+    assert [line.partition(" passes: ")[0] for line in check_entry(entry)] == [
+        "junk 'I own a tennis ball.'",
+        "probe 'What do you like?': junk 'I own a tennis ball.'",
     ]
 
 
@@ -159,7 +148,7 @@ def test_each_name_and_term_of_a_role_is_tried_from_outside(monkeypatch):
     assert not any("cards" in reply or "tennis" in reply for reply in replies)
     monkeypatch.setattr(catalog_check, "NAME_JUNK", ("I am {name}.",))
     found = check_entry(replace(parse_tennis(), verifiers=(spec,)))
-    assert "out of character 'I am Ada.' passes" in found
+    assert any(line.startswith("out of character 'I am Ada.' passes") for line in found)
 
 
 def parse_tennis():
@@ -182,7 +171,7 @@ def test_list_shows_families_and_entries(tmp_path, capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "Hobby: tennis." in shown
     assert "chess" not in shown
-    with pytest.raises(CatalogError, match="unknown family 'hoby', did you mean 'hobby'"):
+    with pytest.raises(CatalogError, match="family 'hoby', did you mean 'hobby'"):
         run("list", "--catalog", folder, "--family", "hoby")
 
 
@@ -193,13 +182,3 @@ def test_check_exits_with_2_and_one_line_a_problem(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "hobbies.yaml hobby.chess: bad reply 'My chess.' passes" in shown
     assert "1 problems" in shown
-
-
-def test_ask_refuses_bad_numbers_and_existing_files(tmp_path):
-    taken = tmp_path / "asked.yaml"
-    taken.write_text("mine", encoding="utf-8")
-    with pytest.raises(StoreError, match="exists already: give a new file"):
-        run("ask", "--family", "hobby", "--output", str(taken))
-    with pytest.raises(CatalogError, match="--num_values is 0"):
-        run("ask", "--family", "hobby", "--num_values", "0", "--output", str(tmp_path / "new.yaml"))
-    assert taken.read_text(encoding="utf-8") == "mine"

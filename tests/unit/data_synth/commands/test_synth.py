@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -46,9 +45,3 @@ def test_help_tells_of_the_actions_and_the_options(capsys) -> None:
     said = capsys.readouterr().out
     for words in ("synth splice --samples", "--workers N", "  batch_samples: int"):
         assert words in said
-
-
-def test_bare_overrides_work(config, tmp_path, capsys) -> None:
-    assert main(["synth", "--config", str(tmp_path / "c.yaml"), "num_samples=2"]) == 0
-    assert json.loads((config.output_dir / "source.json").read_text())["num_kept"] == 6
-    assert "2 samples (2 new)" in capsys.readouterr().out

@@ -15,7 +15,6 @@ from gatt.errors import ConfigError
         ({"near_duplicate": 1.1}, "near_duplicate is 1.1"),
         ({"short_words": -1}, "short_words is -1"),
         ({"short_repeats": 0}, "short_repeats is 0"),
-        ({"min_similarity": 2}, "min_similarity is 2"),
     ],
 )
 def test_values_out_of_range_are_refused(settings, message) -> None:

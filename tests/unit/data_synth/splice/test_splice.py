@@ -365,7 +365,9 @@ def test_the_command_tells_what_is_there(
     words.append("--switch.cancel=1")
     assert main([*words, "--num_samples=8"]) == 0
     out = tmp_path / "o"
-    said = f"{out}/samples.jsonl: 8 samples (new), 48 targets for 48 turns; card: {out}/README.md\n"
+    said = (
+        f"{out}/samples.jsonl: 8 samples (8 new), 48 targets for 48 turns; card: {out}/README.md\n"
+    )
     assert capsys.readouterr().out == said
     card = (out / "README.md").read_text()
     assert "| replace, told by the user |" in card

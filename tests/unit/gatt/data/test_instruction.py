@@ -57,22 +57,12 @@ def test_compose_alone_draws_a_verbose_wording_from_the_seed() -> None:
     assert compose([FRENCH], random.Random(0)).utterances == ("Oui.",)
 
 
-def test_half_of_the_wordings_are_terse() -> None:
-    rng = random.Random(0)
-    counts = Counter(compose([FRENCH], rng).wording for _ in range(2000))
-    assert 900 < counts["terse"] < 1100
-
-
 def test_json_and_back() -> None:
     probe = Probe("Who are you?", (VerifierSpec("terms", {"any": ["Napoleon"]}),))
     made = compose([entry("x", "figure", probes=(probe,))], random.Random(0))
     raw = json.loads(json.dumps(made.as_dict()))
     assert Instruction.from_dict(raw) == made
     assert isinstance(raw["verifiers"][0]["params"], str)  # the same type for every kind
-
-
-def test_verifier_spec_in_yaml_form() -> None:
-    assert VerifierSpec.from_dict({"kind": "a", "n": 1}) == VerifierSpec("a", {"n": 1})
 
 
 @pytest.mark.parametrize(

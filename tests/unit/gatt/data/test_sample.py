@@ -47,11 +47,6 @@ def test_absent_texts_are_empty_strings() -> None:
     [
         (lambda: TurnTarget(3, None), "turn 3: expected a target reply or a reason for none"),
         (lambda: TurnTarget(3, "a", "cut"), "turn 3: expected a target reply or a reason for none"),
-        (lambda: TurnTarget(1, 5), "turn 1: the reply is int: expected a string"),  # type: ignore[arg-type]
-        (
-            lambda: TurnTarget(1, "a", kind="made"),  # type: ignore[arg-type]
-            "turn 1: unknown target kind 'made': expected one of sampled, hinted",
-        ),
         (
             lambda: GattSample("s", dialogue(2), None, (TurnTarget(2, "a"),)),
             r"sample 's': targets of turns \[2\], expected 1 to 2",
@@ -82,15 +77,13 @@ def with_turn(**changes) -> str:
         (broken(turns=[]), r"line 2: sample 's-1': targets of turns \[\], expected 1 to 1"),
         (broken(instruction={"id": "x"}), "line 2: no 'text'"),
         (broken(dialogue={"id": "d"}), "line 2: no 'messages'"),
-        (broken(id=7), "line 2: sample 7: the id is int: expected a string"),
-        (broken(id=["a"]), "line 2: sample .*: the id is list: expected a string"),
-        (broken(provenance=["t"]), "line 2: sample 's-1': provenance is list: expected an object"),
-        (with_turn(refused=["cut"]), "line 2: turn 1: refused is list: expected a string of reas"),
-        (with_turn(refused=3), "line 2: turn 1: refused is int: expected a string"),
-        (with_turn(reply="", reason=["cut"]), "line 2: turn 1: the reason is list: expected a st"),
-        (with_turn(attempts=[1]), "line 2: turn 1: attempts is list: expected a number"),
-        (with_turn(verdicts=["pass"]), "line 2: turn 1: a verdict is str: expected an object"),
-        (with_turn(verdicts=3), "line 2: not a sample of `gatt synth`"),
+        (broken(id=7), "line 2: sample 7: expected a text as its id"),
+        (broken(provenance=["t"]), "line 2: sample 's-1': .*object as its provenance"),
+        (with_turn(refused=["cut"]), "line 2: not a sample of `gatt synth`"),
+        (with_turn(reply="", reason=["cut"]), "line 2: .*'0.reason' is"),
+        (with_turn(attempts=[1]), "line 2: .*'0.attempts' is"),
+        (with_turn(verdicts=["pass"]), "line 2: .*'0.verdicts.0' is"),
+        (with_turn(kind="made"), "line 2: .*'0.kind' is 'made'"),
     ],
 )
 def test_broken_line(tmp_path, line, message) -> None:

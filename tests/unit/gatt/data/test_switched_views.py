@@ -187,8 +187,8 @@ def test_a_sample_that_is_cut_keeps_the_changes_that_it_has() -> None:
     ("change", "message"),
     [
         ({"switches": [cancel(9).as_dict()]}, "switch at turn 9, but the dialogue has 3 turns"),
-        ({"switches": "no"}, "switches is str: expected a list"),
-        ({"switches": [{"turn": 2}]}, "no 'instruction': expected a sample written by"),
+        ({"switches": "no"}, "not a sample of `gatt synth`"),
+        ({"switches": [{"turn": 2}]}, "no 'kind': expected a sample written by"),
         (
             {"switches": [cancel(2).as_dict() | {"kind": "swap"}]},
             "switch at turn 2: unknown kind 'swap': expected one of replace, add, cancel",

@@ -7,7 +7,7 @@ import pytest
 
 from gatt.errors import ConfigError, DataError
 from gatt.sources import SourceRequest, chitchat, load_dialogues
-from gatt.sources.screening import Screen
+from gatt.sources.screening import problem_of
 
 REQUEST = SourceRequest(2, 10, None, 0)
 CLEAN = [
@@ -69,7 +69,7 @@ def test_reads_and_counts(tmp_path: Path) -> None:
     ],
 )
 def test_screen_drops(message: str, reason: str) -> None:
-    assert Screen().problem([*CLEAN, message]) == reason
+    assert problem_of([*CLEAN, message]) == reason
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_screen_drops(message: str, reason: str) -> None:
     ],
 )
 def test_screen_keeps(message: str) -> None:
-    assert Screen().problem([*CLEAN, message or "Ok then, see you."]) is None
+    assert problem_of([*CLEAN, message or "Ok then, see you."]) is None
 
 
 def test_screen_drops_one_word_chats_and_foreign_script() -> None:
-    assert Screen().problem(["Hi", "Hey", "Yes", "What do you mean?"]) == "mostly one-word messages"
-    assert Screen().problem(["как дела у тебя", "хорошо, а у тебя"]) == "not English"
-    assert Screen().problem(["12 34", "56 78"]) == "not English"
+    assert problem_of(["Hi", "Hey", "Yes", "What do you mean?"]) == "mostly one-word messages"
+    assert problem_of(["как дела у тебя", "хорошо, а у тебя"]) == "not English"
+    assert problem_of(["12 34", "56 78"]) == "not English"
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,13 +99,18 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         load_dialogues("chitchat", REQUEST)
 
 
-def test_bad_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nothing\.json: cannot read chats: No such file"):
-        load_dialogues("chitchat", REQUEST, path=tmp_path / "nothing.json")
-    with pytest.raises(DataError, match=r"dataset\.json: found list: expected an object"):
-        load_dialogues("chitchat", REQUEST, path=write(tmp_path, []))
-    with pytest.raises(DataError, match=r"dataset\.json: chat 'a': expected 'messages'"):
-        load_dialogues("chitchat", REQUEST, path=write(tmp_path, {"a": {"text": "Hi"}}))
-    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match=r"broken\.json: broken JSON \(.*line 1\)"):
-        load_dialogues("chitchat", REQUEST, path=tmp_path / "broken.json")
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        (None, "No such file"),
+        ("[]", "found list"),
+        ('{"a": {"text": "Hi"}}', "chat 'a': expected 'messages'"),
+        ("{", "broken JSON"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str | None, fact: str) -> None:
+    path = tmp_path / "dataset.json"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"dataset\.json: .*{fact}"):
+        load_dialogues("chitchat", REQUEST, path=path)

@@ -82,7 +82,7 @@ def test_a_column_of_conversations_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "facts"),
     [
-        ({"column": "chat"}, ["more than one configuration", "de"]),
+        ({"column": "chat"}, ["Config name is missing", "de"]),
         ({"config_name": "fr", "column": "chat"}, ["'fr'", "'de', 'en"]),
         ({"config_name": "de"}, ["'messages' or 'conversations'", "id, chat"]),
         ({"config_name": "de", "column": "talk"}, ["'talk'", "id, chat"]),

@@ -8,7 +8,7 @@ import pytest
 from gatt.data.dialogue import Dialogue, read_dialogues
 from gatt.errors import DataError
 from gatt.sources import SourceReport, SourceRequest, load_dialogues
-from gatt.sources.rows import parse_row
+from gatt.sources.jsonl import parse_row
 
 REQUEST = SourceRequest(1, 4, None, 0)
 

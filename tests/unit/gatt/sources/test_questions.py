@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from gatt.data.hash_split import PARTS, partition
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.sources import SourceRequest
-from gatt.sources.answering import Script, answer_scripts, last_sentence_cut
-from gatt.sources.questions import make_scripts, question_bank
+from gatt.sources.answered import answer_scripts, last_sentence_cut
+from gatt.sources.questions import Script, make_scripts, question_bank
 from tests.support.runs.stages import RecordingEngine
 
 PROBES = (
@@ -69,8 +69,6 @@ def test_scripts_refuse() -> None:
         make_scripts(replace(REQUEST, num=None))
     with pytest.raises(ConfigError, match=r"min_turns is 2000, .* part 'train' have \d+ messages"):
         make_scripts(SourceRequest(2000, 2000, 1, 0))
-    with pytest.raises(DataError, match=r"^script 'a': no user message"):
-        Script("a", ())
 
 
 def test_answers_see_the_history_and_those_without_one_are_dropped() -> None:
@@ -92,15 +90,11 @@ def test_answers_see_the_history_and_those_without_one_are_dropped() -> None:
 
     engine = RecordingEngine(reply)
     scripts = [Script(name, ("1?", "2?") if name == "a" else ("1?",)) for name in ends]
-    dropped: dict[str, str] = {}
-    found = list(answer_scripts(engine, scripts, SamplingParams(), dropped))
-    assert [(d.id, d.replies) for d in found] == [
-        ("a", ("One.", "Two.")), ("cut", ("It is fine.",)), ("open", ("no full stop",)),
+    found = answer_scripts(engine, scripts, SamplingParams())
+    assert [answer if isinstance(answer, str) else answer.replies for answer in found] == [
+        ("One.", "Two."), ("It is fine.",), ("no full stop",), "context limit reached", "empty reply",
+        "withheld by the server's filter", "context limit reached",
     ]  # fmt: skip
-    assert dropped == {
-        "none": "context limit reached", "empty": "empty reply",
-        "withheld": "withheld by the server's filter", "full": "context limit reached",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

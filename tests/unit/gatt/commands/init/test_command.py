@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from data_synth.catalog.check import check_entry
-from data_synth.plan.make_plan import plan_samples
+from data_synth.plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main
 from gatt.commands.doctor.machine import Machine, Place, num_weights
@@ -47,10 +47,7 @@ def test_a_start_can_be_planned_and_its_cases_made(tmp_path, capsys, sentence, i
     dialogues, report = synth.source.load(synth.part)
     assert report.dropped["too short"] == 0
     catalog = synth.instructions.load()
-    plan = plan_samples(
-        dialogues, catalog, synth.instructions, num_samples=synth.num_samples,
-        plain_fraction=synth.plain_fraction, seed=0,
-    )  # fmt: skip
+    plan = plan_samples(dialogues, catalog, synth)
     assert {s.instruction is None for s in plan[: len(plan)]} == {True, False}
     (entry,) = catalog.entries
     assert entry.value == sentence

@@ -26,44 +26,31 @@ def write(folder: Path, text: str, name: str = "hobby.yaml") -> Path:
 
 
 @pytest.mark.parametrize(
-    ("line", "instead", "message"),
+    ("line", "instead", "fact"),
     [
-        ('terse: "Hobby: tennis."', "terse: [a, b]", "'terse' is ['a', 'b']: expected a text"),
-        ('terse: "Hobby: tennis."', "terse: true", "'terse' is True: expected a text, in quotes"),
-        ("value: tennis", "value: x\n    hint: [a]", "'hint' is ['a']: expected a text"),
-        ("value: tennis", "value: x\n    facts: [a]", "'facts' is ['a']: expected a mapping"),
-        ("value: tennis", "value: x\n    facts: {c: }", "facts: 'c' is None: expected a text"),
-        ("[{kind: terms, any_of: [tennis]}]", "{kind: terms}", "'verifiers' is {'kind': 'terms'}:"),
-        (
-            "[{kind: terms, any_of: [tennis]}]",
-            "[{any_of: [x]}]",
-            "entry 'hobby.tennis': verifier {",
-        ),
-        (
-            "value: tennis",
-            "value: x\n    probes: [What?]",
-            "'probes' is ['What?']: expected a list",
-        ),
-        ("value: tennis", "value: x\n    probes: [{question: Q?}]", "probe 1: 'verifiers' is None"),
-        (
-            "value: tennis",
-            "value: x\n    probes: [{question: Q?, verifiers: [{kind: terms, any_of: [x]}], expected: y}]",
-            "probe 1: unknown key 'expected'",
-        ),
-        (
-            "value: tennis",
-            "value: x\n    value: y",
-            "value' is already given in line 5, expected",
-        ),
+        ('terse: "Hobby: tennis."', "terse: [a, b]", "'terse' is ['a', 'b']"),
+        ('terse: "Hobby: tennis."', "terse: true", "'terse' is True"),
+        ('terse: "Hobby: tennis."', "terse: ' '", "'terse' is ' '"),
+        ("value: tennis", "value: x\n    facts: [a]", "'facts' is ['a']"),
+        ("value: tennis", "value: x\n    facts: {c: }", "'facts' is {'c': None}"),
+        ("value: tennis", "value: x\n    examples: [a]", "'examples' has 1"),
+        ("[{kind: terms, any_of: [tennis]}]", "{kind: terms}", "'verifiers' is a mapping"),
+        ("[{kind: terms, any_of: [tennis]}]", "[]", "'verifiers' is ()"),
+        ("[{kind: terms, any_of: [tennis]}]", "[{any_of: [x]}]", "'verifiers.0.kind'"),
+        ("value: tennis", "value: x\n    probes: [What?]", "'probes.0' is 'What?'"),
+        ("value: tennis", "value: x\n    probes: [{question: Q?}]", "'probes.0.verifiers'"),
+        ("value: tennis", "value: x\n    split: trian", "'split' is 'trian'"),
+        ("value: tennis", "value: x\n    hnit: a", "'hnit', did you mean 'hint'"),
+        ("value: tennis", "value: x\n    value: y", "value' is already given in line 5"),
     ],
 )
-def test_what_is_wrong_in_an_entry_is_one_line(tmp_path: Path, line, instead, message) -> None:
+def test_what_is_wrong_in_an_entry_is_one_line(tmp_path: Path, line, instead, fact) -> None:
     write(tmp_path, ENTRY.replace(line, instead))
     with pytest.raises(GattError) as found:
         load_catalog(tmp_path)
-    assert message in str(found.value)
     # With the file: there may be several folders.
-    assert str(tmp_path / "hobby.yaml") in str(found.value)
+    for part in (fact, str(tmp_path / "hobby.yaml")):
+        assert part in str(found.value)
     assert "\n" not in str(found.value)
 
 
@@ -71,9 +58,9 @@ def test_what_is_wrong_in_an_entry_is_one_line(tmp_path: Path, line, instead, me
     ("text", "message"),
     [
         ("pair: [[hobby, hobby]]", "unknown key 'pair', did you mean 'pairs'?"),
-        ("pairs: [hobby]", "'pairs' is ['hobby']: expected a list of lists of two or more names"),
-        ("pairs: 5", "'pairs' is 5: expected a list of lists"),
-        ("repeatable: hobby", "'repeatable' is 'hobby': expected a list of names"),
+        ("pairs: [hobby]", "'pairs.0' is 'hobby'"),
+        ("repeatable: hobby", "'repeatable' is 'hobby'"),
+        ("repeatable: [hoby]", "unknown family or entry: hoby"),
     ],
 )
 def test_conflicts_are_lists_of_names(tmp_path: Path, text: str, message: str) -> None:

@@ -101,12 +101,6 @@ def test_a_dialogue_too_short_goes_without(catalog) -> None:
     assert {s.turn for s in draws(draw, old, 20, 5) if s} == {5}
 
 
-def test_equal_states_give_equal_changes(catalog) -> None:
-    draw = drawer(catalog, replace=0.5, cancel=0.3, system=0.5)
-    old = given(catalog, "figure.napoleon")
-    assert draws(draw, old, 40) == draws(draw, old, 40)
-
-
 def test_words_of_the_catalogue_take_an_instruction_back(catalog) -> None:
     entries = [catalog.entry("language.fr")]
     said = {TRAINING.of_end(entries, "verbose", random.Random(n)) for n in range(60)}

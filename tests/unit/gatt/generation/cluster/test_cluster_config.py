@@ -14,7 +14,7 @@ import pytest
 from data_synth.batches import PlannedWork, rows_made_on_cluster
 from data_synth.commands import synth
 from data_synth.config import SynthConfig
-from data_synth.fingerprint import fingerprinted as synth_fingerprinted
+from data_synth.run_folder import fingerprinted as synth_fingerprinted
 from eval.commands import eval as eval_command
 from eval.config import EvalConfig
 from eval.rollout import workers as work
@@ -234,8 +234,9 @@ def test_workers_that_stand_elsewhere_find_model_and_adapter(
         monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
         config = SynthConfig(output_dir=Path("o"))
         teacher = replace(config.teacher, engine=engine, adapter="adapter")
-        planned: Any = PlannedWork(replace(config, teacher=teacher), SimpleNamespace(), {}, [])
-        rows = rows_made_on_cluster(planned, None, RayConfig(), lambda _: None)
+        changed = replace(config, teacher=teacher, ray=RayConfig())
+        planned: Any = PlannedWork(changed, SimpleNamespace(), {}, [])
+        rows = rows_made_on_cluster(planned, None, lambda _: None)
     assert list(rows) == []
     ((found, at),) = made
     assert [found.model, *at.values()] == folders

@@ -11,14 +11,12 @@ import pytest
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig
-from data_synth.fingerprint import fingerprinted
 from data_synth.pipeline import run_synth
-from gatt.config.load import load_config
+from data_synth.run_folder import fingerprinted
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.sample import GattSample, read_samples
-from gatt.errors import ConfigError, DataError
 from tests.support.runs.stages import RecordingEngine
-from tests.support.runs.synth_runs import make, synth_config, varied_reply, without_commit
+from tests.support.runs.synth_runs import make, synth_config, without_commit
 
 SWITCH = SwitchConfig(replace=0.4, cancel=0.4)
 
@@ -124,16 +122,3 @@ def test_the_card_counts_changes_with_the_targets_on_both_sides(config) -> None:
     after = sum(t.reply is not None and t.turn >= w.turn for w, s in cancels for t in s.targets)
     card = (config.output_dir / "README.md").read_text(encoding="utf-8")
     assert f"| cancel, told by the user | {len(cancels)} | {before} | {after} |" in card
-
-
-def test_a_turn_that_no_dialogue_has_is_one_line(config) -> None:
-    past = replace(config, switch=SwitchConfig(cancel=1.0, min_turn=9))
-    with pytest.raises(DataError, match=r"switch\.min_turn is 9.* 3 turns"):
-        run_synth(past, lambda: RecordingEngine(varied_reply))
-
-
-def test_the_section_is_read_like_any_other() -> None:
-    given = ["output_dir=o", "switch.replace=0.5", "switch.max_turn=6"]
-    assert load_config(SynthConfig, None, given).switch == SwitchConfig(replace=0.5, max_turn=6)
-    with pytest.raises(ConfigError, match=r"'switch\.swap'"):
-        load_config(SynthConfig, None, ["output_dir=o", "switch.swap=0.5"])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data_synth.plan.make_plan import plan_samples
-from data_synth.plan.plan import Plan, PlannedSample, sample_id
+from data_synth.config import SynthConfig
+from data_synth.plan import Plan, PlannedSample, plan_samples, sample_id
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.catalog.read import Catalog, load_catalog
+from gatt.data.dialogue import Dialogue
 from gatt.errors import CatalogError, DataError
 from tests.support.runs.stages import dialogue
 
@@ -24,21 +27,26 @@ def catalog() -> Catalog:
     return load_catalog()
 
 
-def plan(
-    catalog: Catalog, num: int = 40, plain: float = 0.15, seed: int = 0
-) -> list[PlannedSample]:
-    return list(make_plan(catalog, num, plain, seed))
-
-
-def make_plan(catalog: Catalog, num: int = 40, plain: float = 0.15, seed: int = 0) -> Plan:
-    return plan_samples(
-        DIALOGUES,
-        catalog,
-        InstructionConfig(),
+def make_plan(
+    catalog: Catalog,
+    num: int = 40,
+    plain: float = 0.15,
+    seed: int = 0,
+    dialogues: Sequence[Dialogue] = DIALOGUES,
+    **instructions: Any,
+) -> Plan:
+    config = SynthConfig(
+        output_dir=Path("o"),
         num_samples=num,
         plain_fraction=plain,
         seed=seed,
+        instructions=InstructionConfig(**instructions),
     )
+    return plan_samples(dialogues, catalog, config)
+
+
+def plan(catalog: Catalog, *args: Any, **changes: Any) -> list[PlannedSample]:
+    return list(make_plan(catalog, *args, **changes))
 
 
 def test_a_planned_sample_is_the_same_whenever_and_in_which_order_it_is_asked_for(catalog) -> None:
@@ -52,32 +60,19 @@ def test_a_planned_sample_is_the_same_whenever_and_in_which_order_it_is_asked_fo
         planned[40]
 
 
-def test_a_sample_that_took_many_draws_is_drawn_again_alike(catalog) -> None:
-    # Nearly all pairs are given away, so that most draws are refused as given before.
-    first, again = small_plan(catalog, 200), small_plan(catalog, 200)
-    texts = {(p.dialogue.id, p.instruction.text) for p in first if p.instruction}
-    assert len(texts) == 170
-    assert list(first) == list(again)
-
-
 def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> None:
     one = make_plan(catalog)
     assert one.digest == make_plan(catalog).digest
-    other = [dialogue(n) for n in (0, 1, 2, 3, 5)]
-    config = InstructionConfig()
-    entry = catalog.entries[0]
     changed = replace(catalog, entries=tuple(
         replace(e, hint="Another hint.") for e in catalog.entries
     ))  # fmt: skip
-    assert entry.hint != "Another hint."
-    settings: dict[str, Any] = {"num_samples": 40, "plain_fraction": 0.15, "seed": 0}
     digests = {
         one.digest,
         make_plan(catalog, seed=1).digest,
         make_plan(catalog, 41).digest,
-        plan_samples(other, catalog, config, **settings).digest,
-        plan_samples(DIALOGUES, changed, config, **settings).digest,
-        plan_samples(DIALOGUES, catalog, replace(config, terse_probability=1.0), **settings).digest,
+        make_plan(catalog, dialogues=[dialogue(n) for n in (0, 1, 2, 3, 5)]).digest,
+        make_plan(changed).digest,
+        make_plan(catalog, terse_probability=1.0).digest,
     }
     assert len(digests) == 6
 
@@ -103,13 +98,14 @@ def test_plain_dialogues_have_their_share_all_along(catalog, share, num_plain) -
         assert abs(sum(is_plain[:end]) - share * end) <= 1
 
 
-def small_plan(catalog: Catalog, num: int, **settings: Any) -> Plan:
-    return plan_samples(
-        [dialogue(n) for n in range(20)],
+def small_plan(catalog: Catalog, num: int, plain: float = 0.15) -> Plan:
+    return make_plan(
         catalog,
-        InstructionConfig(values=("French", "Spanish", "German"), num_entries=(1.0,)),
-        num_samples=num,
-        **{"plain_fraction": 0.15, "seed": 0, **settings},
+        num,
+        plain,
+        dialogues=[dialogue(n) for n in range(20)],
+        values=("French", "Spanish", "German"),
+        num_entries=(1.0,),
     )
 
 
@@ -137,21 +133,13 @@ def test_plain_dialogues_come_again_only_when_all_were_plain_once(catalog, caplo
     ]
 
 
-def test_a_source_with_enough_dialogues_is_taken_in_its_order(catalog) -> None:
-    dialogues = [dialogue(n) for n in range(30)]
-    found = plan_samples(
-        dialogues, catalog, InstructionConfig(), num_samples=30, plain_fraction=0.15, seed=0
-    )
-    assert [p.dialogue for p in found] == dialogues
-
-
 def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalog) -> None:
     # 3 languages in 4 verbose wordings and a terse one, on 20 dialogues.
     num = 20 * sum(
         len(e.verbose) + 1 for e in catalog.select((), (), ("French", "Spanish", "German"))
     )
     with pytest.raises(DataError) as caught:
-        small_plan(catalog, num + 1, plain_fraction=0.0)
+        small_plan(catalog, num + 1, 0.0)
     text = str(caught.value)
     found = re.search(
         r"num_samples is \d+, but 20 dialogues and 3 catalogue entries give (\d+) ", text
@@ -160,11 +148,11 @@ def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalo
     most = int(found[1])
     assert 0.95 * num < most <= num
     assert f"set num_samples to {most}, or allow more dialogues or entries" in text
-    assert len(small_plan(catalog, most, plain_fraction=0.0)) == most
+    assert len(small_plan(catalog, most, 0.0)) == most
 
 
 def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
-    drawn = [p.instruction for p in plan(catalog, 200, plain=0.0) if p.instruction]
+    drawn = [p.instruction for p in plan(catalog, 200, 0.0) if p.instruction]
     assert {i.split for i in drawn} == {"train"}
     assert {len(i.entries) for i in drawn} == {1, 2, 3}
     assert {i.wording for i in drawn} == {"verbose", "terse"}
@@ -172,13 +160,16 @@ def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
 
 def test_no_dialogue_is_an_error(catalog) -> None:
     with pytest.raises(DataError, match="no dialogue"):
-        plan_samples([], catalog, InstructionConfig(), num_samples=1, plain_fraction=0.0, seed=0)
+        make_plan(catalog, dialogues=[])
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"families": ("langauge",)}, "unknown family 'langauge', did you mean 'language'"),
+        (
+            {"families": ("langauge",)},
+            "no catalogue entry with family 'langauge', did you mean 'language'",
+        ),
         ({"values": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
         ({"families": ("hobby",), "values": ("French",)}, "no catalogue entry with families"),
         ({"exclude": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
@@ -194,11 +185,4 @@ def test_no_dialogue_is_an_error(catalog) -> None:
 )
 def test_a_choice_that_the_catalogue_has_not_is_refused(catalog, settings, message) -> None:
     with pytest.raises(CatalogError, match=message):
-        plan_samples(
-            DIALOGUES,
-            catalog,
-            InstructionConfig(**settings),
-            num_samples=3,
-            plain_fraction=0.0,
-            seed=0,
-        )
+        make_plan(catalog, 3, 0.0, **settings)

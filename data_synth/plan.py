@@ -1,0 +1,265 @@
+"""The plan of a run: which dialogue gets which instruction, fixed by the seed before any sampling."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from data_synth.config import SynthConfig
+from gatt.data.catalog.read import Catalog
+from gatt.data.catalog.switch_draw import SwitchDraw
+from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import Instruction
+from gatt.data.switches import Switch, in_force
+from gatt.errors import DataError
+
+log = logging.getLogger(__name__)
+
+MOST_DRAWS = 300
+"""Draws for one dialogue without a new instruction, after which it is taken to have had all of them."""
+
+
+@dataclass(frozen=True)
+class PlannedSample:
+    """A sample without its replies; its instruction is None for a plain dialogue."""
+
+    id: str
+    dialogue: Dialogue
+    instruction: Instruction | None
+    switches: tuple[Switch, ...] | None = None
+    """Changes of the instruction, see `gatt.data.sample.GattSample`."""
+
+    def instruction_at(self, turn: int) -> Instruction | None:
+        """Return the instruction in force at a turn, counted from 1."""
+        return in_force(self.instruction, self.switches or (), turn)
+
+
+def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthConfig) -> Plan:
+    """Return the samples to make, in order.
+
+    Sample i depends only on the seed and the samples before it, so a larger plan
+    begins with the smaller one. Plain samples are spread evenly over the plan.
+
+    Dialogues are taken in turn. If there are fewer dialogues than samples, they are
+    used again in a seeded order: first under another instruction, then under another
+    wording of an earlier instruction, and never twice under the same text. Copies of
+    a plain dialogue are equal: one is used again only after all others have been used
+    as often, and a warning says so.
+
+    Changes of the instruction are drawn from random states of their own: instructions
+    and dialogues are the same with and without changes.
+
+    Raises:
+        CatalogError: unknown family, split or value, or no combination of them.
+        DataError: no dialogue, or fewer pairs of a dialogue and an instruction
+            than samples; says how many can be made. Or a change at a turn that
+            no dialogue has.
+    """
+    if not dialogues:
+        raise DataError(
+            "no dialogue to put instructions on: see the source's min_turns and filters"
+        )
+    plan = Plan(dialogues, catalog, config)
+    plain = _Deck(len(dialogues), f"{config.seed}/plain")
+    instructed = _Deck(len(dialogues), f"{config.seed}/instructed")
+    given = [_Given() for _ in dialogues]
+    share, num_plain = config.plain_fraction, 0
+    for index in range(config.num_samples):
+        if int((index + 1) * share) > int(index * share):
+            plan.add(plain.take(index), 0, None)
+            num_plain += 1
+            continue
+        rng, num_draws, instruction = plan.rng(index), 0, None
+        while instructed.num_places and instruction is None:
+            place = instructed.take(index)
+            num, instruction = _draw_new(plan, rng, given[place])
+            num_draws += num
+            if instruction is None:
+                instructed.withdraw(place)
+        if instruction is None:
+            raise DataError(
+                f"num_samples is {config.num_samples}, but {len(dialogues)} dialogues and "
+                f"{len(plan.pool)} catalogue entries give {index} samples without the same words on the "
+                f"same dialogue: set num_samples to {index}, or allow more dialogues or entries"
+            )
+        plan.add(place, num_draws, instruction)
+    if plain.num_rounds > 1:
+        log.warning(
+            "%d plain samples from %d dialogues: some come up %d times without an instruction; "
+            "lower plain_fraction or num_samples, or give more dialogues",
+            num_plain,
+            len(dialogues),
+            plain.num_rounds,
+        )
+    return plan
+
+
+class Plan(Sequence[PlannedSample]):
+    """The samples to make, in order; `plan_samples` fills it.
+
+    A sample is stored as two numbers: the place of its dialogue, and the number of
+    draws up to its instruction. The instruction is drawn again at every access, so
+    that a plan of a million samples takes about ten megabytes.
+    """
+
+    def __init__(
+        self, dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthConfig
+    ) -> None:
+        choice = config.instructions
+        self.pool = choice.pool(catalog)
+        """Entries that may be drawn."""
+        self.draw = partial(choice.draw, catalog, self.pool)
+        """Makes an instruction from a random state; equal states give equal instructions."""
+        self._switch: SwitchDraw | None = None
+        if config.switch is not None:
+            config.switch.refuse_past(max(dialogue.num_turns for dialogue in dialogues))
+            self._switch = SwitchDraw(config.switch, catalog, self.pool, choice.terse_probability)
+        self._dialogues = dialogues
+        self._seed = config.seed
+        self._turns = [dialogue.num_turns for dialogue in dialogues]
+        self._places = array("L")
+        self._draws = array("L")
+        self._sha = hashlib.sha256()
+        self._hashed: set[int | bytes] = set()
+        """Dialogues and combinations of entries, each of which is hashed in full once."""
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the sample of an index, or the list of those of a slice."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        rng, instruction = self.rng(number), None
+        for _ in range(self._draws[number]):
+            instruction = self.draw(rng)
+        return self._planned(number, self._places[number], instruction)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of dialogues, instructions, changes and their order."""
+        return self._sha.hexdigest()
+
+    def num_turns(self, indices: Iterable[int]) -> int:
+        """Return the number of turns of some samples."""
+        return sum(self._turns[self._places[index]] for index in indices)
+
+    def rng(self, index: int) -> random.Random:
+        """Return the random state from which the instruction of a sample is drawn."""
+        return random.Random(f"{self._seed}/{index}")
+
+    def add(self, place: int, num_draws: int, instruction: Instruction | None) -> None:
+        """Add the next sample.
+
+        Args:
+            place: of its dialogue.
+            num_draws: draws from its random state; the last one gave the instruction.
+                0 for a plain dialogue.
+            instruction: the last draw.
+        """
+        planned = self._planned(len(self), place, instruction)
+        row: list[Any] = [place]
+        if place not in self._hashed:
+            row.append(planned.dialogue.as_dict())
+        self._hashed.add(place)
+        if instruction is not None:
+            # The entries decide everything except the wording.
+            key = _short_hash(instruction.id)
+            row.append([instruction.id, instruction.wording, instruction.text])
+            if key not in self._hashed:
+                row.append(instruction.as_dict())
+            self._hashed.add(key)
+        row += [switch.as_dict() for switch in planned.switches or ()]
+        self._sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
+        self._places.append(place)
+        self._draws.append(num_draws)
+
+    def _planned(self, index: int, place: int, instruction: Instruction | None) -> PlannedSample:
+        switches: tuple[Switch, ...] | None = None
+        if self._switch is not None:
+            rng = random.Random(f"{self._seed}/{index}/switch")
+            drawn = instruction and self._switch.draw(instruction, self._turns[place], rng)
+            switches = (drawn,) if drawn else ()
+        return PlannedSample(sample_id(index), self._dialogues[place], instruction, switches)
+
+
+def sample_id(index: int) -> str:
+    """Return the id of a planned sample, counted from 0."""
+    return f"s{index:06d}"
+
+
+class _Deck:
+    """Gives each place once before any place again."""
+
+    def __init__(self, size: int, seed: str) -> None:
+        self.num_rounds = 0
+        self._size = size
+        self._order = random.Random(seed).sample(range(size), size)
+        self._left: OrderedDict[int, None] = OrderedDict()
+
+    @property
+    def num_places(self) -> int:
+        """Number of places that were not withdrawn."""
+        return len(self._order)
+
+    def take(self, index: int) -> int:
+        """Return the place of the same number as the sample if it is left, else the next one."""
+        if not self._left:
+            self._left = OrderedDict.fromkeys(self._order)
+            self.num_rounds += 1
+        own = index % self._size
+        place = own if own in self._left else next(iter(self._left))
+        del self._left[place]
+        return place
+
+    def withdraw(self, place: int) -> None:
+        """Never give a place again; it has just been taken."""
+        self._order.remove(place)
+
+
+@dataclass
+class _Given:
+    """Instructions that one dialogue has had, as short hashes, because all texts would fill the memory."""
+
+    entries: set[bytes] = field(default_factory=set)
+    texts: set[bytes] = field(default_factory=set)
+    has_all_entries: bool = False
+
+
+def _draw_new(plan: Plan, rng: random.Random, given: _Given) -> tuple[int, Instruction | None]:
+    """Return how often was drawn, and an instruction that is new to the dialogue, else one in new words."""
+    num_draws = 0
+    if not given.has_all_entries:
+        for _ in range(MOST_DRAWS):
+            num_draws += 1
+            instruction = plan.draw(rng)
+            # The same entries in another order are the same instruction.
+            entries = _short_hash("\n".join(sorted(instruction.entries)))
+            if entries not in given.entries:
+                given.entries.add(entries)
+                given.texts.add(_short_hash(instruction.text))
+                return num_draws, instruction
+        given.has_all_entries = True
+        given.entries.clear()
+    for _ in range(MOST_DRAWS):
+        num_draws += 1
+        instruction = plan.draw(rng)
+        text = _short_hash(instruction.text)
+        if text not in given.texts:
+            given.texts.add(text)
+            return num_draws, instruction
+    return num_draws, None
+
+
+def _short_hash(text: str) -> bytes:
+    """Return an 8-byte hash of a text, the same in every process."""
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()

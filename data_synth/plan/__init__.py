@@ -1,1 +1,0 @@
-"""Which dialogue gets which instruction."""
