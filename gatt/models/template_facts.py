@@ -14,7 +14,7 @@ from gatt.data.views import prompt_of_turn
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, name_of, render, shared_length
 from gatt.models.encoded_view import encode_prompt, encode_reply, encode_view
-from gatt.models.reasoning_marks import REASONING, closes_reasoning, from_mark
+from gatt.models.reasoning import REASONING, closes_reasoning, from_mark
 from gatt.models.template_variables import read_by_template, set_template_variables
 
 log = logging.getLogger(__name__)

@@ -22,11 +22,10 @@ from eval.run import fingerprinted
 from gatt.cli import main
 from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError, GenerationError, ModelError
-from gatt.generation.cluster.config import RayConfig
+from gatt.generation.cluster.config import RayConfig, with_workers
 from gatt.generation.cluster.connection import connected, room_for
-from gatt.generation.cluster.holder import Holder
+from gatt.generation.cluster.pool import Holder
 from gatt.generation.cluster.same_weights import EngineAnywhere
-from gatt.generation.cluster.workers_option import with_workers
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.runs.provenance import versions
