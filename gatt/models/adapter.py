@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
-from gatt.models.module_pattern import pattern_problem
 from gatt.runs.input_file import read_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
@@ -48,28 +45,19 @@ def attach_adapter(
 
     # PEFT uses the old name of a setting; users cannot change that.
     warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
-    for name in (SETTINGS, WEIGHTS):
-        if not (folder / name).is_file():
-            raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
-    saved = _tensor_shapes(folder / WEIGHTS)
-    _check_settings(folder, saved)
+    _settings(folder)
+    saved = _tensor_names(folder)
+    options = {"adapter_name": adapter_name, "is_trainable": is_trainable}
     try:
         with warnings.catch_warnings():
             # `_check_fit` raises an error for these.
             warnings.filterwarnings("ignore", "Found missing adapter keys", UserWarning)
             if isinstance(model, PeftModel):
-                model.load_adapter(
-                    str(folder), adapter_name=adapter_name, is_trainable=is_trainable
-                )
+                model.load_adapter(str(folder), **options)
             else:
-                model = PeftModel.from_pretrained(
-                    model, str(folder), adapter_name=adapter_name, is_trainable=is_trainable
-                )
+                model = PeftModel.from_pretrained(model, str(folder), **options)
     except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ModelError(
-            f"{folder / SETTINGS}: not the settings of an adapter ({one_line(error)}): expected "
-            "a folder saved by `gatt train`"
-        ) from None
+        raise _no_settings(folder, one_line(error)) from None
     except Exception as error:
         # PEFT and the libraries below it raise errors of any class for a broken file.
         raise ModelError(
@@ -116,47 +104,8 @@ def base_model_of(folder: Path) -> str | None:
     Raises:
         ModelError: no settings, or broken ones.
     """
-    if not (folder / SETTINGS).is_file():
-        raise ModelError(f"{folder}: no {SETTINGS}: expected a folder saved by `gatt train`")
     name = _settings(folder).get("base_model_name_or_path")
     return str(name) if name else None
-
-
-def adapter_rank(folder: Path) -> int:
-    """Return the largest rank in an adapter's settings.
-
-    Raises:
-        ModelError: broken settings, or a rank that is no number.
-    """
-    ranks: list[Any] = _values(_settings(folder), "r", "rank_pattern")
-    for rank in ranks:
-        if not isinstance(rank, int):
-            raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
-    return int(max(ranks))
-
-
-def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:
-    """Return a setting and its values for single modules; PEFT's default is 8 for rank and alpha."""
-    more = settings.get(pattern) or {}
-    return [settings.get(name, 8), *(more.values() if isinstance(more, dict) else [more])]
-
-
-def _settings(folder: Path) -> dict[str, Any]:
-    path = folder / SETTINGS
-    try:
-        settings = read_json(path)
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
-            "saved by `gatt train`"
-        ) from None
-    if not isinstance(settings, dict) or settings.get("peft_type") != "LORA":
-        found = settings.get("peft_type") if isinstance(settings, dict) else type(settings).__name__
-        raise ModelError(
-            f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
-            "folder saved by `gatt train`"
-        )
-    return settings
 
 
 def one_line(error: BaseException) -> str:
@@ -165,53 +114,54 @@ def one_line(error: BaseException) -> str:
     return said if len(said) <= _MOST_CHARACTERS else f"{said[:_MOST_CHARACTERS].rstrip()} …"
 
 
-def _tensor_shapes(path: Path) -> dict[str, list[int]]:
+def require_file(folder: Path, name: str) -> Path:
+    """Return the path of a file of an adapter.
+
+    Raises:
+        ModelError: there is no such file.
+    """
+    path = folder / name
+    if not path.is_file():
+        raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
+    return path
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    try:
+        settings = read_json(require_file(folder, SETTINGS))
+    except (OSError, ValueError) as error:
+        raise _no_settings(folder, one_line(error)) from None
+    found = settings.get("peft_type") if isinstance(settings, dict) else type(settings).__name__
+    if found != "LORA":
+        raise _no_settings(folder, f"peft_type is {found!r}, expected 'LORA'")
+    return dict(settings)
+
+
+def _no_settings(folder: Path, why: str) -> ModelError:
+    return ModelError(
+        f"{folder / SETTINGS}: not the settings of an adapter ({why}): expected a folder saved by `gatt train`"
+    )
+
+
+def _tensor_names(folder: Path) -> set[str]:
+    path = require_file(folder, WEIGHTS)
     try:
         with safe_open(path, framework="pt") as file:
-            names = file.keys()
-            return {name: file.get_slice(name).get_shape() for name in names}
+            return set(file.keys())
     except (OSError, SafetensorError) as error:
         raise ModelError(
             f"{path}: cannot be read ({one_line(error)}): copy or train the adapter again"
         ) from None
 
 
-def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Refuse settings that need more memory than the weights, or patterns that match for ever."""
-    settings = _settings(folder)
-    patterns = [
-        settings.get(key) for key in ("target_modules", "exclude_modules", "layers_pattern")
-    ]
-    for pattern in (*patterns, *_keys(settings, "rank_pattern"), *_keys(settings, "alpha_pattern")):
-        if isinstance(pattern, str) and (why := pattern_problem(pattern)):
-            raise ModelError(
-                f"{folder / SETTINGS}: {pattern!r} is {why}: expected names of modules"
-            )
-    for alpha in _values(settings, "lora_alpha", "alpha_pattern"):
-        if not isinstance(alpha, int | float) or not math.isfinite(alpha):
-            raise ModelError(f"{folder / SETTINGS}: lora_alpha is {alpha!r}: expected a number")
-    rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
-    if rank > most:
-        raise ModelError(
-            f"{folder / SETTINGS}: rank is {rank}, and no tensor in {WEIGHTS} is larger than {most}: copy or "
-            "train the adapter again"
-        )
-
-
-def _keys(settings: Mapping[str, Any], name: str) -> list[str]:
-    found = settings.get(name)
-    return list(found) if isinstance(found, dict) else []
-
-
 def _check_fit(
-    model: Any, shapes: Mapping[str, object], folder: Path, base_name: str, adapter_name: str
+    model: Any, saved: set[str], folder: Path, base_name: str, adapter_name: str
 ) -> None:
     from peft import get_peft_model_state_dict
 
     places = set(
         get_peft_model_state_dict(model, adapter_name=adapter_name, save_embedding_layers=False)
     )
-    saved = set(shapes)
     # Saved embeddings are no part of the adapter.
     left_over = sorted(name for name in saved - places if "lora_" in name)
     unfilled = sorted(places - saved)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import signal
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,8 +25,6 @@ _ASKS_DATE: Final = re.compile(
     r"""strftime_now\(\s*(?:format\s*=\s*)?(['"])([^'"\\]*)\1\s*,?\s*\)"""
 )
 _DAY: ContextVar[date | None] = ContextVar("day", default=None)
-_MOST_SECONDS: float = 20.0
-"""Processor time of one rendering: nested loops of a template may run for years."""
 
 
 @contextmanager
@@ -87,36 +83,16 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
         )
     day, template = _DAY.get(), template_of(tokenizer)
     try:
-        with _limited():
-            text: str = tokenizer.apply_chat_template(
-                [m.as_dict() for m in messages],
-                tokenize=False,
-                add_generation_prompt=add_generation_prompt,
-                chat_template=_dated(template, day) if day and template else None,
-            )
+        text: str = tokenizer.apply_chat_template(
+            [m.as_dict() for m in messages],
+            tokenize=False,
+            add_generation_prompt=add_generation_prompt,
+            chat_template=_dated(template, day) if day and template else None,
+        )
     # A template is a program: any exception is an error of the template.
     except Exception as error:
         raise TemplateError(f"{name_of(tokenizer)}: {_told(error)}") from None
     return text
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Interrupt the block after `_MOST_SECONDS` of processor time; works in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise TimeoutError(f"not rendered within {_MOST_SECONDS:g} s of processor time")
-
-    before = signal.signal(signal.SIGVTALRM, interrupt)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _MOST_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def encode(
@@ -151,10 +127,9 @@ def _told(error: Exception) -> str:
     what = " ".join(str(error).split())
     if isinstance(error, jinja2.TemplateError):
         return f"the chat template refuses the dialogue{place}: {what}"
-    kind = type(error).__name__
     return (
-        f"the chat template fails{place}: {kind}: {what}: mend chat_template.jinja in the model's folder, "
-        "or use another model"
+        f"the chat template fails{place}: {type(error).__name__}: {what}: mend chat_template.jinja in the "
+        "model's folder, or use another model"
     )
 
 

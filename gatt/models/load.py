@@ -6,19 +6,16 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 
 from gatt.errors import ModelError
-from gatt.models.adapter import attach_adapter
+from gatt.models.adapter import SETTINGS, attach_adapter
 from gatt.models.packaged.gguf import gguf_folder, packaged_folder
 from gatt.models.packaged.table import PACKAGED, cache_folder
-from gatt.models.pretrained import load_pretrained, refuse_adapter_beside
+from gatt.models.pretrained import load_pretrained
 from gatt.runs.suggest import did_you_mean
-
-_MOST_LAYERS: Final = 10_000
-"""transformers builds every layer that a configuration names before it looks for the weights."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +51,12 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
         return str(folder)
     if folder.is_file() and folder.suffix == ".gguf":
         return str(gguf_folder(folder))
-    if looks_local and folder.suffix != "":
+    # A bare name, such as gpt2, may be an id of the hub.
+    if looks_local and ("/" in name or folder.suffix):
         hint = did_you_mean(name, PACKAGED)
         raise ModelError(
-            f"{name}: found no model{hint}: expected a model folder, a .gguf file, a hub id, or a name of "
-            "`gatt models`"
-        )
-    if looks_local and "/" in name:
-        raise ModelError(
-            f"{name}: no such folder: expected a model folder or a hub id 'owner/name'"
+            f"{name}: found no model{hint}: expected a model folder, a .gguf file, a hub id 'owner/name', or "
+            "a name of `gatt models`"
         )
     return name
 
@@ -130,13 +124,15 @@ def load_model(
     chosen = _dtype(dtype, place)
     more = _in_4bit(chosen, place) if load_in_4bit else {}
     tokenizer = load_tokenizer(name)
-    num_layers = getattr(load_config(name).get_text_config(), "num_hidden_layers", None)
-    if isinstance(num_layers, int) and num_layers > _MOST_LAYERS:
-        raise ModelError(
-            f"{name}: config.json says num_hidden_layers {num_layers}: expected at most {_MOST_LAYERS}"
-        )
+    # transformers passes an error of it on as one of the tokenizer or of the weights.
+    load_config(name)
     source = resolve(name)
-    refuse_adapter_beside(source, name=name)
+    if (Path(source) / SETTINGS).is_file():
+        # transformers would load the adapter as a part of the model.
+        raise ModelError(
+            f"{name}: a model and {SETTINGS} in one folder: expected the model alone: move the adapter to a "
+            "folder of its own"
+        )
     verbosity = get_verbosity()
     # The errors below say in one line what its table of weights says.
     set_verbosity_error()

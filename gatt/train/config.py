@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from gatt.errors import ConfigError
-from gatt.models.module_pattern import pattern_problem
 from gatt.models.template_variables import check_template_variables
 from gatt.train.tracking.config import TrackConfig
 
@@ -45,9 +44,9 @@ class LoraSettings:
             problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
         if not self.target_modules:
             problems.append("target_modules is empty: expected names, or 'all-linear'")
-        if isinstance(self.target_modules, str) and (why := pattern_problem(self.target_modules)):
+        if isinstance(self.target_modules, str) and self.target_modules not in ("", "all-linear"):
             problems.append(
-                f"target_modules is {self.target_modules!r}, {why}: expected a list of names, or 'all-linear'"
+                f"target_modules is {self.target_modules!r}: expected a list of names, or 'all-linear'"
             )
         _raise(problems)
 

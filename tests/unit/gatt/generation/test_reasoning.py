@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from gatt.models.chat_template import render
-from gatt.models.reasoning import opens_reasoning, without_reasoning
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.models.chat_template import render
+from gatt.models.reasoning import opens_reasoning, without_reasoning
 from tests.support.models.engine_prompts import make_engine, make_loaded
 from tests.support.models.golden_templates import QWEN3, SMOLLM2, trl_template
 from tests.support.models.tiny import tiny_tokenizer
