@@ -48,7 +48,7 @@ class EngineCounters:
     num_sampled_tokens: int = 0
     """Sampled tokens, with end-of-turn tokens."""
     num_encoded_again: int = 0
-    """Encoded tokens that an earlier call or batch had encoded too, and that were dropped because of
+    """Most tokens that were encoded again because their prefix was dropped to stay within
     `max_kept_tokens`."""
 
 
