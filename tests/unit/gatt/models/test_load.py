@@ -88,11 +88,9 @@ def test_a_broken_folder(copied: Path, file: str, change: Any, facts: tuple[str,
 @pytest.mark.parametrize(
     ("settings", "facts"),
     [
-        ({"attn_implementation": "flash"}, ('attn_implementation="fla',)),
         ({"attn_implementation": "flash_attention_2"}, ("FlashAttention2",)),
         ({"dtype": "float33"}, ("'float33'", "float32")),
         ({"dtype": "int8"}, ("'int8'",)),
-        ({"dtype": "nn"}, ("'nn'",)),
         ({"device": "gpu"}, ("'gpu'", "cuda")),
         ({"device": "cuda:99"}, ("'cuda:99'", "CUDA devices")),
     ],

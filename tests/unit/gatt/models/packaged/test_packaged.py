@@ -192,21 +192,3 @@ def test_a_cache_that_holds_something_else_or_cannot_be_written(
     cache_folder().write_text("a file", encoding="utf-8")
     with pytest.raises(ModelError, match="GATT_CACHE"):
         gguf_folder(path)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, "/home/somebody/.cache/ghost-attention"),
-        ("", "/home/somebody/.cache/ghost-attention"),
-        ("/data/models", "/data/models"),
-    ],
-)
-def test_the_cache_is_the_users_unless_named(
-    monkeypatch: pytest.MonkeyPatch, value: str | None, expected: str
-) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    monkeypatch.delenv("GATT_CACHE", raising=False)
-    if value is not None:
-        monkeypatch.setenv("GATT_CACHE", value)
-    assert cache_folder() == Path(expected)
