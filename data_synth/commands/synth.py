@@ -9,7 +9,7 @@ from dataclasses import replace
 from data_synth.config import SynthConfig
 from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
+from gatt.generation.cluster.config import add_workers_argument, with_workers
 
 HELP = "make training samples: put instructions on dialogues and sample replies that follow them"
 TAKES_OVERRIDES = True

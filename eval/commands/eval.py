@@ -9,7 +9,7 @@ from dataclasses import replace
 from eval.config import EvalConfig
 from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.generation.cluster.workers_option import add_workers_argument, with_workers
+from gatt.generation.cluster.config import add_workers_argument, with_workers
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True

@@ -122,7 +122,7 @@ def local_engine(
 
     from gatt.generation.local.engine import TransformersEngine
     from gatt.generation.local.int8 import quantize
-    from gatt.generation.local.memory import cache_limits
+    from gatt.generation.local.model_support import cache_limits
     from gatt.models.adapter import base_model_of
     from gatt.models.load import load_adapter, load_model
 

@@ -13,10 +13,10 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from gatt.errors import ModelError
-from gatt.models.adapter import SETTINGS, WEIGHTS, one_line
+from gatt.models.adapter import SETTINGS, WEIGHTS, one_line, require_file
 from gatt.runs.input_file import parse_json
 
 WHOLE_BYTES: Final = 64 * 2**20
@@ -52,8 +52,7 @@ def adapter_digest(folder: Path) -> str:
     Raises:
         ModelError: no adapter in the folder, or one that cannot be read.
     """
-    if not (folder / WEIGHTS).is_file():
-        raise ModelError(f"{folder}: no {WEIGHTS}: expected a folder saved by `gatt train`")
+    require_file(folder, WEIGHTS)
     return folder_digest(folder)
 
 
@@ -89,12 +88,8 @@ def _parts(path: Path) -> Iterator[bytes]:
         yield stream.read(HEAD_BYTES)
         last = size - BLOCK_BYTES
         for number in range(NUM_BLOCKS):
-            yield _block(stream, HEAD_BYTES + number * (last - HEAD_BYTES) // (NUM_BLOCKS - 1))
-
-
-def _block(stream: BinaryIO, start: int) -> bytes:
-    stream.seek(start)
-    return stream.read(BLOCK_BYTES)
+            stream.seek(HEAD_BYTES + number * (last - HEAD_BYTES) // (NUM_BLOCKS - 1))
+            yield stream.read(BLOCK_BYTES)
 
 
 def _settings(path: Path) -> Iterator[bytes]:

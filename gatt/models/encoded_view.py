@@ -26,7 +26,7 @@ from gatt.models.chat_template import (
     template_of,
 )
 from gatt.models.control_tokens import control_ids, refuse_control_tokens
-from gatt.models.reasoning_marks import closes_reasoning
+from gatt.models.reasoning import closes_reasoning
 
 _QUESTION: Final = (Message("user", "a"),)
 

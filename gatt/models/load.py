@@ -11,10 +11,10 @@ from typing import Any, Final
 import torch
 
 from gatt.errors import ModelError
-from gatt.models.adapter import attach_adapter
+from gatt.models.adapter import SETTINGS, attach_adapter
 from gatt.models.packaged.gguf import gguf_folder, packaged_folder
 from gatt.models.packaged.table import PACKAGED, cache_folder
-from gatt.models.pretrained import load_pretrained, refuse_adapter_beside
+from gatt.models.pretrained import load_pretrained
 from gatt.runs.suggest import did_you_mean
 
 _MOST_LAYERS: Final = 10_000
@@ -54,15 +54,12 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
         return str(folder)
     if folder.is_file() and folder.suffix == ".gguf":
         return str(gguf_folder(folder))
-    if looks_local and folder.suffix != "":
+    # A bare name, such as gpt2, may be an id of the hub.
+    if looks_local and ("/" in name or folder.suffix):
         hint = did_you_mean(name, PACKAGED)
         raise ModelError(
-            f"{name}: found no model{hint}: expected a model folder, a .gguf file, a hub id, or a name of "
-            "`gatt models`"
-        )
-    if looks_local and "/" in name:
-        raise ModelError(
-            f"{name}: no such folder: expected a model folder or a hub id 'owner/name'"
+            f"{name}: found no model{hint}: expected a model folder, a .gguf file, a hub id 'owner/name', or "
+            "a name of `gatt models`"
         )
     return name
 
@@ -136,7 +133,12 @@ def load_model(
             f"{name}: config.json says num_hidden_layers {num_layers}: expected at most {_MOST_LAYERS}"
         )
     source = resolve(name)
-    refuse_adapter_beside(source, name=name)
+    if (Path(source) / SETTINGS).is_file():
+        # transformers would load the adapter as a part of the model.
+        raise ModelError(
+            f"{name}: a model and {SETTINGS} in one folder: expected the model alone: move the adapter to a "
+            "folder of its own"
+        )
     verbosity = get_verbosity()
     # The errors below say in one line what its table of weights says.
     set_verbosity_error()

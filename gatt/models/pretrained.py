@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gatt.errors import ModelError
-from gatt.models.adapter import SETTINGS, one_line
+from gatt.models.adapter import one_line
 
 _ASKS_FOR_CODE: Final = "trust_remote_code"
 """Part of transformers' message for a model that needs its own code."""
@@ -40,16 +40,3 @@ def load_pretrained(auto: Any, source: str | Path, *, name: str, what: str, **se
                 "never run: use a model of a type that transformers knows"
             ) from error
         raise ModelError(f"{name}: cannot load {what}: {one_line(error)}") from error
-
-
-def refuse_adapter_beside(source: str | Path, *, name: str) -> None:
-    """Refuse a model folder with an adapter in it, which transformers would load as a part of the model.
-
-    Raises:
-        ModelError: the folder holds the settings of an adapter.
-    """
-    if (Path(source) / SETTINGS).is_file():
-        raise ModelError(
-            f"{name}: a model and {SETTINGS} in one folder: expected the model alone: move the adapter to a "
-            "folder of its own"
-        )

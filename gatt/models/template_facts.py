@@ -14,7 +14,7 @@ from gatt.data.views import prompt_of_turn
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, name_of, render, shared_length
 from gatt.models.encoded_view import encode_prompt, encode_reply, encode_view
-from gatt.models.reasoning_marks import REASONING, closes_reasoning, from_mark
+from gatt.models.reasoning import REASONING, closes_reasoning, from_mark
 from gatt.models.template_variables import read_by_template, set_template_variables
 
 log = logging.getLogger(__name__)
@@ -62,36 +62,28 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
         TemplateError: no template, or it refuses the plain dialogue.
     """
     mark = "xyzzy instruction"
+    system = (Message("system", mark),)
     notes = []
     try:
-        text = render(tokenizer, (Message("system", mark), *_BODY), add_generation_prompt=True)
-        where = text.find(mark)
-        has_system = text.count(mark) == 1 and 0 <= where < text.find("first question")
-        if not has_system:
-            notes.append(
-                "drops the system message"
-                if where < 0
-                else "repeats the system message or moves it to a later turn"
-            )
+        text = render(tokenizer, (*system, *_BODY), add_generation_prompt=True)
+        if mark not in text:
+            notes.append("drops the system message")
+        elif text.count(mark) > 1 or text.find(mark) > text.find("first question"):
+            notes.append("repeats the system message or moves it to a later turn")
     except TemplateError:
-        has_system = False
         notes.append("takes no system message")
-    messages = (*((Message("system", mark),) if has_system else ()), *_BODY)
-    view = Dialogue(_ID, messages)
+    has_system = not notes
+    view = Dialogue(_ID, (*(system if has_system else ()), *_BODY))
     is_prefix_preserving = _keeps_prefix(tokenizer, view)
     if not is_prefix_preserving:
-        notes.append(f"rewrites earlier turns when a new one comes{_left_out(tokenizer, view)}")
+        notes.append("rewrites earlier turns when a new one comes")
     later, later_alone = (
-        _shows_later_system(tokenizer, first, is_prefix_preserving)
+        has_system and _shows_later_system(tokenizer, first, is_prefix_preserving)
         for first in ((Message("system", "first"),), ())
     )
+    problem = _target_problem(tokenizer, view)
     return TemplateFacts(
-        has_system,
-        is_prefix_preserving,
-        "; ".join(notes),
-        has_system and later,
-        has_system and later_alone,
-        _target_problem(tokenizer, view),
+        has_system, is_prefix_preserving, "; ".join(notes), later, later_alone, problem
     )
 
 
@@ -179,50 +171,32 @@ def _shows_later_system(
     return text.count(mark) == 1 and before < text.find(mark) < after
 
 
-def _left_out(tokenizer: Tokenizer, view: Dialogue) -> str:
-    """Return the reasoning at the end of the first prompt that the second prompt does not have."""
-    prompt, after = (encode_prompt(tokenizer, view, turn).text for turn in (1, 2))
-    rest = prompt[shared_length(prompt, after) :]
-    if not REASONING.search(rest):
-        return ""
-    block = from_mark(_generation_prompt(tokenizer, view, 1, prompt)) or rest
-    return f": the history is stripped of reasoning ({block!r})"
-
-
 def _target_problem(tokenizer: Tokenizer, view: Dialogue) -> str:
     """Return why the first or the last turn cannot be learned; empty where both can."""
     for turn in (1, view.num_turns):
+        messages = prompt_of_turn(view, turn)
         prompt = encode_prompt(tokenizer, view, turn)
-        opened = from_mark(_generation_prompt(tokenizer, view, turn, prompt.text))
         problem = ""
         try:
             encode_reply(tokenizer, view, turn, prompt.ids, _ANSWER)
         except (DataError, TemplateError) as error:
-            problem = _without_place(str(error))
+            problem = str(error).removeprefix(f"dialogue {_ID!r}, turn {turn}: ")
+        # The end of the prompt that the messages alone do not have.
+        bare = _rendered(tokenizer, messages)
+        opened = "" if bare is None else from_mark(prompt.text[shared_length(prompt.text, bare) :])
         if not opened or closes_reasoning(opened):
             if problem:
                 return problem
-        elif problem or not closes_reasoning(_header(tokenizer, view, turn, prompt.text)):
+            continue
+        text = _rendered(tokenizer, (*messages, Message("assistant", _ANSWER))) or ""
+        if problem or not closes_reasoning(text[len(prompt.text) : text.rfind(_ANSWER)]):
             return f"its generation prompt opens reasoning ({opened!r}), which a written reply does not close"
     return ""
 
 
-def _header(tokenizer: Tokenizer, view: Dialogue, turn: int, prompt: str) -> str:
-    """Return the text between a prompt and the reply that follows it."""
-    messages = (*prompt_of_turn(view, turn), Message("assistant", _ANSWER))
-    text = render(tokenizer, messages, add_generation_prompt=False)
-    return text[len(prompt) : text.rfind(_ANSWER)]
-
-
-def _generation_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int, prompt: str) -> str:
-    """Return the end of a prompt that the messages alone do not have."""
+def _rendered(tokenizer: Tokenizer, messages: Sequence[Message]) -> str | None:
+    """Return the text of messages without a generation prompt; None where the template refuses them."""
     try:
-        bare = render(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=False)
+        return render(tokenizer, messages, add_generation_prompt=False)
     except TemplateError:
-        return ""
-    return prompt[shared_length(prompt, bare) :]
-
-
-def _without_place(message: str) -> str:
-    place = f"dialogue {_ID!r}"
-    return message[len(place) :].partition(": ")[2] if message.startswith(place) else message
+        return None

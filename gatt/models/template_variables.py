@@ -65,8 +65,6 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
     """
     if not variables:
         return
-    written = getattr(tokenizer, "chat_template", None) or ""
-    named = dict(written) if isinstance(written, Mapping) else {"": written}
     known = read_by_template(tokenizer)
     for variable in variables:
         if variable not in known:
@@ -79,8 +77,12 @@ def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue
         for variable, value in variables.items()
     )
     # Without the empty text, Jinja would drop a line break at the beginning of the template.
-    changed = {name: set_all + "{{ '' }}" + text for name, text in named.items()}
-    tokenizer.chat_template = changed if isinstance(written, Mapping) else changed[""]
+    head, written = set_all + "{{ '' }}", tokenizer.chat_template
+    tokenizer.chat_template = (
+        {name: head + text for name, text in written.items()}
+        if isinstance(written, Mapping)
+        else head + written
+    )
 
 
 def read_by_template(tokenizer: Any) -> set[str]:

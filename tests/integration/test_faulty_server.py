@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 NUM_REQUESTS = 5000
 WEIGHTS = {
     **dict.fromkeys(["429", "500", "502", "503", "reset", "truncated", "invalid"], 3.0),
-    **dict.fromkeys(["no choices", "no content", "wrong model", "length", "content_filter"], 3.0),
+    **dict.fromkeys(["no choices", "no content", "length", "content_filter"], 3.0),
     **dict.fromkeys(["429 date", "408"], 1.0),
     "429 seconds": 0.5,
     "hang": 0.1,

@@ -19,7 +19,7 @@ from gatt.config.load import save_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.errors import GenerationError
 from gatt.generation.base import SamplingConfig
-from gatt.generation.cluster.workers_option import with_workers
+from gatt.generation.cluster.config import with_workers
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
 from tests.support.models.tiny import save_tiny_model

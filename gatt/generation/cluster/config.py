@@ -1,7 +1,8 @@
-"""The configuration of Ray workers; Ray is not imported."""
+"""The configuration of Ray workers, and `--workers N`; Ray is not imported at the top."""
 
 from __future__ import annotations
 
+import argparse
 import math
 from dataclasses import dataclass
 
@@ -33,15 +34,49 @@ class RayConfig:
     def __post_init__(self) -> None:
         if not self.address.strip():
             raise ConfigError("address is empty: expected auto, local or one such as 10.0.0.1:6379")
-        for name in ("num_workers", "max_deaths"):
+        least = {
+            "num_workers": 1, "max_deaths": 1, "gpus_per_worker": 0, "cpus_per_worker": 0.0001,
+        }  # fmt: skip
+        for name, bound in least.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}: expected at least 1")
-        if self.gpus_per_worker is not None and not 0 <= self.gpus_per_worker < math.inf:
-            raise ConfigError(
-                f"gpus_per_worker is {self.gpus_per_worker}: expected 0 or more, or null"
-            )
-        if self.cpus_per_worker is not None and not 0 < self.cpus_per_worker < math.inf:
-            raise ConfigError(
-                f"cpus_per_worker is {self.cpus_per_worker}: expected more than 0, or null"
-            )
+            if value is not None and not bound <= value < math.inf:
+                raise ConfigError(f"{name} is {value}: expected at least {bound}")
+
+
+def add_workers_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--workers N`, which `with_workers` reads."""
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="use N processes on this machine, each with its own model, through Ray (an extra: "
+        "`pip install 'ghost-attention[ray]'`); 1 is this process alone",
+    )
+
+
+def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | None:
+    """Return the Ray settings of a run: those of the configuration, or N workers on this machine.
+
+    Args:
+        ray: of the configuration.
+        num_workers: value of `--workers`, or None.
+
+    Raises:
+        ConfigError: less than one worker, a configuration that also has workers, or Ray is not
+            installed.
+    """
+    from gatt.generation.cluster.connection import installed_ray
+
+    if num_workers is None:
+        return ray
+    if num_workers < 1:
+        raise ConfigError(f"--workers is {num_workers}: expected at least 1")
+    if ray is not None:
+        raise ConfigError(
+            "--workers with ray: expected one of them: ray.num_workers is the number of workers on a cluster"
+        )
+    if num_workers == 1:
+        return None
+    # Checked now: reading the sources may take minutes.
+    installed_ray()
+    return RayConfig(address="local", num_workers=num_workers)

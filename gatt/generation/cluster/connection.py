@@ -7,12 +7,10 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from gatt.errors import ConfigError
 from gatt.generation.cluster.config import RayConfig
-
-_RAY_UNITS: Final = 10_000
 
 
 def installed_ray() -> Any:
@@ -48,9 +46,9 @@ def connected(address: str) -> Iterator[Any]:
     try:
         ray.init(address=address, logging_level=logging.WARNING, **more)
     except (OSError, RuntimeError, ValueError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ConfigError(
-            f"ray.address is {address!r}: {lines[0].rstrip('.')}: expected a cluster that runs "
+            f"ray.address is {address!r}: {reason.rstrip('.')}: expected a cluster that runs "
             "(`ray start --head` on one machine, `ray start --address=HEAD:6379` on the others), or "
             "local"
         ) from None
@@ -80,10 +78,8 @@ def room_for(
         gpus = 1.0 if has_local_model and num_gpus else 0.0
         if gpus and num_sharing:
             gpus = min(1.0, _share(num_gpus, num_sharing))
-    rooms = [num_cpus // cpus]
-    if gpus:
-        rooms.append(num_gpus // gpus)
-    return {"num_cpus": cpus, "num_gpus": gpus}, max(1, int(min(rooms)))
+    room = min(num_cpus // cpus, num_gpus // gpus if gpus else math.inf)
+    return {"num_cpus": cpus, "num_gpus": gpus}, max(1, int(room))
 
 
 def _share(total: float, num_workers: int) -> float:
@@ -91,4 +87,4 @@ def _share(total: float, num_workers: int) -> float:
     if num_workers <= total:
         return float(total // num_workers)
     # Ray counts in ten-thousandths.
-    return math.floor(_RAY_UNITS / math.ceil(num_workers / total)) / _RAY_UNITS
+    return math.floor(10_000 / math.ceil(num_workers / total)) / 10_000

@@ -9,18 +9,18 @@ piece goes to the next free worker, and a new worker joins when there is room.
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+import socket
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, Final, Generic, TypeVar
 
-from gatt.errors import GattError, GenerationError
+from gatt.errors import ConfigError, GattError, GenerationError
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.connection import connected, room_for
-from gatt.generation.cluster.holder import Holder
 from gatt.runs.provenance import versions
-from gatt.verifiers.own_kinds import known_files
+from gatt.verifiers.own_kinds import KindFile, known_files
+from gatt.verifiers.table import use_kind_files
 
 log = logging.getLogger(__name__)
 
@@ -67,131 +67,179 @@ def work_on_cluster(
         log.info("%d workers with %s each", num_workers, options)
         actor = ray.remote(Holder).options(max_restarts=0, max_task_retries=0, **options)
         pool: _Pool[Item, Value] = _Pool(
-            ray, lambda: actor.remote(make, versions(), known_files()), config
+            ray,
+            lambda: actor.remote(make, versions(), known_files()),
+            num_workers,
+            config.max_deaths,
         )
         try:
-            yield from pool.work(enumerate(items), num_workers)
+            yield from pool.work(items)
         finally:
             pool.close()
 
 
-@dataclass
-class _Piece(Generic[Item]):
-    number: int
-    item: Item
-    num_deaths: int = 0
+class Holder:
+    """Loads the model and works on items; Ray runs it as an actor.
+
+    The model is loaded by `start` and not by the constructor: Ray reports an error of a constructor
+    like the death of the worker.
+
+    Args:
+        make: loads the model and returns the function that works on an item.
+        expected: versions of the packages on the machine that started the run.
+        kind_files: Python files with verifiers that the run's catalogue names; they need not be
+            on this machine.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Callable[[Any], Any]],
+        expected: Mapping[str, str | None],
+        kind_files: Sequence[KindFile] = (),
+    ) -> None:
+        self._make = make
+        self._expected = dict(expected)
+        self._kind_files = tuple(kind_files)
+        self._work: Callable[[Any], Any] = lambda _: None
+
+    def start(self) -> None:
+        """Load the model.
+
+        Raises:
+            GenerationError: an error of loading, or other versions of packages, which would give
+                other results; names the machine.
+        """
+        self._work = self._with_host(self._load)
+
+    def work(self, item: Any) -> Any:
+        """Return the result for an item.
+
+        Raises:
+            GenerationError: the error and the machine's name.
+        """
+        return self._with_host(lambda: self._work(item))
+
+    def _load(self) -> Callable[[Any], Any]:
+        found = versions()
+        for name, version in self._expected.items():
+            if found[name] != version:
+                raise ConfigError(
+                    f"{name} {found[name]} is installed, expected {version} as on the machine that "
+                    "started the run: install the same versions on every machine of the cluster"
+                )
+        use_kind_files(self._kind_files)
+        return self._make()
+
+    def _with_host(self, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except GattError as error:
+            raise GenerationError(f"worker on {socket.gethostname()}: {error}") from None
 
 
-@dataclass
 class _Pool(Generic[Item, Value]):
-    """The workers and the pieces of work."""
+    """The workers and the pieces of work, which are numbered."""
 
-    ray: Any
-    new_actor: Callable[[], Any]
-    config: RayConfig
-    idle: list[Any] = field(default_factory=list)
-    running: dict[Any, tuple[Any, _Piece[Item] | None]] = field(default_factory=dict)
-    """Ray's reference to a result, to worker and piece; the piece is None while the worker starts."""
-    again: deque[_Piece[Item]] = field(default_factory=deque)
-    """Pieces of dead workers."""
-    done: dict[int, Value] = field(default_factory=dict)
-    num_failed_starts: int = 0
-    """Workers that died in a row while they started."""
+    def __init__(
+        self, ray: Any, new_actor: Callable[[], Any], num_workers: int, max_deaths: int
+    ) -> None:
+        self._ray = ray
+        self._new_actor = new_actor
+        self._num_workers = num_workers
+        self._max_deaths = max_deaths
+        self._idle: list[Any] = []
+        self._running: dict[Any, tuple[Any, int | None]] = {}
+        """Ray's reference to a result, to worker and piece; the piece is None while the worker starts."""
+        self._items: dict[int, Item] = {}
+        """Pieces that were taken and are not done."""
+        self._again: deque[int] = deque()
+        """Pieces of dead workers."""
+        self._done: dict[int, Value] = {}
+        self._deaths: Counter[int | None] = Counter()
+        """Of each piece; for None those in a row while workers start."""
 
-    def work(self, numbered: Iterator[tuple[int, Item]], num_workers: int) -> Iterator[Value]:
+    def work(self, items: Iterable[Item]) -> Iterator[Value]:
         """Yield the results of all items, in order."""
-        for _ in range(num_workers):
+        for _ in range(self._num_workers):
             self._start()
-        fresh = (_Piece(number, item) for number, item in numbered)
+        fresh = enumerate(items)
         following = next(fresh, None)
         num_yielded = 0
         while True:
-            while self.idle and (
-                self.again or self._may_begin(following, num_yielded, num_workers)
-            ):
-                piece = self.again.popleft() if self.again else following
-                if piece is following:
+            most = num_yielded + PIECES_AHEAD * self._num_workers
+            while self._idle and (self._again or (following and following[0] < most)):
+                if self._again:
+                    number = self._again.popleft()
+                else:
+                    assert following is not None  # the condition of the loop
+                    number, self._items[number] = following
                     following = next(fresh, None)
-                assert piece is not None  # the condition of the loop
-                actor = self.idle.pop()
-                self.running[actor.work.remote(piece.item)] = (actor, piece)
-            if following is None and not self.again and not self._num_in_work():
+                actor = self._idle.pop()
+                self._running[actor.work.remote(self._items[number])] = (actor, number)
+            if following is None and not self._items:
                 return
-            self._wait(num_workers)
-            while num_yielded in self.done:
-                yield self.done.pop(num_yielded)
+            self._wait()
+            while num_yielded in self._done:
+                yield self._done.pop(num_yielded)
                 num_yielded += 1
 
     def close(self) -> None:
         """End all workers."""
-        for actor in (*self.idle, *(actor for actor, _ in self.running.values())):
-            self.ray.kill(actor)
+        for actor in (*self._idle, *(actor for actor, _ in self._running.values())):
+            self._ray.kill(actor)
 
     def _start(self) -> None:
-        actor = self.new_actor()
-        self.running[actor.start.remote()] = (actor, None)
+        actor = self._new_actor()
+        self._running[actor.start.remote()] = (actor, None)
 
-    def _may_begin(self, piece: _Piece[Item] | None, num_yielded: int, num_workers: int) -> bool:
-        return piece is not None and piece.number < num_yielded + PIECES_AHEAD * num_workers
-
-    def _num_in_work(self) -> int:
-        return sum(piece is not None for _, piece in self.running.values())
-
-    def _wait(self, num_workers: int) -> None:
+    def _wait(self) -> None:
         """Wait until a worker has started, has finished a piece or has died, and handle that."""
-        ready, _ = self.ray.wait(list(self.running), timeout=WAIT_SECONDS)
-        if not ready and not self.idle and not self._num_in_work():
+        ready, _ = self._ray.wait(list(self._running), timeout=WAIT_SECONDS)
+        is_waiting = all(number is None for _, number in self._running.values())
+        if not ready and not self._idle and is_waiting:
             log.warning(
                 "no worker has started yet: the cluster is full, or has no machine for one (see "
                 "`ray status`); set fewer ray.gpus_per_worker or ray.cpus_per_worker, or wait"
             )
         for promise in ready:
-            actor, piece = self.running.pop(promise)
+            actor, number = self._running.pop(promise)
             try:
-                value = self.ray.get(promise)
-            except self.ray.exceptions.RayTaskError as error:
-                self.ray.kill(actor)
+                value = self._ray.get(promise)
+            except self._ray.exceptions.RayTaskError as error:
+                self._ray.kill(actor)
                 if isinstance(error.cause, GattError):
                     raise error.cause from None
                 raise
-            except self.ray.exceptions.RayError as error:
-                self.ray.kill(actor)
-                reason = _last_line(error)
-                if getattr(error, "actor_init_failed", False):
-                    raise GenerationError(
-                        f"a worker cannot be set up: {reason}: install this project and the packages of the "
-                        "run on every machine of the cluster"
-                    ) from None
-                self._replace(piece, reason, num_workers)
+            except self._ray.exceptions.RayError as error:
+                self._ray.kill(actor)
+                self._replace(number, error)
                 continue
-            self.num_failed_starts = 0
-            self.idle.append(actor)
-            if piece is not None:
-                self.done[piece.number] = value
+            self._idle.append(actor)
+            if number is None:
+                self._deaths[None] = 0
+            else:
+                self._done[number] = value
+                del self._items[number]
 
-    def _replace(self, piece: _Piece[Item] | None, reason: str, num_workers: int) -> None:
+    def _replace(self, number: int | None, error: Exception) -> None:
         """Start a worker in place of a dead one, and put its piece back."""
-        if piece is None:
-            self.num_failed_starts += 1
-            if self.num_failed_starts >= self.config.max_deaths * num_workers:
-                raise GenerationError(
-                    f"workers died {self.num_failed_starts} times while they loaded the model: {reason}: "
-                    "see Ray's logs; give them more memory, or use a smaller model"
-                )
-        else:
-            piece.num_deaths += 1
-            if piece.num_deaths >= self.config.max_deaths:
-                raise GenerationError(
-                    f"workers died {piece.num_deaths} times on the same piece of work: {reason}: see Ray's "
-                    "logs; finished work is kept: give workers more memory or make smaller batches, and start "
-                    "again"
-                )
-            self.again.append(piece)
+        # The last line of Ray's message has the reason; the others have ids.
+        reason = shorten((str(error).strip() or type(error).__name__).splitlines()[-1], 160)
+        if getattr(error, "actor_init_failed", False):
+            raise GenerationError(
+                f"a worker cannot be set up: {reason}: install this project and the packages of the "
+                "run on every machine of the cluster"
+            )
+        self._deaths[number] += 1
+        is_start = number is None
+        if self._deaths[number] >= self._max_deaths * (self._num_workers if is_start else 1):
+            when = "while they loaded the model" if is_start else "on the same piece of work"
+            raise GenerationError(
+                f"workers died {self._deaths[number]} times {when}: {reason}: see Ray's logs; finished work "
+                "is kept: give workers more memory, make smaller batches or use a smaller model, and start "
+                "again"
+            )
+        if number is not None:
+            self._again.append(number)
         log.warning("a worker died (%s): another one takes its work", reason)
         self._start()
-
-
-def _last_line(error: Exception) -> str:
-    """Return the last line of Ray's message, which has the reason; the others have ids."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return shorten(lines[-1], 160)

@@ -10,6 +10,7 @@ from pathlib import Path
 from gatt.errors import ModelError
 from gatt.generation.base import Engine
 from gatt.generation.config import EngineConfig, make_engine
+from gatt.models.packaged.table import PACKAGED
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ class EngineAnywhere:
         Raises:
             ModelError: model or adapter cannot be read.
         """
-        config = replace(config, model=_model_anywhere(config))
-        is_served = config.server is not None
-        found = {
-            name: os.fspath(at if is_served else Path(at).absolute())
-            for name, at in adapters.items()
-        }
+        found = {name: os.fspath(at) for name, at in adapters.items()}
+        if config.server is None:
+            found = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
+            folder = Path(config.model).expanduser()
+            if config.model not in PACKAGED and folder.is_dir():
+                config = replace(config, model=os.fspath(folder.absolute()))
         return cls(config, found, _digests(config, found))
 
     def __call__(self) -> Engine:
@@ -52,15 +53,6 @@ class EngineAnywhere:
                     f"({self.digests[name]}): copy the same model there, or use one on a shared file system"
                 )
         return make_engine(self.config, self.adapters)
-
-
-def _model_anywhere(config: EngineConfig) -> str:
-    from gatt.models.packaged.table import PACKAGED
-
-    folder = Path(config.model).expanduser()
-    if config.server is not None or config.model in PACKAGED or not folder.is_dir():
-        return config.model
-    return os.fspath(folder.absolute())
 
 
 def _digests(config: EngineConfig, adapters: Mapping[str, str]) -> dict[str, str]:

@@ -26,6 +26,8 @@ class Row:
     prompt: tuple[int, ...]
     num_prefilled: int = 0
     """Number of tokens at the end of the prompt that are the prefill."""
+    group: int = 0
+    """Number of its group in the batch."""
     fork: int = 0
     """Number of tokens of its group's prefix that it begins with, perhaps all; the others are its own."""
     uniform: torch.Tensor = field(default_factory=lambda: torch.empty(0))
@@ -223,12 +225,3 @@ def pieces(lengths: Sequence[int], most: int) -> Iterator[list[tuple[int, int, i
                 part, room = [], most
     if part:
         yield part
-
-
-def spans_of(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return `[start, end)` of consecutive spans of the given sizes."""
-    spans, end = [], 0
-    for size in sizes:
-        spans.append((end, end + size))
-        end += size
-    return spans

@@ -19,7 +19,6 @@ from typing import Any
 
 import torch
 from peft.tuners.lora import Linear as LoraLinear
-from peft.tuners.tuners_utils import BaseTunerLayer
 from torch import nn
 
 MOST_BYTES = 4 * 2**30
@@ -54,29 +53,14 @@ class _Layer:
         return [self.base.weight, *(layer.weight for layer in added)]
 
     @property
-    def state(self) -> list[tuple[float, ...]]:
-        """Numbers that change whenever a part changes."""
-        numbers: list[tuple[float, ...]] = [
-            (part._version, part.data_ptr(), part.element_size(), _content(part))
-            for part in self.parts
-        ]
-        return numbers if self.adapter is None else [*numbers, (self._scaling,)]
+    def state(self) -> list[float]:
+        """Numbers that change whenever an optimiser or a loader changes a part."""
+        numbers: list[float] = [n for part in self.parts for n in (part._version, part.data_ptr())]
+        return numbers if self.adapter is None else [*numbers, self._scaling]
 
     @property
     def _scaling(self) -> float:
         return float(self.module.scaling[self.adapter])
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the adapter is still loaded."""
-        return self.adapter is None or self.adapter in self.module.lora_A
-
-    @property
-    def is_active(self) -> bool:
-        """Whether the layer would now compute the same as the copy."""
-        if type(self.base) is not nn.Linear:  # Parametrised since then by PEFT's target_parameters.
-            return False
-        return self.adapter is None or _active(self.module) == [self.adapter]
 
     def laid_out(self) -> torch.Tensor:
         with torch.autocast("cpu", enabled=False):
@@ -90,19 +74,11 @@ class _Layer:
 
 @dataclass(frozen=True)
 class _Packed:
-    layer: _Layer
+    num_bytes: int
     parts: list[torch.Tensor]
     """Kept alive, so that no other weight can get the same address."""
-    state: list[tuple[float, ...]]
+    state: list[float]
     weight: torch.Tensor
-
-    @classmethod
-    def of(cls, layer: _Layer) -> _Packed:
-        return cls(layer, layer.parts, layer.state, layer.laid_out())
-
-    @property
-    def is_current(self) -> bool:
-        return self.layer.is_there and self.state == self.layer.state
 
 
 class PackedLinears:
@@ -118,10 +94,7 @@ class PackedLinears:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Let the layers use the copies while the block runs; for inference only.
-
-        A layer whose adapter is switched in the block computes in the usual way.
-        """
+        """Let the layers use the copies while the block runs; for inference with one adapter only."""
         layers = _layers(self._model)
         self._pack(layers)
         try:
@@ -133,27 +106,20 @@ class PackedLinears:
                 vars(layer.module).pop("forward", None)
 
     def _pack(self, layers: list[_Layer]) -> None:
-        """Copy the missing weights, after old copies, or too many, were dropped."""
-        there = {id(module) for module in self._model.modules()}
-        kept = {k: held for k, held in self._packed.items() if k[0] in there and held.is_current}
-        missing = [layer for layer in layers if layer.key not in kept]
-        if (
-            sum(m.num_bytes for m in [*(held.layer for held in kept.values()), *missing])
-            > MOST_BYTES
-        ):
-            wanted = {layer.key for layer in layers}
-            kept = {key: held for key, held in kept.items() if key in wanted}
-        self._packed = kept
+        """Copy the missing and the changed weights; where they are too many, others are dropped."""
+        kept = self._packed
+        missing = [
+            layer
+            for layer in layers
+            if layer.key not in kept or kept[layer.key].state != layer.state
+        ]
         for layer in missing:
-            kept[layer.key] = _Packed.of(layer)
-
-
-def _content(weight: torch.Tensor) -> float:
-    """Return a number that changes with a weight; its version does not change with `weight.data`."""
-    values = weight.detach().flatten()
-    # An odd step reaches all columns of a weight whose width is a power of two.
-    step = len(values) // 1024 | 1 if len(values) > 2**16 else 1
-    return float(values[::step].double().sum())
+            kept.pop(layer.key, None)
+        if sum(held.num_bytes for held in (*kept.values(), *missing)) > MOST_BYTES:
+            wanted = {layer.key for layer in layers}
+            self._packed = kept = {key: held for key, held in kept.items() if key in wanted}
+        for layer in missing:
+            kept[layer.key] = _Packed(layer.num_bytes, layer.parts, layer.state, layer.laid_out())
 
 
 def _layers(model: nn.Module) -> list[_Layer]:
@@ -165,10 +131,6 @@ def _layers(model: nn.Module) -> list[_Layer]:
         return []
     adapted = [layer for m in model.modules() if (layer := _adapted(m)) is not None]
     left_out = {id(part) for layer in adapted for part in layer.module.modules()}
-    for module in model.modules():
-        # At its next call such a layer removes the merged adapter from its weight.
-        if isinstance(module, BaseTunerLayer) and module.disable_adapters and module.merged:
-            left_out |= {id(part) for part in module.modules()}
     plain = [
         _Layer(m, m)
         for m in model.modules()
@@ -178,25 +140,18 @@ def _layers(model: nn.Module) -> list[_Layer]:
     return layers if sum(layer.num_bytes for layer in layers) <= MOST_BYTES else []
 
 
-def _active(module: Any) -> list[str]:
-    """Return the adapters that a LoRA layer adds to its output at every call."""
-    if module.disable_adapters or module.merged:
-        return []
-    return [name for name in module.active_adapters if name in module.lora_A]
-
-
 def _adapted(module: Any) -> _Layer | None:
     """Return a layer with one active plain LoRA adapter, a product of two matrices; else None."""
     if type(module) is not LoraLinear or module.training or "forward" in vars(module):
         return None  # In training it may have dropout.
-    active = _active(module)
+    if module.disable_adapters or module.merged:
+        return None
+    active = [name for name in module.active_adapters if name in module.lora_A]
     if len(active) != 1 or active[0] in module.lora_variant or module.lora_bias[active[0]]:
         return None
     base, name = module.base_layer, active[0]
     parts = (base, module.lora_A[name], module.lora_B[name])
     if module.fan_in_fan_out or not all(type(m) is nn.Linear and _is_plain(m) for m in parts):
-        return None
-    if any(m._forward_hooks or m._forward_pre_hooks for m in (*parts, module.lora_dropout[name])):
         return None
     return _Layer(module, base, name)
 
@@ -217,10 +172,9 @@ def _is_plain(layer: nn.Linear) -> bool:
 def _forward(layer: _Layer, packed: torch.Tensor) -> Any:
     plain = layer.module.forward
 
-    def forward(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        other = args or kwargs or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu")
-        if other or not layer.is_active:
-            found: torch.Tensor = plain(x, *args, **kwargs)
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        if x.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
+            found: torch.Tensor = plain(x)
         else:
             found = torch.ops.mkldnn._linear_pointwise(x, packed, layer.base.bias, "none", [], "")
         return found

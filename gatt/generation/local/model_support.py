@@ -1,8 +1,8 @@
-"""Checks by configuration and a trial forward pass whether the prompts of a model can share a prefix."""
+"""What a model can do in sampling: whether its prompts can share a prefix, and how much cache it may use."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -15,6 +15,12 @@ from gatt.generation.local.prefix.attention import (
 )
 from gatt.generation.local.prefix.cache import Prefix, RowCache
 from gatt.generation.local.prefix.stack import SharedPrefixes
+
+CPU_CACHE_TOKENS: Final = 24_000
+CPU_KEPT_TOKENS: Final = 48_000
+_CACHE_SHARE: Final = 0.25
+_KEPT_SHARE: Final = 0.35
+"""Share of a GPU's free memory; the rest is for logits and activations."""
 
 
 def sharing_problem(model: Any) -> str | None:
@@ -63,7 +69,6 @@ def sharing_error(model: Any) -> float:
         output = model(torch.tensor([row + reply], device=device), use_cache=False)
         plain.append(output.logits[0, len(row) - 1 :])
     prefixes, cache = [Prefix(), Prefix()], RowCache(3, 10, device)
-    forks = torch.tensor([11, 9, 7], device=device)
     found = []
     with prefix_implementation(model):
         for parts in ((rows[0][:5], rows[2][:4]), (rows[0][5:11], rows[2][4:7])):
@@ -71,10 +76,29 @@ def sharing_error(model: Any) -> float:
         stacks = SharedPrefixes(prefixes, [11, 7], device)
         tokens = [rows[0][11:], rows[1][9:], rows[2][7:]]
         for position in range(3):
-            step = RowStep(cache, tokens, stacks, [2, 1], forks, device)
+            step = RowStep(cache, tokens, stacks, [0, 0, 1], [11, 9, 7])
             found.append(run_step(model, step)[:, -1])
             if position < 2:
                 tokens = [[reply[position]] for reply in replies]
     shared = torch.stack(found, dim=1).float()
     expected = torch.stack(plain).float()
     return float((shared - expected).abs().max() / expected.abs().max())
+
+
+def cache_limits(model: Any) -> tuple[int, int]:
+    """Return the most tokens of one batch, and of the prefixes that are kept between batches.
+
+    On a GPU they follow from the free memory; on a CPU they are small enough for any machine.
+    """
+    if model.device.type != "cuda":
+        return CPU_CACHE_TOKENS, CPU_KEPT_TOKENS
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    # Keys and values of one token in all layers.
+    num_bytes = 2 * config.num_hidden_layers * heads * size * model.dtype.itemsize
+    num = torch.cuda.mem_get_info(model.device)[0] // num_bytes
+    return (
+        max(int(num * _CACHE_SHARE), CPU_CACHE_TOKENS),
+        max(int(num * _KEPT_SHARE), CPU_KEPT_TOKENS),
+    )

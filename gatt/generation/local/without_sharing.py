@@ -8,8 +8,7 @@ are ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 def generate_by_reencoding(
     engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams
-) -> Iterator[list[Row]]:
-    """Yield rows with their output, those of one length together.
+) -> Iterator[Row]:
+    """Yield rows with their output; those of one length are sampled together.
 
     There is no padding: it would change a recurrent state and the length of the text.
     """
@@ -38,7 +37,7 @@ def generate_by_reencoding(
         for start in range(0, len(members), num):
             part = members[start : start + num]
             _answer(engine, part, params, room)
-            yield part
+            yield from part
 
 
 def _answer(
@@ -46,29 +45,29 @@ def _answer(
 ) -> None:
     model = engine.model
     prompts = torch.tensor([row.prompt for row in rows], device=model.device)
-    stop = sorted(engine.stop_ids)
-    draw = _Draw([row.uniform for row in rows], prompts.shape[1], params)
-    with _plain_generation_config(model):
+    # The model's own defaults, such as a repetition penalty, are put aside.
+    defaults, model.generation_config = model.generation_config, GenerationConfig()
+    try:
         out = model.generate(
             prompts, attention_mask=torch.ones_like(prompts), do_sample=False, max_new_tokens=room,
-            eos_token_id=stop or None, pad_token_id=engine.tokenizer.pad_token_id or 0,
-            logits_processor=LogitsProcessorList([draw]),
+            eos_token_id=sorted(engine.stop_ids) or None,
+            pad_token_id=engine.tokenizer.pad_token_id or 0,
+            logits_processor=LogitsProcessorList([_Draw(rows, prompts.shape[1], params)]),
         )  # fmt: skip
+    finally:
+        model.generation_config = defaults
     engine.counters.num_encoded_tokens += prompts.numel()
     for row, ids in zip(rows, out[:, prompts.shape[1] :].tolist(), strict=True):
         ends = [i for i, token in enumerate(ids) if token in engine.stop_ids]
         row.output = ids[: ends[0] + 1] if ends else ids
-        row.is_done = bool(ends)
         engine.counters.num_sampled_tokens += len(row.output)
 
 
 class _Draw(LogitsProcessor):  # type: ignore[misc]
     """Leaves one candidate: the token that the row's random stream draws."""
 
-    def __init__(
-        self, uniforms: Sequence[torch.Tensor], prompt_length: int, params: SamplingParams
-    ) -> None:
-        self._uniforms = torch.stack(list(uniforms)) if params.temperature else None
+    def __init__(self, rows: Sequence[Row], prompt_length: int, params: SamplingParams) -> None:
+        self._uniforms = torch.stack([row.uniform for row in rows]) if params.temperature else None
         self._prompt_length = prompt_length
         self._params = params
 
@@ -78,14 +77,3 @@ class _Draw(LogitsProcessor):  # type: ignore[misc]
         uniform = torch.empty(0) if self._uniforms is None else self._uniforms[:, position]
         tokens = next_tokens(scores, self._params, uniform.to(scores.device))
         return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)
-
-
-@contextmanager
-def _plain_generation_config(model: Any) -> Iterator[None]:
-    """Disable the model's own defaults, such as a repetition penalty, while the block runs."""
-    before = model.generation_config
-    model.generation_config = GenerationConfig()
-    try:
-        yield
-    finally:
-        model.generation_config = before

@@ -45,8 +45,6 @@ class ServerConfig:
     max_unanswered: int = 0
     """Prompts that may stay without a reply after all their tries, if the server still answers another
     prompt. They give no target and no verdict. One more stops the run; a new start counts from zero."""
-    answers_as: str | None = None
-    """The model's name in replies, where it is neither `model` nor a known form of it."""
     can_prefill: bool = False
     """Whether the server continues a reply whose beginning is given (`continue_final_message`, as vLLM
     and SGLang do); prefilled attempts need it."""

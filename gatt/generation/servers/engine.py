@@ -7,7 +7,6 @@ import logging
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,14 +14,12 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import httpx2
-from tenacity import AsyncRetrying, before_sleep_log, retry_if_exception_type
 
 from gatt.data.dialogue import Message
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
+from gatt.generation.servers.answer import Fault, Refused, generation_of, post, read_reply
 from gatt.generation.servers.config import ServerConfig
-from gatt.generation.servers.http import Fault, Refused, post
-from gatt.generation.servers.reply import context_tokens_in, generation_of, read_reply
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -35,7 +32,6 @@ _KEY: Final = "put a key that may use the model into the variable that server.ap
 _WAYS_OUT: Final[Mapping[str | int, str]] = {
     "unreachable": "start the server or mend server.urls",
     "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
-    "model": "name that model, or set server.answers_as if it is the same one",
     "other": "look at the server's log, or let such requests go with server.max_unanswered",
     301: "put the URL that it redirects to, up to /v1, into server.urls",
     401: _KEY,
@@ -58,6 +54,16 @@ class ServerCounters:
     num_replies: int = 0
     num_sampled_tokens: int = 0
     """As the servers count them."""
+
+
+@dataclass(eq=False)
+class _Endpoint:
+    url: str
+    num_in_flight: int = 0
+    num_failed: int = 0
+    """Faults in a row."""
+    rests_until: float = 0.0
+    """By the monotonic clock; until then other endpoints are asked first."""
 
 
 @dataclass(frozen=True)
@@ -91,20 +97,12 @@ class OpenAIEngine:
         self.name = model
         self.can_prefill = config.can_prefill
         self.counters = ServerCounters()
-        self.faults: Counter[str] = Counter()
-        """Faults so far, by kind."""
-        self.unanswered: list[str] = []
-        """Keys of the requests that went without a reply."""
-        self.context_tokens: int | None = None
-        """Most tokens of prompt and reply together; known once a server has named it."""
+        self.num_unanswered = 0
+        """Requests that went without a reply."""
         self._config = config
         self._adapters = dict(adapters or {})
-        self._urls = [url.rstrip("/") for url in config.urls]
-        self._num_in_flight: Counter[str] = Counter()
-        self._num_failed: Counter[str] = Counter()
-        """Faults in a row, by URL."""
-        self._rests_until: dict[str, float] = {}
-        """Until when a URL that failed is avoided, by the monotonic clock."""
+        self._endpoints = [_Endpoint(url.rstrip("/")) for url in config.urls]
+        self._was_reached = False
         self._turn = threading.Lock()
 
     def generate(
@@ -154,102 +152,85 @@ class OpenAIEngine:
 
     async def _answer(self, call: _Call, request: GenerationRequest) -> Generation:
         """Return the reply to a request, after as many tries as it may have."""
-        faults: list[tuple[str, Fault]] = []
-
-        async def ask() -> Generation:
+        failed: list[_Endpoint] = []
+        num_faults = 0
+        while True:
             async with call.slots:
-                url = self._choose([failed for failed, _ in faults])
+                # First those that failed this request least, then those that work, then the least busy.
+                now = time.monotonic()
+                endpoint = min(
+                    self._endpoints,
+                    key=lambda e: (failed.count(e), now < e.rests_until, e.num_in_flight),
+                )
                 try:
-                    return await self._ask(call, url, request)
-                except Fault as fault:
-                    faults.append((url, fault))
-                    raise
-
-        def is_last(_: object) -> bool:
+                    reply = await self._ask(call, endpoint, request)
+                except Fault as caught:
+                    fault = caught
+                else:
+                    self.counters.num_replies += 1
+                    self.counters.num_sampled_tokens += reply.num_tokens
+                    return reply
+            failed.append(endpoint)
             # `too many requests` is waited out; only other faults use up tries.
-            num = sum(fault.kind != "rate_limit" for _, fault in faults)
-            was_reached = self.counters.num_replies or set(self.faults) != {"unreachable"}
-            is_nobody_there = all(self._num_failed[u] for u in self._urls) and not was_reached
-            return num > self._config.max_retries or is_nobody_there
-
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(Fault),
-            stop=is_last,
-            wait=lambda _: _pause(faults[-1][1], len(faults)),
-            before_sleep=before_sleep_log(log, logging.INFO),
-            reraise=True,
+            num_faults += fault.kind != "rate_limit"
+            is_nobody_there = not self._was_reached and all(e.num_failed for e in self._endpoints)
+            if num_faults > self._config.max_retries or is_nobody_there:
+                break
+            log.info("%s: request %r: %s: trying again", endpoint.url, request.key, fault)
+            await asyncio.sleep(_pause(fault, len(failed)))
+        last = (
+            f"{endpoint.url}: request {request.key!r} failed {len(failed)} times, the last time: "
+            f"{fault}"
         )
-        try:
-            reply: Generation = await retrying(ask)
-        except Fault as fault:
-            url = faults[-1][0]
-            last = (
-                f"{url}: request {request.key!r} failed {len(faults)} times, the last time: {fault}"
+        if not await self._may_go(call, endpoint, fault):
+            raise GenerationError(
+                f"{last} ({self.counters.num_replies} replies were had before): "
+                f"{_WAYS_OUT.get(fault.kind, _WAYS_OUT['other'])}, then run again: it goes on "
+                "where it stopped"
             )
-            if not await self._may_go(call, url, fault):
-                raise GenerationError(
-                    f"{last} ({self.counters.num_replies} replies were had before): "
-                    f"{_WAYS_OUT.get(fault.kind, _WAYS_OUT['other'])}, then run again: it goes on "
-                    "where it stopped"
-                ) from None
-            log.warning("%s: it goes without a reply (server.max_unanswered)", last)
-            self.unanswered.append(request.key)
-            return Generation("", "unanswered", 0)
-        self.counters.num_replies += 1
-        self.counters.num_sampled_tokens += reply.num_tokens
-        return reply
+        log.warning("%s: it goes without a reply (server.max_unanswered)", last)
+        self.num_unanswered += 1
+        return Generation("", "unanswered", 0)
 
-    def _choose(self, failed: Sequence[str]) -> str:
-        """Return the URL for the next try of a request, given those of the tries that failed.
-
-        First come URLs that failed this request least, then those that work, then those with
-        the fewest requests in flight.
-        """
-        now, rests = time.monotonic(), self._rests_until
-        return min(
-            self._urls,
-            key=lambda u: (failed.count(u), now < rests.get(u, 0), self._num_in_flight[u]),
-        )
-
-    async def _ask(self, call: _Call, url: str, request: GenerationRequest) -> Generation:
+    async def _ask(
+        self, call: _Call, endpoint: _Endpoint, request: GenerationRequest
+    ) -> Generation:
         """Ask one server once."""
-        self._num_in_flight[url] += 1
+        endpoint.num_in_flight += 1
         try:
             answer = await post(
-                call.http, f"{url}/chat/completions", self._body(call, request),
+                call.http, f"{endpoint.url}/chat/completions", self._body(call, request),
                 self._config.timeout_seconds, call.clean,
             )  # fmt: skip
-            names = (call.model, self._config.answers_as or call.model)
-            reply = read_reply(answer, request.prefill, names, call.clean)
+            reply = read_reply(answer, request.prefill, call.clean)
         except Refused as refused:
             instead = generation_of(refused)
             if instead is None:
                 way_out = _WAYS_OUT.get(301 if refused.status < 400 else refused.status)
                 raise GenerationError(
-                    f"{url}: model {call.model!r}: {refused}: {way_out or _WAYS_OUT[400]}"
+                    f"{endpoint.url}: model {call.model!r}: {refused}: {way_out or _WAYS_OUT[400]}"
                 ) from None
-            if instead.finish == "context_limit":
-                self.context_tokens = context_tokens_in(refused.message) or self.context_tokens
             reply = instead
         except Fault as fault:
-            self.faults[fault.kind] += 1
-            self._num_failed[url] += 1
-            self._rests_until[url] = time.monotonic() + _pause(fault, self._num_failed[url])
+            self._was_reached |= fault.kind != "unreachable"
+            endpoint.num_failed += 1
+            endpoint.rests_until = time.monotonic() + _pause(fault, endpoint.num_failed)
             raise
         finally:
-            self._num_in_flight[url] -= 1
-        self._num_failed[url], self._rests_until[url] = 0, 0.0
+            endpoint.num_in_flight -= 1
+        self._was_reached = True
+        endpoint.num_failed, endpoint.rests_until = 0, 0.0
         return reply
 
-    async def _may_go(self, call: _Call, url: str, fault: Fault) -> bool:
+    async def _may_go(self, call: _Call, endpoint: _Endpoint, fault: Fault) -> bool:
         """Whether a request may go without a reply: the server still answers another prompt."""
-        if fault.kind in ("status", "reply", "size") and self._config.max_unanswered:
-            try:
-                await self._ask(call, url, _PROBE)
-            except (Fault, GenerationError):
-                return False
-            return len(self.unanswered) < self._config.max_unanswered
-        return False
+        if fault.kind != "answer" or not self._config.max_unanswered:
+            return False
+        try:
+            await self._ask(call, endpoint, _PROBE)
+        except (Fault, GenerationError):
+            return False
+        return self.num_unanswered < self._config.max_unanswered
 
     def _body(self, call: _Call, request: GenerationRequest) -> dict[str, Any]:
         messages = [m.as_dict() for m in request.messages]
@@ -270,8 +251,6 @@ class OpenAIEngine:
 
 def _pause(fault: Fault, num_tries: int) -> float:
     """Return the seconds before the next try."""
-    if fault.kind == "model":
-        return 0.0
     if fault.retry_after is not None:
         return min(fault.retry_after, LONGEST_PAUSE_SECONDS)
     longest: float = PAUSE_SECONDS * 2 ** min(num_tries - 1, 30)

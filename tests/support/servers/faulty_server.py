@@ -27,7 +27,7 @@ STATUSES = {
     "429": 429, "429 seconds": 429, "429 date": 429,
     "408": 408, "500": 500, "502": 502, "503": 503,
 }  # fmt: skip
-BROKEN = ("hang", "reset", "truncated", "invalid", "no choices", "no content", "wrong model")
+BROKEN = ("hang", "reset", "truncated", "invalid", "no choices", "no content")
 CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
 """Of a body that is sent piece by piece."""
 ENDS = ("length", "content_filter")
@@ -93,7 +93,6 @@ class FaultyServer:
     Args:
         script: says what becomes of each request: `ok`, one of `FAULTS`, `endless` (a body that ends
             with the connection), `die` (the server is gone from then on), or an `Answer`.
-        answers_as: model that replies name; None: the one that was asked.
         retry_after: seconds that `429 seconds` asks for.
         seconds: how long a good reply takes.
     """
@@ -102,12 +101,10 @@ class FaultyServer:
         self,
         script: Script = lambda asked: "ok",
         *,
-        answers_as: str | None = None,
         retry_after: float = 0.05,
         seconds: float = 0.0,
     ) -> None:
         self.script = script
-        self.answers_as = answers_as
         self.retry_after = retry_after
         self.seconds = seconds
         self.asked: list[Asked] = []
@@ -206,15 +203,12 @@ class _Handler(BaseHTTPRequestHandler):
         return self.complete(asked, said)
 
     def complete(self, asked: Asked, said: str) -> None:
-        faulty = self.server.faulty
         text = right_reply(asked.body["messages"]) if said == "ok" else WRONG
         reply: dict[str, Any] = {
             "id": "r",
             "object": "chat.completion",
             "created": 0,
-            "model": "another"
-            if said == "wrong model"
-            else faulty.answers_as or asked.body["model"],
+            "model": asked.body["model"],
             "choices": [
                 {
                     "index": 0,

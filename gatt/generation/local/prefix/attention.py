@@ -23,7 +23,7 @@ from transformers import AttentionInterface
 from gatt.comb.attention.backend import window_of
 from gatt.comb.attention.sdpa import attend
 from gatt.generation.local.prefix.cache import Prefix, RowCache
-from gatt.generation.local.prefix.row_attention import RowMask, Shared, row_attention
+from gatt.generation.local.prefix.row_attention import RowMask, row_attention
 from gatt.generation.local.prefix.stack import SharedPrefixes
 
 IMPLEMENTATION = "gatt_prefix"
@@ -63,10 +63,8 @@ class AppendStep:
         query: torch.Tensor,
         key: torch.Tensor,
         value: torch.Tensor,
-        *,
-        scale: float,
         window: int | None,
-        softcap: float | None,
+        **how: Any,
     ) -> torch.Tensor:
         """Store keys and values of a layer; return its attention output `[1, N, H, D]`."""
         _, heads, length, size = query.shape
@@ -78,10 +76,8 @@ class AppendStep:
             prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
             first = 0 if window is None else max(0, known - window + 1)
             keys, values = prefix.read(layer, first, known + end - start)
-            found = attend(
-                query[:, :, start:end], keys[None], values[None], self._mask(index, first, window),
-                scale=scale, softcap=softcap,
-            )  # fmt: skip
+            mask = self._mask(index, first, window)
+            found = attend(query[:, :, start:end], keys[None], values[None], mask, **how)
             output[:, start:end] = found.transpose(1, 2)
         return output
 
@@ -112,9 +108,8 @@ class RowStep:
         cache: keys and values of the rows' own tokens.
         tokens: new ids of each row.
         prefixes: that the rows continue.
-        sizes: rows of each group, in order.
-        forks_R: tokens of its prefix that each row sees.
-        device: of the model.
+        groups: number of the group of each row.
+        forks: tokens of its prefix that each row sees.
     """
 
     def __init__(
@@ -122,26 +117,25 @@ class RowStep:
         cache: RowCache,
         tokens: Sequence[Sequence[int]],
         prefixes: SharedPrefixes,
-        sizes: Sequence[int],
-        forks_R: torch.Tensor,
-        device: torch.device,
+        groups: Sequence[int],
+        forks: Sequence[int],
     ) -> None:
         self._cache = cache
+        device, lengths = cache.lengths.device, cache.lengths
         width = max(map(len, tokens))
         padded = [[0] * (width - len(ids)) + list(ids) for ids in tokens]
         self.input_ids = torch.tensor(padded, device=device)
         self._counts_R = torch.tensor([len(ids) for ids in tokens], device=device)
         index_RS = torch.arange(width, device=device)[None] - (width - self._counts_R)[:, None]
-        self._is_real_RS = index_RS >= 0
-        lengths = cache.lengths
+        is_real_RS = index_RS >= 0
         columns_RS = lengths[:, None] + index_RS
-        self._columns_RS = torch.where(self._is_real_RS, columns_RS, cache.dump_column)
+        self._columns_RS = torch.where(is_real_RS, columns_RS, cache.capacity)
         self._num_own = int((lengths + self._counts_R).max())
-        self._seen_RS = torch.where(self._is_real_RS, columns_RS, 0)
-        self._forks_R = forks_R
-        self.position_ids = torch.where(self._is_real_RS, forks_R[:, None] + columns_RS, 0)
-        self._reads = prefixes.reads(sizes, forks_R.tolist(), width)
-        self._num_shared = max((read.readers.num_tokens for read in self._reads), default=0)
+        self._seen_RS = torch.where(is_real_RS, columns_RS, 0)
+        self._forks_R = torch.tensor(forks, device=device)
+        self.position_ids = torch.where(is_real_RS, self._forks_R[:, None] + columns_RS, 0)
+        self._reads = prefixes.reads(groups, forks, width)
+        self._num_shared = max((read.num_tokens for read in self._reads), default=0)
         self._masks: dict[int | None, RowMask] = {}
 
     def attend(
@@ -150,17 +144,15 @@ class RowStep:
         query: torch.Tensor,
         key: torch.Tensor,
         value: torch.Tensor,
-        *,
-        scale: float,
         window: int | None,
-        softcap: float | None,
+        **how: Any,
     ) -> torch.Tensor:
         """Store keys and values of a layer; return its attention output `[R, S, H, D]`."""
         self._cache.write(layer, key, value, self._columns_RS)
         own = self._cache.read(layer, self._num_own)
-        shared = [Shared(read.readers, *read.of_layer(layer)) for read in self._reads]
+        shared = [(read, read.of_layer(layer)) for read in self._reads]
         mask = self._mask(window, query.shape[1] // key.shape[1], query.dtype)
-        return row_attention(query, own, shared, mask, scale=scale, softcap=softcap)
+        return row_attention(query, own, shared, mask, **how)
 
     def commit(self) -> None:
         """Count the new tokens as stored; call it after the forward pass."""
@@ -208,11 +200,11 @@ def prefix_attention(
     """
     if s_aux is not None:
         raise ValueError("attention sinks have no shared prefixes")
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    window = window_of(module, sliding_window)
     output = prefix_step.attend(
-        module.layer_idx, query, key, value,
-        scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
-        window=window_of(module, sliding_window), softcap=softcap,
-    )  # fmt: skip
+        module.layer_idx, query, key, value, window, scale=scale, softcap=softcap
+    )
     return output, None
 
 

@@ -27,10 +27,6 @@ class Prefix:
         """The layers that have written."""
         return list(self._keys)
 
-    def cut(self, num_tokens: int) -> None:
-        """Keep the first tokens only."""
-        self.ids = self.ids[:num_tokens]
-
     def write(self, layer: int, start: int, key: torch.Tensor, value: torch.Tensor) -> None:
         """Store keys and values `[K, S, D]` from a position on; the caller extends `ids`."""
         end = start + key.shape[1]
@@ -48,9 +44,9 @@ class Prefix:
 
 
 class RowCache:
-    """Keys and values of R rows of different lengths, in buffers of a fixed size.
+    """Keys and values of R rows of different lengths, in buffers of `capacity` columns.
 
-    Padding is written to the last column of each buffer, which is never read.
+    Padding is written to one more column, which is never read.
     """
 
     def __init__(self, num_rows: int, capacity: int, device: torch.device) -> None:
@@ -59,21 +55,11 @@ class RowCache:
         self._keys: dict[int, torch.Tensor] = {}
         self._values: dict[int, torch.Tensor] = {}
 
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return len(self.lengths)
-
-    @property
-    def dump_column(self) -> int:
-        """The column for padding, which is never read."""
-        return self.capacity
-
     def write(
         self, layer: int, key: torch.Tensor, value: torch.Tensor, columns_RS: torch.Tensor
     ) -> None:
         """Store new keys and values `[R, K, S, D]` at the given columns of their rows."""
-        rows = torch.arange(self.num_rows, device=columns_RS.device)[:, None]
+        rows = torch.arange(len(self.lengths), device=columns_RS.device)[:, None]
         for held, new in ((self._keys, key), (self._values, value)):
             self._buffer(held, layer, new)[rows, :, columns_RS] = new.transpose(1, 2)
 
@@ -98,13 +84,9 @@ class RowCache:
 
     def append_to(self, prefix: Prefix, row: int, ids: tuple[int, ...]) -> None:
         """Append a row's first tokens, whose ids are given, to a prefix."""
-        for layer, keys in self._keys.items():
-            prefix.write(
-                layer,
-                len(prefix),
-                keys[row, :, : len(ids)],
-                self._values[layer][row, :, : len(ids)],
-            )
+        for layer in self._keys:
+            keys, values = self.read(layer, len(ids))
+            prefix.write(layer, len(prefix), keys[row], values[row])
         prefix.ids += ids
 
     def keep_rows(self, rows: torch.Tensor) -> None:
@@ -119,6 +101,6 @@ class RowCache:
         if layer not in held:
             # Not uninitialised: masked values are still multiplied by a weight of zero, and may be NaN.
             held[layer] = like.new_zeros(
-                self.num_rows, like.shape[1], self.capacity + 1, like.shape[3]
+                len(self.lengths), like.shape[1], self.capacity + 1, like.shape[3]
             )
         return held[layer]

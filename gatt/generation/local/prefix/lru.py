@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -14,8 +13,6 @@ log = logging.getLogger(__name__)
 
 Key = tuple[str | None, str]
 """Adapter and name of the group; groups without a name are not kept."""
-MOST_REMEMBERED = 4_000_000
-"""Most token ids of dropped prefixes, 4 bytes each, by which a repeated encoding is noticed."""
 
 
 class KeptPrefixes:
@@ -27,10 +24,9 @@ class KeptPrefixes:
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
-        self.num_remembered = 0
-        """Token ids of dropped prefixes that are stored."""
         self._kept: OrderedDict[Key, Prefix] = OrderedDict()
-        self._dropped: OrderedDict[Key, array[int]] = OrderedDict()
+        self._dropped: dict[Key, int] = {}
+        """Length of each prefix that was dropped, by which a repeated encoding is noticed."""
         self._has_warned = False
 
     def __len__(self) -> int:
@@ -50,13 +46,11 @@ class KeptPrefixes:
             ids: of the whole prefix; kept tokens from the first other id on are cut off.
             reach: number of tokens that are needed now.
         """
-        prefix = self._kept.pop(key, None)
-        if prefix is None:
-            prefix = Prefix()
-        prefix.cut(shared_length(ids, prefix.ids))
-        num_known = shared_length(ids, self._dropped.get(key, ()))
+        prefix = self._kept.pop(key, None) or Prefix()
+        prefix.ids = prefix.ids[: shared_length(ids, prefix.ids)]
+        num_known = self._dropped.get(key, 0)
         if num_known <= reach:
-            self.num_remembered -= len(self._dropped.pop(key, ()))
+            self._dropped.pop(key, None)
         num_again = max(0, min(num_known, reach) - len(prefix))
         if num_again and not self._has_warned:
             self._has_warned = True
@@ -74,17 +68,9 @@ class KeptPrefixes:
         self._kept[key] = prefix
         while sum(map(len, self._kept.values())) > self.max_tokens:
             oldest, dropped = self._kept.popitem(last=False)
-            self._remember(oldest, dropped.ids)
+            self._dropped[oldest] = len(dropped)
 
     def forget(self) -> None:
         """Drop everything."""
         self._kept.clear()
         self._dropped.clear()
-        self.num_remembered = 0
-
-    def _remember(self, key: Key, ids: Sequence[int]) -> None:
-        """Store the ids of a dropped prefix; the oldest ids make room for them."""
-        self.num_remembered += len(ids) - len(self._dropped.pop(key, ()))
-        self._dropped[key] = array("I", ids)
-        while self.num_remembered > MOST_REMEMBERED:
-            self.num_remembered -= len(self._dropped.popitem(last=False)[1])

@@ -14,23 +14,15 @@ share one of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 
 from gatt.comb.attention.sdpa import soft_capped
-from gatt.generation.local.prefix.stack import Readers
+from gatt.generation.local.prefix.stack import Read
 
-
-@dataclass(frozen=True)
-class Shared:
-    """Shared prefixes in one layer."""
-
-    readers: Readers
-    keys: torch.Tensor
-    """`[G, K, P, D]`."""
-    values: torch.Tensor
+Pair = tuple[torch.Tensor, torch.Tensor]
+"""Keys and values."""
 
 
 class RowMask:
@@ -50,19 +42,19 @@ class RowMask:
         self.num_shared = num_shared
         self._repeat = repeat
         self._dtype = dtype
-        self._of_prefixes: dict[Readers, torch.Tensor] = {}
+        self._of_prefixes: dict[Read, torch.Tensor] = {}
 
     @cached_property
     def own(self) -> torch.Tensor:
         """The mask that is added to the scores of own tokens, `[R, 1, Q, M]`."""
         return self._added(self.seen[..., self.num_shared :])[:, None]
 
-    def of_prefixes(self, readers: Readers) -> torch.Tensor:
+    def of_prefixes(self, read: Read) -> torch.Tensor:
         """Return the mask that is added to the scores of prefixes, `[G, 1, N * Q, P]`."""
-        if readers not in self._of_prefixes:
-            seen = self.seen[readers.rows, :, : readers.num_tokens]
-            self._of_prefixes[readers] = readers.in_grid(self._added(seen)).flatten(1, 2)[:, None]
-        return self._of_prefixes[readers]
+        if read not in self._of_prefixes:
+            seen = self.seen[read.rows, :, : read.num_tokens]
+            self._of_prefixes[read] = read.in_grid(self._added(seen)).flatten(1, 2)[:, None]
+        return self._of_prefixes[read]
 
     def _added(self, seen: torch.Tensor) -> torch.Tensor:
         # Finite: for a row that sees nothing of a part -inf would give NaN; here its weight is zero.
@@ -74,8 +66,8 @@ class RowMask:
 
 def row_attention(
     query: torch.Tensor,
-    own: tuple[torch.Tensor, torch.Tensor],
-    shared: Sequence[Shared],
+    own: Pair,
+    shared: Sequence[tuple[Read, Pair]],
     mask: RowMask,
     *,
     scale: float,
@@ -86,7 +78,8 @@ def row_attention(
     Args:
         query: `[R, H, S, D]`.
         own: keys and values `[R, K, M, D]`.
-        shared: the prefixes; a row with one stands in exactly one of them.
+        shared: the prefixes with keys and values `[G, K, P, D]`; a row with a prefix stands in
+            exactly one of them.
         mask: which columns are seen.
         scale: factor of the scores.
         softcap: see `gatt.comb.attention.sdpa.soft_capped`.
@@ -103,8 +96,8 @@ def row_attention(
 
 def _joined(
     query: torch.Tensor,
-    own: tuple[torch.Tensor, torch.Tensor],
-    shared: Sequence[Shared],
+    own: Pair,
+    shared: Sequence[tuple[Read, Pair]],
     mask: RowMask,
     scale: float,
 ) -> torch.Tensor:
@@ -114,16 +107,14 @@ def _joined(
     output, log_sum = flash(query, *own, attn_mask=mask.own, scale=scale)
     # The caller views heads and tokens apart, which needs this order.
     output = output.contiguous()
-    for part in shared:
-        rows = part.readers.rows
-        found, its_sum = flash(
-            part.readers.fold(query),
-            part.keys,
-            part.values,
-            attn_mask=mask.of_prefixes(part.readers),
-            scale=scale,
+    for read, pair in shared:
+        rows = read.rows
+        found, its_sum = (
+            read.unfold(part)
+            for part in flash(
+                read.fold(query), *pair, attn_mask=mask.of_prefixes(read), scale=scale
+            )
         )
-        found, its_sum = part.readers.unfold(found), part.readers.unfold(its_sum)
         weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(found.dtype)
         output[rows] = torch.lerp(output[rows], found, weight)
     return output
@@ -131,8 +122,8 @@ def _joined(
 
 def _side_by_side(
     query: torch.Tensor,
-    own: tuple[torch.Tensor, torch.Tensor],
-    shared: Sequence[Shared],
+    own: Pair,
+    shared: Sequence[tuple[Read, Pair]],
     mask: RowMask,
     scale: float,
     softcap: float | None,
@@ -146,9 +137,9 @@ def _side_by_side(
         (rows, kv_heads, queries, num_shared + own_keys.shape[2]), dtype=precise
     )
     scores[..., num_shared:] = _products(query, own_keys)
-    for part in shared:
-        found = _products(part.readers.fold(query), part.keys)
-        scores[part.readers.rows, ..., : found.shape[-1]] = part.readers.unfold(found)
+    for read, (keys, _) in shared:
+        found = _products(read.fold(query), keys)
+        scores[read.rows, ..., : found.shape[-1]] = read.unfold(found)
     scores *= scale
     if softcap is not None:
         scores = soft_capped(scores, softcap)
@@ -157,10 +148,9 @@ def _side_by_side(
     split.masked_fill_(~mask.seen[:, None, None], torch.finfo(precise).min)
     weights = scores.softmax(dim=-1).to(query.dtype)
     output = weights[..., num_shared:] @ own_values
-    for part in shared:
-        on_prefixes = weights[..., : part.keys.shape[2]]
-        found = part.readers.fold(on_prefixes) @ part.values
-        output[part.readers.rows] += part.readers.unfold(found)
+    for read, (_, values) in shared:
+        found = read.fold(weights[..., : values.shape[2]]) @ values
+        output[read.rows] += read.unfold(found)
     return output
 
 

@@ -14,42 +14,13 @@ from dataclasses import dataclass
 
 import torch
 
-from gatt.generation.local.batching import like_lengths, spans_of
+from gatt.generation.local.batching import like_lengths
 from gatt.generation.local.prefix.cache import Prefix
 
 MOST_IDLE = 2
 """Most multiplications of a product per pair of row and token that is needed; else it is split."""
 MOST_PAIRS = 2_000_000
 """Most pairs of a new token and a prefix token in one product: bounds its mask and, on a GPU, its scores."""
-
-
-@dataclass(frozen=True, eq=False)
-class Readers:
-    """Which rows read which of G prefixes: a grid of N places for each prefix; places may be empty."""
-
-    rows: torch.Tensor
-    places: torch.Tensor
-    """Place in the grid of each of `rows`."""
-    num_prefixes: int
-    num_rows: int
-    num_tokens: int
-    """P."""
-
-    def in_grid(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values of `rows` in the grid, `[G, N, …]`; empty places are zero."""
-        grid = values.new_zeros(self.num_prefixes * self.num_rows, *values.shape[1:])
-        grid[self.places] = values
-        return grid.view(self.num_prefixes, self.num_rows, *values.shape[1:])
-
-    def fold(self, query: torch.Tensor) -> torch.Tensor:
-        """Return the queries `[R, K, Q, D]` in the order of their prefixes, `[G, K, N * Q, D]`."""
-        return self.in_grid(query[self.rows]).transpose(1, 2).flatten(2, 3)
-
-    def unfold(self, found: torch.Tensor) -> torch.Tensor:
-        """Return results `[G, K, N * Q, …]` in the order of `rows`, `[len(rows), K, Q, …]`."""
-        num_kv, num_queries = found.shape[1], found.shape[2] // self.num_rows
-        apart = found.view(-1, num_kv, self.num_rows, num_queries, *found.shape[3:])
-        return apart.transpose(1, 2).flatten(0, 1)[self.places]
 
 
 class PrefixStack:
@@ -98,27 +69,51 @@ class PrefixStack:
             return keys[None], values[None]
         longest = max(keys.shape[1] for keys, _ in pairs)
         heads, _, size = pairs[0][0].shape
-        keys, values = (pairs[0][0].new_empty(len(pairs), heads, longest, size) for _ in range(2))
+        # Zeros, since masked values are still multiplied by a weight of zero, and must not be NaN.
+        keys, values = (pairs[0][0].new_zeros(len(pairs), heads, longest, size) for _ in range(2))
         for index, pair in enumerate(pairs):
             for held, known in zip((keys, values), pair, strict=True):
                 held[index, :, : known.shape[1]] = known
-                # Masked values are still multiplied by a weight of zero, and must not be NaN.
-                held[index, :, known.shape[1] :] = 0
         return keys, values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Read:
-    """One product: consecutive prefixes of a stack, and their readers."""
+    """One product: G consecutive prefixes of a stack and the rows that read them.
+
+    The rows stand in a grid of N places for each prefix; places may be empty.
+    """
 
     stack: PrefixStack
     first: int
-    readers: Readers
+    num_prefixes: int
+    num_tokens: int
+    """P."""
+    rows: torch.Tensor
+    places: torch.Tensor
+    """Place in the grid of each of `rows`."""
+    num_rows: int
+    """N."""
 
     def of_layer(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return keys and values `[G, K, P, D]`."""
-        readers = self.readers
-        return self.stack.read(layer, self.first, readers.num_prefixes, readers.num_tokens)
+        return self.stack.read(layer, self.first, self.num_prefixes, self.num_tokens)
+
+    def in_grid(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values of `rows` in the grid, `[G, N, …]`; empty places are zero."""
+        grid = values.new_zeros(self.num_prefixes * self.num_rows, *values.shape[1:])
+        grid[self.places] = values
+        return grid.view(self.num_prefixes, self.num_rows, *values.shape[1:])
+
+    def fold(self, query: torch.Tensor) -> torch.Tensor:
+        """Return the queries `[R, K, Q, D]` in the order of their prefixes, `[G, K, N * Q, D]`."""
+        return self.in_grid(query[self.rows]).transpose(1, 2).flatten(2, 3)
+
+    def unfold(self, found: torch.Tensor) -> torch.Tensor:
+        """Return results `[G, K, N * Q, …]` in the order of `rows`, `[len(rows), K, Q, …]`."""
+        num_kv, num_queries = found.shape[1], found.shape[2] // self.num_rows
+        apart = found.view(-1, num_kv, self.num_rows, num_queries, *found.shape[3:])
+        return apart.transpose(1, 2).flatten(0, 1)[self.places]
 
 
 class SharedPrefixes:
@@ -134,48 +129,51 @@ class SharedPrefixes:
         self, prefixes: Sequence[Prefix], reaches: Sequence[int], device: torch.device
     ) -> None:
         self._device = device
-        self._stacks = []
+        self.stacks = []
         used = [group for group, reach in enumerate(reaches) if reach]
         for part in like_lengths([reaches[group] for group in used]):
             groups = [used[i] for i in part]
-            self._stacks.append(PrefixStack({g: (prefixes[g], reaches[g]) for g in groups}))
+            self.stacks.append(PrefixStack({g: (prefixes[g], reaches[g]) for g in groups}))
 
-    def keep(self, sizes: Sequence[int]) -> None:
-        """Set the number of rows of each group; prefixes of groups without rows are dropped."""
-        for stack in self._stacks:
-            stack.keep({group for group in stack.groups if sizes[group]})
+    def keep(self, groups: set[int]) -> None:
+        """Drop the prefixes of the other groups."""
+        for stack in self.stacks:
+            stack.keep(groups)
 
-    def reads(self, sizes: Sequence[int], forks: Sequence[int], num_new: int = 1) -> list[Read]:
+    def reads(self, groups: Sequence[int], forks: Sequence[int], num_new: int = 1) -> list[Read]:
         """Return the products for some rows.
 
         Args:
-            sizes: number of rows of each group; rows are in the order of the groups.
+            groups: number of the group of each row.
             forks: tokens of its prefix that each row sees.
             num_new: new tokens of each row, S.
         """
-        spans = [range(start, end) for start, end in spans_of(sizes)]
+        readers: dict[int, list[int]] = {}
+        for row, group in enumerate(groups):
+            if forks[row]:
+                readers.setdefault(group, []).append(row)
         reads = []
-        for stack in self._stacks:
-            rows = [[row for row in spans[group] if forks[row]] for group in stack.groups]
+        for stack in self.stacks:
+            rows = [readers.get(group, []) for group in stack.groups]
             work = [[forks[row] for row in members] for members in rows]
             for first, end in _products(work, 0, len(work), MOST_PAIRS // num_new):
-                reads.append(Read(stack, first, self._readers(rows[first:end], forks)))
+                reads.append(self._read(stack, first, rows[first:end], forks))
         return reads
 
-    def _readers(self, rows: Sequence[Sequence[int]], forks: Sequence[int]) -> Readers:
+    def _read(
+        self, stack: PrefixStack, first: int, rows: Sequence[Sequence[int]], forks: Sequence[int]
+    ) -> Read:
         num_rows = max(map(len, rows))
-        places = [
-            index * num_rows + place
-            for index, members in enumerate(rows)
-            for place in range(len(members))
-        ]
-        flat = [row for members in rows for row in members]
-        return Readers(
-            torch.tensor(flat, device=self._device),
-            torch.tensor(places, device=self._device),
+        places = [i * num_rows + place for i, part in enumerate(rows) for place in range(len(part))]
+        flat = [row for part in rows for row in part]
+        return Read(
+            stack,
+            first,
             num_prefixes=len(rows),
-            num_rows=num_rows,
             num_tokens=max(forks[row] for row in flat),
+            rows=torch.tensor(flat, device=self._device),
+            places=torch.tensor(places, device=self._device),
+            num_rows=num_rows,
         )
 
 

@@ -49,7 +49,7 @@ def test_an_adapter_of_another_model_is_told(tmp_path, caplog) -> None:
     ("cls", "settings"),
     [
         (EngineConfig, {"max_rows": 0}), (EngineConfig, {"max_cache_tokens": 0}),
-        (EngineConfig, {"max_kept_tokens": 0}), (InstructionConfig, {"num_entries": (0.0, 0.0)}),
+        (InstructionConfig, {"num_entries": (0.0, 0.0)}),
         (InstructionConfig, {"terse_probability": 2.0}),
     ],
 )  # fmt: skip

@@ -6,7 +6,8 @@ import pytest
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.reasoning import opens_reasoning, without_reasoning
+from gatt.models.chat_template import render
+from gatt.models.reasoning import opens_reasoning, without_reasoning
 from tests.support.models.engine_prompts import make_engine, make_loaded
 from tests.support.models.golden_templates import QWEN3, SMOLLM2, trl_template
 from tests.support.models.tiny import tiny_tokenizer
@@ -42,11 +43,14 @@ def test_reasoning_that_the_prompt_opened_and_the_limit_cut_says_nothing() -> No
 
 
 def test_templates_that_open_the_block_are_known() -> None:
-    assert not opens_reasoning(QWEN3.tokenizer())
-    assert not opens_reasoning(SMOLLM2.tokenizer())
-    tokenizer = tiny_tokenizer()
-    tokenizer.chat_template = trl_template("deepseek_r1_distill")
-    assert opens_reasoning(tokenizer)
+    opening = tiny_tokenizer(trl_template("deepseek_r1_distill"))
+    for tokenizer, is_open in (
+        (QWEN3.tokenizer(), False),
+        (SMOLLM2.tokenizer(), False),
+        (opening, True),
+    ):
+        prompt = render(tokenizer, (Message("user", "a"),), add_generation_prompt=True)
+        assert opens_reasoning(prompt) == is_open
 
 
 @pytest.fixture(scope="module")

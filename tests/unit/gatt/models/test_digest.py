@@ -36,16 +36,6 @@ def test_a_changed_or_added_file_is_another_model(tmp_path: Path, name, content)
     assert folder_digest(folder) != before
 
 
-def test_bytes_cannot_move_from_one_file_to_the_next(tmp_path: Path) -> None:
-    digests = set()
-    for n, parts in enumerate([(b"ab", b"c"), (b"a", b"bc"), (b"", b"abc")]):
-        folder = write_model(tmp_path / str(n))
-        for name, content in zip(("a.bin", "b.bin"), parts, strict=True):
-            (folder / name).write_bytes(content)
-        digests.add(folder_digest(folder))
-    assert len(digests) == 3
-
-
 def test_a_large_file_is_sampled_all_over(tmp_path: Path, monkeypatch) -> None:
     for name, value in {"WHOLE_BYTES": 5_000, "HEAD_BYTES": 100, "BLOCK_BYTES": 50}.items():
         monkeypatch.setattr(weights, name, value)

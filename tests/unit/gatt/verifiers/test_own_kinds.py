@@ -16,7 +16,7 @@ from eval.records.suite import suite_values
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import load_catalog
 from gatt.errors import ConfigError, GattError, StoreError, VerifierError
-from gatt.generation.cluster.holder import Holder
+from gatt.generation.cluster.pool import Holder
 from gatt.generation.scripted import ScriptedEngine
 from gatt.runs.provenance import versions
 from gatt.verifiers import build, own_kinds, own_versions

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import builtins
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from data_synth.batches import PlannedWork, rows_made_on_cluster
 from data_synth.commands import synth
 from data_synth.config import SynthConfig
 from data_synth.run_folder import fingerprinted as synth_fingerprinted
 from eval.commands import eval as eval_command
 from eval.config import EvalConfig
-from eval.rollout import workers as work
 from eval.run import fingerprinted
 from gatt.cli import main
 from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError, GenerationError, ModelError
-from gatt.generation.cluster.config import RayConfig
+from gatt.generation.cluster.config import RayConfig, with_workers
 from gatt.generation.cluster.connection import connected, room_for
-from gatt.generation.cluster.holder import Holder
+from gatt.generation.cluster.pool import Holder
 from gatt.generation.cluster.same_weights import EngineAnywhere
-from gatt.generation.cluster.workers_option import with_workers
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.runs.provenance import versions
@@ -78,11 +74,6 @@ def test_workers_of_one_machine_share_what_it_has(num_workers, cpus, gpus, each)
     wanted, room = room_for(asked, {"CPU": cpus, "GPU": gpus}, has_local_model=True)
     assert (wanted["num_cpus"], wanted["num_gpus"]) == each
     assert room >= num_workers
-    # What the user sets is not divided.
-    asked = replace(asked, cpus_per_worker=1.0, gpus_per_worker=0.0)
-    assert room_for(asked, {"CPU": cpus, "GPU": gpus}, has_local_model=True)[0] == {
-        "num_cpus": 1.0, "num_gpus": 0.0,
-    }  # fmt: skip
 
 
 def test_without_ray_it_is_said_how_to_get_it(monkeypatch) -> None:
@@ -188,19 +179,6 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A cluster of one worker, whose working folder is not the one of the run."""
-    (tmp_path / "there").mkdir()
-
-    def run(_: RayConfig, make: Any, items: Any, **__: Any) -> Any:
-        monkeypatch.chdir(tmp_path / "there")
-        worker = make()
-        return [worker(item) for item in items]
-
-    return run
-
-
 @pytest.mark.parametrize("name", ["adapter/adapter_model.safetensors", "models/llama/config.json"])
 def test_other_weights_of_the_same_name_are_refused(made: list[Any], name: str) -> None:
     engine = EngineAnywhere.of(EngineConfig(model="models/llama"), {"gatt": "adapter"})
@@ -218,25 +196,12 @@ def test_a_served_model_and_adapter_keep_their_names(made: list[Any]) -> None:
     assert made == [(served, {"gatt": "adapter"})]
 
 
-@pytest.mark.parametrize("command", ["eval", "synth"])
 def test_workers_that_stand_elsewhere_find_model_and_adapter(
-    made: list[Any], elsewhere: Any, monkeypatch: pytest.MonkeyPatch, command: str
+    made: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
-    engine = EngineConfig(model="models/llama")
-    if command == "eval":
-        monkeypatch.setattr("eval.rollout.workers.work_on_cluster", elsewhere)
-        evaluated = EvalConfig(
-            output_dir=Path("o"), engine=engine, adapters={"it": Path("adapter")}
-        )
-        rows = work.rows_made_on_cluster([], None, evaluated, (), RayConfig())
-    else:
-        monkeypatch.setattr("data_synth.batches.work_on_cluster", elsewhere)
-        config = SynthConfig(output_dir=Path("o"))
-        teacher = replace(config.teacher, engine=engine, adapter="adapter")
-        changed = replace(config, teacher=teacher, ray=RayConfig())
-        planned: Any = PlannedWork(changed, SimpleNamespace(), {}, [])
-        rows = rows_made_on_cluster(planned, None, lambda _: None)
-    assert list(rows) == []
+    engine = EngineAnywhere.of(EngineConfig(model="models/llama"), {"gatt": Path("adapter")})
+    monkeypatch.chdir(tmp_path)
+    engine()
     ((found, at),) = made
     assert [found.model, *at.values()] == folders

@@ -127,11 +127,10 @@ def test_values_come_in_the_order_of_their_items(monkeypatch) -> None:
 
 
 def test_no_item_starts_no_worker_and_few_items_start_few(monkeypatch) -> None:
-    ray = FakeRay()
-    assert list(made(monkeypatch, ray, 0)) == []
-    assert not ray.started
-    assert list(made(monkeypatch, ray, 1)) == [0]
-    assert len(ray.started) == 1
+    for num in (0, 1):
+        ray = FakeRay()
+        assert list(made(monkeypatch, ray, num)) == list(range(num))
+        assert len(ray.started) == num
 
 
 def test_no_worker_runs_far_ahead_of_the_first_piece(monkeypatch) -> None:

@@ -9,17 +9,17 @@ from peft import LoraConfig, get_peft_model
 from gatt.data.dialogue import Dialogue
 from gatt.data.views import prompt_of_turn
 from gatt.generation.local.engine import TransformersEngine
-from gatt.generation.local.likelihood import reply_loss
 from gatt.models.chat_template import encode
 from gatt.models.encoded_view import encode_reply, encode_view
-from gatt.models.load import LoadedModel, load_adapter
+from gatt.models.load import load_adapter
+from tests.support.models.engine_prompts import make_loaded
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 from tests.support.runs.stages import dialogue
 
 
 def test_every_reply_that_is_gone_on_from_is_charged_with_its_end_of_turn() -> None:
     tokenizer = tiny_tokenizer()
-    model = tiny_llama(tokenizer, initializer_range=0.3).eval()
+    loaded = make_loaded(tokenizer)
     told = dialogue(1, 4)
     expected, num = 0.0, 0
     for turn in (1, 2, 3):
@@ -27,29 +27,25 @@ def test_every_reply_that_is_gone_on_from_is_charged_with_its_end_of_turn() -> N
         reply = encode_reply(tokenizer, told, turn, prompt, told.replies[turn - 1])
         ids = torch.tensor([[*prompt, *reply]])
         with torch.no_grad():
-            log_probs = model(input_ids=ids).logits[0].log_softmax(-1)
+            log_probs = loaded.model(input_ids=ids).logits[0].log_softmax(-1)
         at = torch.arange(len(prompt) - 1, ids.shape[1] - 1)
         expected -= float(log_probs[at, ids[0, at + 1]].sum())
         num += len(reply)
-    loss, num_tokens = reply_loss(model, tokenizer, told)
+    loss, num_tokens = TransformersEngine(loaded).reply_loss(told)
     assert num_tokens == num
     assert loss == pytest.approx(expected, rel=1e-5)
 
 
 def test_what_lies_behind_the_context_is_not_charged() -> None:
-    tokenizer = tiny_tokenizer()
-    model = tiny_llama(tokenizer).eval()
+    engine = TransformersEngine(make_loaded(tiny_tokenizer()))
     told = dialogue(1, 4)
-    whole = reply_loss(model, tokenizer, told)
-    assert reply_loss(model, tokenizer, told, 10_000) == whole
-    end = encode_view(tokenizer, told).reply_spans[1][1]
-    cut = Dialogue("cut", told.messages[:5])
-    assert reply_loss(model, tokenizer, told, end) == pytest.approx(
-        reply_loss(model, tokenizer, cut)
-    )
-    assert reply_loss(model, tokenizer, told, 3) == (0.0, 0)
+    cut = engine.reply_loss(Dialogue("cut", told.messages[:5]))
     # Nobody has gone on from a reply.
-    assert reply_loss(model, tokenizer, dialogue(1, 1)) == (0.0, 0)
+    assert engine.reply_loss(dialogue(1, 1)) == (0.0, 0)
+    spans = encode_view(engine.tokenizer, told).reply_spans
+    for end, expected in ((spans[1][1], cut), (spans[0][1] - 1, (0.0, 0))):
+        engine.model.config.max_position_embeddings = end
+        assert engine.reply_loss(told) == pytest.approx(expected)
 
 
 def test_the_engine_charges_the_base_model_and_an_adapter_apart(tmp_path) -> None:
@@ -57,10 +53,10 @@ def test_the_engine_charges_the_base_model_and_an_adapter_apart(tmp_path) -> Non
     torch.manual_seed(3)
     config = LoraConfig(r=4, target_modules=["q_proj", "up_proj"], init_lora_weights=False)
     get_peft_model(tiny_llama(tokenizer), config).save_pretrained(tmp_path)
-    loaded = load_adapter(LoadedModel(tiny_llama(tokenizer), tokenizer, "tiny"), tmp_path, "gatt")
-    engine = TransformersEngine(loaded)
     told = dialogue(1, 4)
+    alone = TransformersEngine(make_loaded(tokenizer)).reply_loss(told)
+    engine = TransformersEngine(load_adapter(make_loaded(tokenizer), tmp_path, "gatt"))
     base = engine.reply_loss(told)
-    assert base == pytest.approx(reply_loss(tiny_llama(tokenizer), tokenizer, told))
+    assert base == pytest.approx(alone)
     assert engine.reply_loss(told, "gatt")[0] != pytest.approx(base[0])
     assert engine.reply_loss(told) == base

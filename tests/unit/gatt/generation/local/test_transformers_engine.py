@@ -64,15 +64,6 @@ def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, shar
     assert engine.generate(requests, GREEDY) == expected
 
 
-def test_small_limits_cut_a_group_into_several_batches(tokenizer):
-    finished: list[int] = []
-    engine = TransformersEngine(make_loaded(tokenizer), max_rows=4, on_progress=finished.append)
-    engine.generate(grid(), GREEDY)
-    assert sum(finished) == len(grid())
-    assert max(finished) <= 4
-    assert len(finished) >= 5
-
-
 @BOTH_PATHS
 def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer, shares):
     monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
@@ -229,7 +220,7 @@ def test_the_models_own_attention_is_put_back_even_after_a_failure(monkeypatch, 
         assert loaded.model.config._attn_implementation == IMPLEMENTATION
         raise RuntimeError("stopped")
 
-    monkeypatch.setattr(engine, "_generate_batch", fail)
+    monkeypatch.setattr("gatt.generation.local.engine.generate_batch", fail)
     with pytest.raises(RuntimeError, match="stopped"):
         engine.generate(grid(), GREEDY)
     assert loaded.model.config._attn_implementation == before != IMPLEMENTATION

@@ -9,9 +9,8 @@ import pytest
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest
+from gatt.generation.local import decoding
 from gatt.generation.local.engine import TransformersEngine
-from gatt.generation.local.prefix.cache import RowCache
-from gatt.generation.local.prefix.stack import SharedPrefixes
 from gatt.models.chat_template import encode
 from tests.support.models.engine_prompts import (
     DRAWN,
@@ -44,30 +43,28 @@ def test_one_call_encodes_what_a_group_shares_once(tokenizer):
     assert engine.counters.num_encoded_tokens == lengths[-1] + len(lengths)
 
 
-def spied_batches(engine: TransformersEngine) -> list[int]:
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets, for each batch, the tokens whose keys it has room for."""
-    held: list[int] = []
-    decode = engine._decode
+    found: list[int] = []
+    decode = decoding._decode
 
-    def spy(logits: Any, rows: Any, cache: RowCache, shared: SharedPrefixes, *rest: Any) -> None:
-        own = cache.num_rows * cache.capacity
-        prefixes = {
-            id(prefix): prefix for s in shared._stacks for prefix, _ in s._prefixes.values()
-        }
-        decode(logits, rows, cache, shared, *rest)
-        copies = [s._held[0][0] for s in shared._stacks if s._held and len(s._prefixes) > 1]
+    def spy(engine: Any, logits: Any, rows: Any, cache: Any, shared: Any, *rest: Any) -> None:
+        own = len(cache.lengths) * cache.capacity
+        prefixes = {id(prefix): prefix for s in shared.stacks for prefix, _ in s._prefixes.values()}
+        decode(engine, logits, rows, cache, shared, *rest)
+        copies = [s._held[0][0] for s in shared.stacks if s._held and len(s._prefixes) > 1]
         num_copied = sum(keys.shape[0] * keys.shape[2] for keys in copies)
-        held.append(sum(map(len, prefixes.values())) + num_copied + own)
+        found.append(sum(map(len, prefixes.values())) + num_copied + own)
 
-    engine._decode = spy  # type: ignore[method-assign]
-    return held
+    monkeypatch.setattr(decoding, "_decode", spy)
+    return found
 
 
 @pytest.mark.parametrize("limits", [{"max_rows": 5}, {"max_cache_tokens": 500}, {"max_rows": 1}])
-def test_a_dialogue_answered_in_several_batches_is_encoded_once(tokenizer, limits):
+def test_a_dialogue_answered_in_several_batches_is_encoded_once(tokenizer, held, limits):
     loaded = make_loaded(tokenizer, max_position_embeddings=1024)
     engine = make_engine(loaded, **limits)
-    held = spied_batches(engine)
     requests = [
         GenerationRequest(f"{turn}", conversation("Ann", turn), group="g") for turn in range(1, 13)
     ]
@@ -84,7 +81,7 @@ def test_a_dialogue_answered_in_several_batches_is_encoded_once(tokenizer, limit
     assert engine.counters.num_encoded_again == 0
 
 
-def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer):
+def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer, held):
     loaded = make_loaded(tokenizer, max_position_embeddings=1024)
     requests = [
         GenerationRequest(f"{turn}/{draw}", conversation("Ann", turn), group="g")
@@ -92,37 +89,31 @@ def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer):
         for draw in range(3)
     ]
     prompt = max(len(encode(tokenizer, r.messages, True)) for r in requests)
-    engine = make_engine(loaded, max_cache_tokens=prompt + 100)
-    held = spied_batches(engine)
-    free = make_engine(loaded)
-    held_free = spied_batches(free)
-    assert engine.generate(requests, DRAWN) == free.generate(requests, DRAWN)
-    assert len(held_free) == 1
-    assert held_free[0] > prompt + 200
+    expected = make_engine(loaded).generate(requests, DRAWN)
+    assert len(held) == 1
+    assert held.pop() > prompt + 200
+    assert make_engine(loaded, max_cache_tokens=prompt + 100).generate(requests, DRAWN) == expected
     assert len(held) > 2
     assert max(held) <= prompt + 100
+    held.clear()
     # Smaller than any prompt: each is answered, by itself.
-    tight = make_engine(loaded, max_cache_tokens=1)
-    held_tight = spied_batches(tight)
-    assert tight.generate(requests[::3], DRAWN) == free.generate(requests[::3], DRAWN)
-    assert len(held_tight) == len(requests[::3])
+    assert make_engine(loaded, max_cache_tokens=1).generate(requests, DRAWN) == expected
+    assert len(held) == len(requests)
 
 
-def test_the_memory_of_many_dialogues_is_bounded_with_the_copies_of_their_prefixes(tokenizer):
+def test_the_memory_of_many_dialogues_is_bounded_with_the_copies_of_their_prefixes(tokenizer, held):
     loaded = make_loaded(tokenizer, max_position_embeddings=1024)
     requests = [
         GenerationRequest(f"{name}/{turn}", conversation(name, turn), group=name)
         for name, turns in {"Ann": 3, "Bob": 3, "Eve": 4, "Dan": 8}.items()
         for turn in range(1, turns + 1)
     ]
-    free = make_engine(loaded)
-    held_free = spied_batches(free)
-    expected = free.generate(requests, GREEDY)
-    engine = make_engine(loaded, max_cache_tokens=held_free[0] * 2 // 3)
-    held = spied_batches(engine)
-    assert engine.generate(requests, GREEDY) == expected
-    assert len(held_free) == 1 < len(held)
-    assert max(held) <= held_free[0] * 2 // 3
+    expected = make_engine(loaded).generate(requests, GREEDY)
+    most = held.pop() * 2 // 3
+    assert not held
+    assert make_engine(loaded, max_cache_tokens=most).generate(requests, GREEDY) == expected
+    assert len(held) > 1
+    assert max(held) <= most
 
 
 def test_probes_in_batches_of_their_own_leave_the_reply_that_is_read_again(tokenizer):

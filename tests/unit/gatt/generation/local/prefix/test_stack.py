@@ -83,10 +83,11 @@ def test_those_that_are_kept_close_ranks(is_read_before: bool) -> None:
 def reads_of(
     lengths: Sequence[int], sizes: Sequence[int], forks: Sequence[int], num_new: int = 1
 ) -> list[tuple[list[int], int, int]]:
-    """Return rows, prefixes and tokens of each product."""
+    """Return rows, prefixes and tokens of each product; `sizes` are the rows of each group."""
     shared = SharedPrefixes([filled(n, n) for n in lengths], lengths, CPU)
-    found = shared.reads(sizes, forks, num_new)
-    return [(r.readers.rows.tolist(), r.readers.num_prefixes, r.readers.num_tokens) for r in found]
+    groups = [group for group, size in enumerate(sizes) for _ in range(size)]
+    found = shared.reads(groups, forks, num_new)
+    return [(read.rows.tolist(), read.num_prefixes, read.num_tokens) for read in found]
 
 
 def test_prefixes_of_like_lengths_are_one_product() -> None:
@@ -132,10 +133,10 @@ def test_every_row_is_read_once_and_little_beside(work: list[list[int]], most: i
 
 def test_the_grid_takes_rows_to_their_prefixes_and_back() -> None:
     shared = SharedPrefixes([filled(40, 1), filled(40, 2)], [40, 40], CPU)
-    (read,) = shared.reads([1, 3], [40, 40, 0, 40])
+    (read,) = shared.reads([0, 1, 1, 1], [40, 40, 0, 40])
     query = torch.randn(4, KV_HEADS, 3, SIZE)
-    folded = read.readers.fold(query)
+    folded = read.fold(query)
     assert folded.shape == (2, KV_HEADS, 2 * 3, SIZE)
     assert torch.equal(folded[0, :, :3], query[0])
     assert torch.equal(folded[1, :, 3:], query[3])
-    assert torch.equal(read.readers.unfold(folded), query[[0, 1, 3]])
+    assert torch.equal(read.unfold(folded), query[[0, 1, 3]])

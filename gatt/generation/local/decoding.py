@@ -1,0 +1,189 @@
+"""Decodes batches of rows that continue shared prefixes.
+
+These tokens are encoded more than once: common tokens of different groups; a prompt that shares too
+little with its group; common tokens of two rows after their forks, such as probes with the same beginning;
+the last token of a prompt of an earlier call or batch, for its logits; and prefixes that were
+dropped because of `max_kept_tokens` (`num_encoded_again`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from gatt.generation.base import SamplingParams
+from gatt.generation.local.batching import Group, Row, pieces, prefilled_together
+from gatt.generation.local.prefix.attention import AppendStep, RowStep, run_step
+from gatt.generation.local.prefix.cache import Prefix, RowCache
+from gatt.generation.local.prefix.stack import MOST_PAIRS, SharedPrefixes
+from gatt.generation.local.sampling import next_tokens
+
+if TYPE_CHECKING:
+    from gatt.generation.local.engine import TransformersEngine
+
+MOST_APPENDED = 2048
+"""Prompt tokens of one forward pass."""
+COMPACT_SHARE = 0.75
+"""Finished rows are dropped once at most this share of a batch is unfinished."""
+
+
+def generate_batch(
+    engine: TransformersEngine, batch: list[Group], params: SamplingParams, adapter: str | None
+) -> None:
+    """Sample the outputs of the rows of a batch of `plan_batches`."""
+    device = engine.model.device
+    for number, group in enumerate(batch):
+        for row in group.rows:
+            row.group = number
+    prefixes, logits = _encode_prefixes(engine, batch, adapter)
+    rows = [row for group in batch for row in group.rows]
+    own = max(len(r.suffix) if batch[0].name else len(r.prompt) for r in rows)
+    cache = RowCache(len(rows), own + params.max_new_tokens, device)
+    if not batch[0].name:
+        # The prefixes are not shared, and one buffer for all is faster to read.
+        for index, (row, prefix) in enumerate(zip(rows, prefixes, strict=True)):
+            cache.load_prefix(index, prefix)
+            row.fork = 0
+        prefixes = [Prefix() for _ in batch]
+    shared = SharedPrefixes(prefixes, [group.reach for group in batch], device)
+    _prefill(engine, rows, cache, shared, logits)
+    first = torch.stack([logits[row.index] for row in rows])
+    read_again = {
+        group.continued.index: prefix
+        for group, prefix in zip(batch, prefixes, strict=True)
+        if group.continued
+    }
+
+    def retire(row: Row, index: int) -> None:
+        """Move tokens that a roll-out reads again from the cache to the prefix."""
+        if (prefix := read_again.get(row.index)) is not None:
+            # The last sampled token has no keys yet.
+            cache.append_to(prefix, index, (*row.suffix, *row.output[:-1]))
+
+    _decode(engine, first, rows, cache, shared, params, retire)
+    for group, prefix in zip(batch, prefixes, strict=True):
+        engine.kept.put((adapter, group.name), prefix)
+
+
+def _decode(
+    engine: TransformersEngine,
+    logits: torch.Tensor,
+    rows: list[Row],
+    cache: RowCache,
+    shared: SharedPrefixes,
+    params: SamplingParams,
+    retire: Callable[[Row, int], None],
+) -> None:
+    """Sample tokens for all rows until every row is done; `logits` `[R, V]` are those of the prompts."""
+    for position in range(params.max_new_tokens):
+        uniform = torch.empty(0)
+        if params.temperature:
+            uniform = torch.stack([row.uniform[position] for row in rows])
+        tokens = next_tokens(logits, params, uniform.to(logits.device)).tolist()
+        for row, token in zip(rows, tokens, strict=True):
+            if not row.is_done:
+                row.output.append(token)
+                num = len(row.prompt) + len(row.output)
+                row.is_done = token in engine.stop_ids or num >= engine.context_tokens
+                engine.counters.num_sampled_tokens += 1
+        going = [i for i, row in enumerate(rows) if not row.is_done]
+        if not going or position + 1 == params.max_new_tokens:
+            break
+        # Dropping rows copies the caches of the others, so several are dropped at once.
+        if len(going) <= COMPACT_SHARE * len(rows):
+            for index, row in enumerate(rows):
+                if row.is_done:
+                    retire(row, index)
+            cache.keep_rows(torch.tensor(going, device=logits.device))
+            rows = [rows[i] for i in going]
+            shared.keep({row.group for row in rows})
+        logits = _forward(engine, [row.output[-1:] for row in rows], cache, shared, rows)
+    for index, row in enumerate(rows):
+        retire(row, index)
+
+
+def _prefill(
+    engine: TransformersEngine,
+    rows: Sequence[Row],
+    cache: RowCache,
+    shared: SharedPrefixes,
+    logits: dict[int, torch.Tensor],
+) -> None:
+    """Encode the own tokens of the rows without logits, and add the logits `[V]` after them.
+
+    Rows of similar length are encoded together, with little padding.
+    """
+    device = engine.model.device
+    places = [i for i, row in enumerate(rows) if row.index not in logits]
+    lengths = [len(rows[i].suffix) for i in places]
+    engine.counters.num_encoded_tokens += sum(lengths)
+    # On a GPU the whole matrix of scores is in memory.
+    most_pairs = MOST_PAIRS if device.type == "cuda" else None
+    for part in prefilled_together(lengths, [rows[i].fork for i in places], most_pairs):
+        own = RowCache(len(part), max(lengths[i] for i in part), device)
+        members = [rows[places[i]] for i in part]
+        found = _forward(engine, [row.suffix for row in members], own, shared, members)
+        cache.load_rows(torch.tensor([places[i] for i in part], device=device), own)
+        logits |= {row.index: one for row, one in zip(members, found, strict=True)}
+
+
+def _encode_prefixes(
+    engine: TransformersEngine, batch: list[Group], adapter: str | None
+) -> tuple[list[Prefix], dict[int, torch.Tensor]]:
+    """Return the groups' prefixes, of which kept parts are used and the rest is encoded.
+
+    Also returns the logits `[V]` of prompts that end within the encoded tokens, by the index of
+    their row.
+    """
+    prefixes = []
+    ends: dict[tuple[int, int], list[Row]] = {}
+    """Group and last token to the rows whose prompt ends there."""
+    reaches = [group.reach for group in batch]
+    for number, (group, reach) in enumerate(zip(batch, reaches, strict=True)):
+        prefix, num_again = engine.kept.take((adapter, group.name), group.prefix, reach)
+        engine.counters.num_encoded_again += num_again
+        prefixes.append(prefix)
+        for row in (r for r in group.rows if r.fork == len(r.prompt)):
+            if row.fork > len(prefix):
+                ends.setdefault((number, row.fork - 1), []).append(row)
+            else:
+                # Its last token was encoded before, but the logits were not kept.
+                row.fork -= 1
+    known = [len(prefix) for prefix in prefixes]
+    rest = [
+        group.prefix[num:reach] for group, num, reach in zip(batch, known, reaches, strict=True)
+    ]
+    engine.counters.num_encoded_tokens += sum(map(len, rest))
+    logits: dict[int, torch.Tensor] = {}
+    for part in pieces([len(ids) for ids in rest], MOST_APPENDED):
+        step = AppendStep(
+            [prefixes[index] for index, _, _ in part],
+            [rest[index][start:end] for index, start, end in part],
+            engine.model.device,
+        )
+        places = [
+            (index, known[index] + offset)
+            for index, start, end in part
+            for offset in range(start, end)
+        ]
+        wanted = [(at, ends[place]) for at, place in enumerate(places) if place in ends]
+        # An empty tensor would mean all positions.
+        kept = torch.tensor([at for at, _ in wanted] or [0], device=engine.model.device)
+        found = run_step(engine.model, step, kept)[0]
+        for one, (_, rows) in zip(found, wanted, strict=False):
+            logits |= {row.index: one for row in rows}
+    return prefixes, logits
+
+
+def _forward(
+    engine: TransformersEngine,
+    tokens: Sequence[Sequence[int]],
+    cache: RowCache,
+    shared: SharedPrefixes,
+    rows: Sequence[Row],
+) -> torch.Tensor:
+    """Return the logits `[R, V]` after each row's last new token."""
+    step = RowStep(cache, tokens, shared, [row.group for row in rows], [row.fork for row in rows])
+    return run_step(engine.model, step)[:, -1]

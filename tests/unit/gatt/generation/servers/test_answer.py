@@ -1,0 +1,84 @@
+"""Bodies of answers: what is a reply, and what is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gatt.generation.base import Generation
+from gatt.generation.servers.answer import Fault, Refused, generation_of, read_reply
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
+
+
+def read(body: bytes, prefill: str = "") -> Generation:
+    return read_reply(body, prefill, str)
+
+
+def answer(content: Any = "Hi", finish: Any = "stop", **message: Any) -> bytes:
+    choice = {"finish_reason": finish, "message": {"content": content, **message}}
+    usage = {"completion_tokens": 4}
+    return json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (answer(" Hi \n"), Generation("Hi", "stop", 4)),
+        (answer("Hi", "length"), Generation("Hi", "length", 4)),
+        (answer("", "content_filter"), Generation("", "content_filter", 4)),
+        (answer(None, "length"), Generation("", "length", 4)),
+        (answer(None, refusal="I will not"), Generation("", "content_filter", 4)),
+        (answer(None, reasoning_content="hm"), Generation("", "stop", 4)),
+        (
+            b'{"choices": [{"finish_reason": "stop", "message": {"content": "Hi"}}], "usage": null}',
+            Generation("Hi", "stop", 0),
+        ),
+    ],
+)
+def test_replies(body: bytes, expected: Generation) -> None:
+    assert read(body) == expected
+    assert read(answer(" river."), prefill="I like the").text == "I like the river."
+
+
+@pytest.mark.parametrize(
+    ("body", "facts"),
+    [
+        (b'{"choices": [{"fin', ("JSON", '{"choices": [{"fin')),
+        (b"\xff{}", ("JSON",)),
+        (b"", ("JSON",)),
+        (b"[1]", ("object",)),
+        (b'{"choices": [], "error": "busy"}', ("choices", "busy")),
+        (b'{"choices": ["Hi"]}', ("choices.0",)),
+        (answer(finish="tool_calls"), ("finish_reason", "stop", "length")),
+        (answer(None), ("content",)),
+        (answer(["Hi"]), ("content", "string")),
+        (answer("\ud83d"), ()),
+        (NESTED, ()),
+        (b'{"choices": [], "error": ' + NESTED + b"}", ()),
+    ],
+)
+def test_what_is_no_reply(body: bytes, facts: tuple[str, ...]) -> None:
+    with pytest.raises(Fault) as caught:
+        read(body)
+    assert caught.value.kind == "answer"
+    assert [fact for fact in facts if fact not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code", "finish"),
+    [
+        (400, "This model's maximum context length is 4096 tokens.", "", "context_limit"),
+        (400, "too long", "context_length_exceeded", "context_limit"),
+        (400, "The input (9 tokens) is longer than the model's context length.", "", "context_limit"),
+        (413, "the request exceeds the available context size (512 tokens)", "", "context_limit"),
+        (400, "no", "content_filter", "content_filter"),
+        (400, "5000 tokens are too many", "", None),
+        (404, "maximum context length", "", None),
+    ],
+)  # fmt: skip
+def test_refusals_that_stand_for_a_generation(status, message, code, finish) -> None:
+    expected = None if finish is None else Generation("", finish, 0)
+    assert generation_of(Refused(status, message, code)) == expected
