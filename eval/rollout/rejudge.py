@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from eval.cases.asked_turns import has_probe, judged_turns
 from eval.config import EvalConfig
-from eval.records.case import Case
+from eval.records.case import Case, Reply
 from eval.records.file_names import ROLLOUTS_FILE
-from eval.records.reply import Reply
 from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import Piece, Rows
 from gatt.data.instruction import Entry

