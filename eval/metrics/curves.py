@@ -43,7 +43,7 @@ VACUOUS: Mapping[str, str] = {
 """Metric -> the same of the dialogue's own replies, which were written without the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
-SINCE_SWITCH = frozenset({"adherence_since_switch", "leakage", "probe_leakage"})
+SINCE_SWITCH = ("adherence_since_switch", "leakage", "probe_leakage")
 """Metrics whose turns are counted from the change of the instruction on, from 0."""
 
 PASS_IS_BAD = frozenset(

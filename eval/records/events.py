@@ -95,11 +95,11 @@ def with_events(
             found.append(case)
             continue
         chosen = _schedule(case.instruction, kinds, len(turns), number)
-        drawn = {
-            turn: _draw(*named_kind, case.instruction, rng)
-            for turn, named_kind in zip(turns[len(turns) - len(chosen) :], chosen, strict=True)
-        }
-        found.append(replace(case, events={**case.events, **drawn}))
+        events = dict(case.events)
+        for turn, (name, kind) in zip(turns[len(turns) - len(chosen) :], chosen, strict=True):
+            drawn = rng.choice(_texts(kind, case.instruction))
+            events[turn] = Event(name, drawn.text, kind.expect, drawn.verifiers)
+        found.append(replace(case, events=events))
         number += 1
     return found
 
@@ -107,7 +107,7 @@ def with_events(
 def _schedule(
     instruction: Instruction, kinds: Mapping[str, EventKind], num: int, shift: int
 ) -> list[tuple[str, EventKind]]:
-    fitting = [(name, k) for name, k in kinds.items() if _fits(k, instruction)]
+    fitting = [(name, k) for name, k in kinds.items() if _texts(k, instruction)]
     steady = [item for item in fitting if item[1].expect == "kept"]
     last = [item for item in fitting if item[1].expect == "released"]
     last = [last[shift % len(last)]] if last and not is_ordinary(instruction.verifiers) else []
@@ -116,16 +116,9 @@ def _schedule(
     return [steady[(shift + n) % len(steady)] for n in range(num - len(last))] + last
 
 
-def _fits(kind: EventKind, instruction: Instruction) -> bool:
-    is_meant = not kind.families or set(instruction.families) <= set(kind.families)
-    return is_meant and bool(_texts(kind, instruction))
-
-
 def _texts(kind: EventKind, instruction: Instruction) -> list[EventText]:
+    """Return the texts of a kind that fit an instruction, none if the kind is for other families."""
+    if kind.families and not set(instruction.families) <= set(kind.families):
+        return []
     own = {v.params.get("language") for v in instruction.verifiers}
     return [t for t in kind.texts if t.language is None or t.language not in own]
-
-
-def _draw(name: str, kind: EventKind, instruction: Instruction, rng: random.Random) -> Event:
-    drawn = rng.choice(_texts(kind, instruction))
-    return Event(name, drawn.text, kind.expect, drawn.verifiers)

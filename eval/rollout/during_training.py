@@ -73,11 +73,7 @@ class AdherenceEvaluator:
 
 
 def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvaluator:
-    """Return the evaluator of a training run.
-
-    Args:
-        config: of the run, with `track`.
-        trained_on: the dialogues of the run; none may be among the cases.
+    """Return the evaluator of a training run with `track`; no case may be one of its dialogues.
 
     Raises:
         ConfigError: no such suite; one without a case or a rule at these turns; or one whose

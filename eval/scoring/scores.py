@@ -146,9 +146,10 @@ def _specs(case: Case) -> Iterator[VerifierSpec]:
     """Yield every `score` verifier of a case."""
     told = (case.instruction, *(switch.instruction for switch in case.switches))
     held = [instruction for instruction in told if instruction]
-    probes = [probe for instruction in held for probe in instruction.probes]
-    for holder in (*held, *probes, *case.events.values()):
-        yield from (spec for spec in holder.verifiers if spec.kind == SCORE)
+    groups = [instruction.verifiers for instruction in held]
+    groups += [probe.verifiers for instruction in held for probe in instruction.probes]
+    groups += [event.verifiers for event in case.events.values()]
+    return (spec for group in groups for spec in group if spec.kind == SCORE)
 
 
 def _one_line(error: Exception) -> str:

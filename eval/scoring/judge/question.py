@@ -117,7 +117,8 @@ def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
 
 
 def _question(sample: Sample, task: Task) -> Question | None:
-    told, rubrics = "", ()
+    told = ""
+    rubrics: tuple[str, ...] = ()
     if task == "adherence":
         if sample.instruction is None:
             return None

@@ -91,14 +91,11 @@ def test_a_text_in_the_language_that_is_asked_for_is_no_distraction() -> None:
         ("a: {expect: keep, texts: [{text: x}]}", "'expect' is 'keep'.*kept.*released"),
         ("a: {expect: kept}", "'texts'"),
         ("a: {expect: kept, texts: [{text: ''}]}", "'texts.0.text': ''"),
-        ("a: {expect: kept, families: x, texts: [{text: x}]}", "'families' is 'x'"),
-        ("a: {expect: kept, texts: [{text: x, language: 3}]}", "'texts.0.language' is 3"),
         ("a: {expect: kept, texts: [{text: x, verifiers: 3}]}", "'texts.0.verifiers': 3"),
         ("a: {expect: kept, texts: [{text: x, verifiers: [{kind: trems}]}]}",
          "'texts.0.verifiers': verifier 1: .*'terms'"),
         ("a: {expect: released, texts: [{text: x, verifiers: [{kind: terms, any_of: [y]}]}]}",
          "a: texts with verifiers"),
-        ("a: 1\na: 2", r"line 2.*'a' .*line 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_one_line(tmp_path, text, message) -> None:

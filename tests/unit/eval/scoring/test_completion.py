@@ -93,15 +93,6 @@ def test_a_reply_answers_if_it_is_like_the_question_or_the_own_reply(
     assert fact in found.evidence
 
 
-def test_the_least_similarity_itself_is_enough() -> None:
-    case = turn("I went shopping while the football was on.")
-    at = float(np.float32(0.5) ** 0.5)
-    for least, status in ((round(at, 3), "pass"), (round(at, 3) + 0.001, "fail")):
-        (done,) = with_completion([case], TopicEncoder(), least)
-        assert done.completion is not None
-        assert done.completion.status == status
-
-
 @pytest.mark.parametrize(
     ("changes", "evidence"),
     [
