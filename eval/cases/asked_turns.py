@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from eval.config import EvalConfig
 from eval.records.case import Case
+from eval.records.samples import Kind
+
+
+def asked_turns(case: Case, config: EvalConfig) -> list[tuple[int, Kind]]:
+    """Return turn and kind of everything that is judged in a case: the turns, then the probes."""
+    probes = (turn for turn in config.probe_turns if has_probe(case, turn, config))
+    return [
+        *((turn, "turn") for turn in judged_turns(case, config)),
+        *((turn, "probe") for turn in probes),
+    ]
 
 
 def last_turn(case: Case, config: EvalConfig) -> int:
     """Return the last turn of a case that is judged or probed, 0 if there is none."""
-    asked = (*config.turns, *(t for t in config.probe_turns if has_probe(case, t, config)))
-    return max((turn for turn in asked if turn <= case.num_turns), default=0)
+    return max((turn for turn, _ in asked_turns(case, config)), default=0)
 
 
 def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
@@ -20,8 +29,8 @@ def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
 def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
     """Whether a probe is asked at a turn: none once an event has released the model."""
     return (
-        case.probe_at(turn) is not None
-        and turn in config.probe_turns
+        turn in config.probe_turns
         and turn <= case.num_turns
+        and case.probe_at(turn) is not None
         and case.probed_at(turn) is not None
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from eval.cases.asked_turns import last_turn
 from eval.cases.contamination import trained_entries
 from eval.cases.draw import add_events, make_cases
-from eval.cases.long_dialogues import join_dialogues, parts_of
+from eval.cases.long_dialogues import join_dialogues
 from eval.cases.switches import add_switches
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
@@ -66,11 +67,11 @@ def load_inputs(
     cases = add_events(config, make_cases(config, catalog, dialogues, trained), joined)
     cases = add_switches(config, catalog, cases, trained)
     used = {case.dialogue.id: case.dialogue for case in cases}
-    parts = tuple(part for d in used.values() for part in parts_of(d, joined))
+    parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
     account = report.as_dict()
     if trained is not None:
         account["entries"] = _num_trained(config, catalog, trained)
-    return Inputs(tuple(cases), tuple(dialogues), parts, account)
+    return Inputs(tuple(cases), tuple(dialogues), tuple(chain(*parts)), account)
 
 
 def _num_trained(

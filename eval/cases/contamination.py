@@ -24,20 +24,15 @@ def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) 
         DataError: an adapter was trained on one of the dialogues; with their number.
     """
     named = {dialogue.id: dialogue for dialogue in dialogues}
-    unknown = []
-    for arm, folder in adapters.items():
-        marks = read_marks(folder)
-        if marks is None:
-            unknown.append(arm)
-            continue
-        shared = [name for name, d in named.items() if d in marks]
-        if shared:
+    found = {arm: read_marks(folder) for arm, folder in adapters.items()}
+    for arm, marks in found.items():
+        if shared := [name for name, d in named.items() if marks and d in marks]:
             raise DataError(
                 f"arm {arm!r}: {len(shared)} of {len(named)} dialogues of the evaluation are among "
-                f"those that {folder} was trained on, the first is {shared[0]!r}: expected none, choose "
+                f"those that {adapters[arm]} was trained on, the first is {shared[0]!r}: expected none, choose "
                 "part: eval or another source"
             )
-    return tuple(unknown)
+    return tuple(arm for arm, marks in found.items() if marks is None)
 
 
 def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from itertools import islice
 from eval.cases.long_dialogues import LongDialogue
 from eval.config import EvalConfig
 from eval.records.case import Case, Event
-from eval.records.events import EVENT_FILE, TOPIC_JUMP, EventKind, read_event_kinds, with_events
+from eval.records.events import EVENT_FILE, TOPIC_JUMP, read_event_kinds, with_events
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Entry, Probe, compose
@@ -29,13 +29,7 @@ def make_cases(
     Families take turns, so that each has the same share of every split. Within a family
     entries are drawn without repetition until all were used. A split without any chosen entry
     is left out. Dialogues are used in turn, and none gets the same instruction twice, because
-    the metrics could not tell such cases apart.
-
-    Args:
-        config: of the evaluation.
-        catalog: the instructions.
-        dialogues: of its source.
-        trained: ids of the only entries of the split `train` that may be drawn; None for all.
+    the metrics could not tell such cases apart. `trained` is explained at `only_trained`.
 
     Raises:
         CatalogError: unknown family or value, or no entry in any split.
@@ -101,11 +95,7 @@ def draw_probe(config: EvalConfig, probes: Sequence[Probe], rng: random.Random) 
 
 
 def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tuple[Entry, ...]:
-    """Return the entries that may be drawn: of the split `train` those that were trained on.
-
-    Args:
-        pool: of one split.
-        trained: ids of the only entries of the split `train` that may be drawn; None for all.
+    """Return the entries of a split that may be drawn: of `train` those of these ids; None for all.
 
     Raises:
         CatalogError: none is left.
@@ -135,20 +125,15 @@ def add_events(
     ]
     if not config.event_turns:
         return found
-    rng = random.Random(f"{config.seed}/events")
-    return with_events(found, _event_kinds(config), config.event_turns, rng)
-
-
-def _event_kinds(config: EvalConfig) -> dict[str, EventKind]:
     path = config.event_file or EVENT_FILE
     known = read_event_kinds(path)
-    for name in config.event_kinds:
-        if name not in known:
-            raise ConfigError(
-                f"event_kinds: {name!r} is not in {path}{did_you_mean(name, known)} "
-                f"(known: {', '.join(known)})"
-            )
-    return {name: known[name] for name in config.event_kinds or known}
+    if unknown := [name for name in config.event_kinds if name not in known]:
+        raise ConfigError(
+            f"event_kinds: {unknown[0]!r} is not in {path}{did_you_mean(unknown[0], known)} (known: "
+            f"{', '.join(known)})"
+        )
+    kinds = {name: known[name] for name in config.event_kinds or known}
+    return with_events(found, kinds, config.event_turns, random.Random(f"{config.seed}/events"))
 
 
 def _draws(

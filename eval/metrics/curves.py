@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
+from eval.metrics import per_reply
 from eval.metrics.outcomes import ALL as ALL
-from eval.metrics.outcomes import Outcome, Rows, rate_of
-from eval.metrics.per_reply.adherence import adherence, adherence_loose
-from eval.metrics.per_reply.false_trigger import false_trigger
-from eval.metrics.per_reply.probe_recall import probe_recall
-from eval.metrics.per_reply.repetition import repetition
-from eval.metrics.per_reply.score import probe_score, score
-from eval.metrics.per_reply.since_switch import adherence_since_switch, leakage, probe_leakage
-from eval.metrics.per_reply.survival import survival
-from eval.metrics.per_reply.task_completion import task_completion
+from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
 from eval.records.samples import Sample
 from gatt.errors import DataError
 
@@ -23,20 +16,23 @@ Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
 """From the samples of one arm and history to what is counted, in any order."""
 
 METRICS: Mapping[str, Metric] = {
-    "adherence": adherence,
-    "adherence_loose": adherence_loose,
-    "survival": survival,
-    "probe_recall": probe_recall,
-    "task_completion": task_completion,
-    "repetition": repetition,
-    "false_trigger": false_trigger,
-    "adherence_since_switch": adherence_since_switch,
-    "leakage": leakage,
-    "probe_leakage": probe_leakage,
+    metric.__name__: metric
+    for metric in (
+        per_reply.adherence,
+        per_reply.adherence_loose,
+        per_reply.survival,
+        per_reply.probe_recall,
+        per_reply.task_completion,
+        per_reply.repetition,
+        per_reply.false_trigger,
+        per_reply.adherence_since_switch,
+        per_reply.leakage,
+        per_reply.probe_leakage,
+    )
 }
-"""Name -> function. A new metric is one file, one line here, one test."""
+"""Name -> function. A new metric is one function, one line here, one test."""
 
-GRADED: Mapping[str, Metric] = {"score": score, "probe_score": probe_score}
+GRADED: Mapping[str, Metric] = {"score": per_reply.score, "probe_score": per_reply.probe_score}
 """Metrics whose rate is a mean of scores: curves of their own, without comparisons and summaries."""
 
 VACUOUS: Mapping[str, str] = {
@@ -47,6 +43,8 @@ VACUOUS: Mapping[str, str] = {
 """Metric -> the same of the dialogue's own replies, which were written without the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
+SINCE_SWITCH = ("adherence_since_switch", "leakage", "probe_leakage")
+"""Metrics whose turns are counted from the change of the instruction on, from 0."""
 
 PASS_IS_BAD = frozenset(
     {"false_trigger", "vacuous_false_trigger", "repetition", "leakage", "vacuous_leakage", "probe_leakage"}
@@ -54,34 +52,23 @@ PASS_IS_BAD = frozenset(
 """Metrics that count errors: there the pessimistic rate is the higher one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint:
-    """One rate: of an arm, a metric, a history, a split and a family, at a turn."""
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """What one curve is of."""
 
     arm: str
     metric: str
     history: str
     split: str
     family: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint(Rate, Curve):
+    """One rate of a curve, at a turn."""
+
     turn: int
     """Counted from 1; for the metrics of `SINCE_SWITCH` turns since the change, from 0."""
-    rate: float | None
-    """None, as `low` and `high`, where nothing was decided."""
-    low: float | None
-    high: float | None
-    num_dialogues: int
-    """Dialogues with at least one decided outcome."""
-    num_passed: int
-    num_decided: int
-    """`rate` is the one over the other, but for `GRADED`: there it is the mean score."""
-    num_undecided: int
-    """Outcomes in no rate but the next two."""
-    pessimistic: float
-    optimistic: float
-    """The rate if every undecided outcome had gone badly, or well."""
-    num_instructions: int
-    """Instructions with a decided outcome; from `MIN_INSTRUCTIONS` on the interval is one over
-    instructions like these, below it speaks of these alone. 0 for plain dialogues."""
 
     @classmethod
     def from_dict(cls, raw: object) -> CurvePoint:
@@ -90,13 +77,10 @@ class CurvePoint:
         Raises:
             DataError: not an object, or a missing or unknown key.
         """
-        known = [f.name for f in fields(cls)]
-        if not isinstance(raw, Mapping) or set(raw) != set(known):
-            found = ", ".join(map(str, raw)) if isinstance(raw, Mapping) else type(raw).__name__
-            raise DataError(
-                f"results: a curve record has {found or 'no key'}: expected {', '.join(known)}"
-            )
-        return cls(**raw)
+        try:
+            return cls(**raw)  # type: ignore[arg-type]
+        except TypeError as error:
+            raise DataError(f"results: a curve record is broken: {error}") from None
 
 
 def by_arm(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
@@ -115,15 +99,6 @@ def curves(samples: Iterable[Sample], metrics: Mapping[str, Metric] = METRICS) -
     split, each family, and each family within a split.
     """
     return [
-        point
-        for (arm, history), members in by_arm(samples).items()
-        for metric, measure in metrics.items()
-        for point in _curves_of(arm, history, metric, Rows.of(measure(members)))
-    ]
-
-
-def _curves_of(arm: str, history: str, metric: str, rows: Rows) -> Sequence[CurvePoint]:
-    return [
         CurvePoint(
             arm=arm,
             metric=metric,
@@ -131,8 +106,10 @@ def _curves_of(arm: str, history: str, metric: str, rows: Rows) -> Sequence[Curv
             split=split,
             family=family,
             turn=turn,
-            **asdict(rate_of(at_turn, is_pass_good=metric not in PASS_IS_BAD)),
+            **vars(rate_of(at_turn, is_pass_good=metric not in PASS_IS_BAD)),
         )
-        for split, family, part in rows.slices()
+        for (arm, history), members in by_arm(samples).items()
+        for metric, measure in metrics.items()
+        for split, family, part in Rows.of(measure(members)).slices()
         for turn, at_turn in part.by_turn()
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from eval.metrics.curves import by_arm
-from eval.metrics.outcomes import ALL, Outcome, Rows, rate_of
+from eval.metrics.outcomes import ALL, Outcome, Rate, Rows, rate_of
+from eval.metrics.per_reply import by_case
 from eval.records.events import TOPIC_JUMP
 from eval.records.samples import Sample
 from gatt.data.switches import SWITCH_KINDS
@@ -17,9 +18,13 @@ TURNS_SINCE = (0, 1, 2, 4, 8)
 """Where the ranges of turns since the event begin: 0, 1, 2 and 3, 4 to 7, 8 and more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventPoint:
-    """One rate: of an arm's ordinary replies at, or some turns after, an event."""
+@dataclass(frozen=True, kw_only=True)
+class EventPoint(Rate):
+    """One rate of an arm's ordinary replies at, or some turns after, an event.
+
+    A reply passes if it does what is expected: keep the instruction, or leave it alone once the user
+    has released the model from it.
+    """
 
     arm: str
     history: str
@@ -31,20 +36,8 @@ class EventPoint:
     """First of the range of turns since the event; 0 is the reply to the event itself."""
     turns_until: int | None
     """Last of the range, None for the open one."""
-    rate: float | None
-    """Share of replies that do what is expected: keep the instruction, or leave it alone once the
-    user has released the model from it."""
-    low: float | None
-    high: float | None
-    num_dialogues: int
-    num_instructions: int
-    num_passed: int
-    num_decided: int
-    num_undecided: int
     num_released: int
     """Replies from which leaving the instruction alone was expected, undecided ones included."""
-    pessimistic: float
-    optimistic: float
 
 
 def events(samples: Iterable[Sample]) -> list[EventPoint]:
@@ -67,32 +60,28 @@ def events(samples: Iterable[Sample]) -> list[EventPoint]:
                 for split in (ALL, sample.split)
                 for family in (ALL, sample.family)
             )
-            for split, family, rows in Rows.of(outcomes).slices():
-                found.append(
-                    EventPoint(
-                        arm=arm,
-                        history=history,
-                        split=split,
-                        family=family,
-                        event=event,
-                        turns_since=since,
-                        turns_until=after[0] - 1 if after else None,
-                        num_released=released[split, family],
-                        **asdict(rate_of(rows)),
-                    )
+            found += [
+                EventPoint(
+                    arm=arm,
+                    history=history,
+                    split=split,
+                    family=family,
+                    event=event,
+                    turns_since=since,
+                    turns_until=after[0] - 1 if after else None,
+                    num_released=released[split, family],
+                    **vars(rate_of(rows)),
                 )
+                for split, family, rows in Rows.of(outcomes).slices()
+            ]
     return found
 
 
 def _since_events(samples: Iterable[Sample]) -> Iterator[tuple[str, int, Sample]]:
     """Yield event, start of the range of turns since it, and sample."""
-    cases: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
-    for sample in samples:
-        if sample.kind == "turn" and sample.instruction is not None:
-            cases[sample.case].append(sample)
-    for case in cases.values():
+    for case in by_case(s for s in samples if s.kind == "turn" and s.instruction is not None):
         event, at = None, 0
-        for sample in sorted(case, key=lambda s: s.turn):
+        for sample in case:
             is_late_jump = event in SWITCH_KINDS and sample.event == TOPIC_JUMP
             if sample.event is not None and not is_late_jump:
                 event, at = sample.event, sample.turn

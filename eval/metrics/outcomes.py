@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from eval.metrics.statistics.clustered import (
     Codes,
+    Floats,
     Ways,
     crossed_interval,
     graded_interval,
@@ -53,7 +54,7 @@ class Rows:
     splits: tuple[str, ...]
     families: tuple[str, ...]
     """What the codes of `split` and `family` stand for."""
-    value: npt.NDArray[np.float64]
+    value: Floats
     """1 for a pass, 0 for a fail, or a score between; NaN for undecided."""
     is_passed: npt.NDArray[np.bool_]
     """Whether the verdict is a pass, whatever the score."""
@@ -75,15 +76,14 @@ class Rows:
         instruction = np.where(is_plain, len(named) + dialogue, instruction)
         pairs = dialogue * (2 * len(samples) + 1) + instruction
         case = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        values = [_VALUES[o.status] if o.value is None else o.value for o in found]
         return cls(
             turn=np.array([o.turn for o in found], dtype=np.int64),
             split=split,
             family=family,
             splits=splits,
             families=families,
-            value=np.array(
-                [_VALUES[o.status] if o.value is None else o.value for o in found], dtype=np.float64
-            ),
+            value=np.array(values, dtype=np.float64),
             is_passed=np.array([o.status == "pass" for o in found], dtype=bool),
             ways=Ways(dialogue, instruction, case),
             num_named=len(named),
@@ -91,17 +91,9 @@ class Rows:
 
     def where(self, chosen: npt.NDArray[Any] | slice) -> Rows:
         """Return the chosen rows (a mask, indices or a slice)."""
-        return Rows(
-            self.turn[chosen],
-            self.split[chosen],
-            self.family[chosen],
-            self.splits,
-            self.families,
-            self.value[chosen],
-            self.is_passed[chosen],
-            self.ways.where(chosen),
-            self.num_named,
-        )
+        columns = ("turn", "split", "family", "value", "is_passed")
+        found: dict[str, Any] = {name: getattr(self, name)[chosen] for name in columns}
+        return replace(self, ways=self.ways.where(chosen), **found)
 
     def slices(self) -> Iterator[tuple[str, str, Rows]]:
         """Yield split, family and rows: the total, each split, each family, each of both."""
@@ -119,14 +111,8 @@ class Rows:
         for turn, start, size in zip(turns, starts, sizes, strict=True):
             yield int(turn), self.where(slice(int(start), int(start + size)))
 
-    @property
-    def num_instructions(self) -> int:
-        """How many instructions the rows stand under."""
-        codes = self.ways.instruction
-        return num_groups(codes[codes < self.num_named])
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Rate:
     """Passes over passes and fails, or the mean score, with its 95 % interval.
 
@@ -140,7 +126,8 @@ class Rate:
     num_dialogues: int
     """Dialogues with at least one decided outcome: what the rate rests on."""
     num_instructions: int
-    """The same of instructions; from `MIN_INSTRUCTIONS` on the interval is one over them as well."""
+    """The same of instructions, 0 for plain dialogues; from `MIN_INSTRUCTIONS` on the interval is one
+    over instructions like these, below it speaks of these alone."""
     num_passed: int
     num_decided: int
     """Outcomes that passed, and those that passed or failed: the rate's two numbers, unless it is a mean
@@ -160,8 +147,7 @@ def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
         is_pass_good: False where a pass is the error; then the pessimistic rate
             counts undecided outcomes as passed.
     """
-    is_decided = ~np.isnan(rows.value)
-    decided = rows.where(is_decided)
+    decided = rows.where(~np.isnan(rows.value))
     num, num_decided = len(rows.value), len(decided.value)
     total, undecided = float(decided.value.sum()), num - num_decided
     rate = low = high = None
@@ -171,12 +157,13 @@ def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
         interval = graded_interval if is_graded else crossed_interval
         low, high = interval(decided.value, decided.ways)
     if_failed, if_passed = total / num, (total + undecided) / num
+    instructions = decided.ways.instruction
     return Rate(
         rate=rate,
         low=low,
         high=high,
         num_dialogues=num_groups(decided.ways.dialogue),
-        num_instructions=decided.num_instructions,
+        num_instructions=num_groups(instructions[instructions < rows.num_named]),
         num_passed=int(decided.is_passed.sum()),
         num_decided=num_decided,
         num_undecided=undecided,

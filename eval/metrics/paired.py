@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from eval.metrics.curves import METRICS
+from eval.metrics.curves import METRICS, by_arm
 from eval.metrics.outcomes import ALL, Outcome, Rows
 from eval.metrics.statistics.clustered import num_groups
 from eval.metrics.statistics.p_values import holm, sign_flip_p_value
-from eval.metrics.statistics.paired_interval import paired_interval
+from eval.metrics.statistics.paired_interval import PairedInterval, paired_interval
 from eval.records.samples import Sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+@dataclass(frozen=True, kw_only=True)
+class Difference(PairedInterval):
     """Rate of `arm` less rate of `baseline`, over replies that are decided under both."""
 
     arm: str
@@ -29,18 +28,10 @@ class Difference:
     turn: int | None
     """None: all turns of the curve together, each pair of replies with the same weight. That is one test,
     and needs no adjustment for many turns."""
-    difference: float
-    """From -1 to 1."""
-    low: float
-    high: float
     p_value: float
     """Of the exact sign-flip test over dialogues and instructions, two-sided."""
     p_adjusted: float
-    """The same after Holm, over the turns of this curve: they may all be read at one level. That of all
-    turns together is one test, and stays as it is."""
-    detectable: float | None
-    """Smallest true difference that samples like this show in 4 of 5 cases at the 5 % level; None where
-    they would not even show a difference of 1."""
+    """The same after Holm over the turns of this curve; `p_value` for all turns together."""
     num_dialogues: int
     num_pairs: int
 
@@ -57,19 +48,16 @@ def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Diffe
         samples: of all arms.
         baseline: the arm that the others are compared with.
     """
-    by_history: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
-    for sample in samples:
-        by_history[sample.history][sample.arm].append(sample)
+    arms = by_arm(samples)
     found: list[Difference] = []
-    for history, by_arm in by_history.items():
+    for history in dict.fromkeys(history for _, history in arms):
         for metric, measure in METRICS.items():
-            base = _decided(measure(by_arm.get(baseline, ())))
-            for arm in by_arm:
-                if arm == baseline or not base:
-                    continue
-                rows = _pairs(_decided(measure(by_arm[arm])), base)
-                where = {"arm": arm, "baseline": baseline, "metric": metric, "history": history}
-                found += _differences(where, rows)
+            base = _decided(measure(arms.get((baseline, history), ())))
+            for (arm, other), members in arms.items():
+                if other == history and arm != baseline and base:
+                    rows = _pairs(_decided(measure(members)), base)
+                    where = {"arm": arm, "baseline": baseline, "metric": metric, "history": history}
+                    found += _differences(where, rows)
     return found
 
 
@@ -119,7 +107,7 @@ def _difference(
 ) -> Difference:
     return Difference(
         **where,
-        **asdict(paired_interval(pairs.value.astype(np.int64), pairs.ways)),
+        **vars(paired_interval(pairs.value.astype(np.int64), pairs.ways)),
         p_value=p_value,
         p_adjusted=p_adjusted,
         num_dialogues=num_groups(pairs.ways.dialogue),

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import pairwise
 
 from eval.metrics.area import area
-from eval.metrics.curves import METRICS, PASS_IS_BAD, CurvePoint, by_arm
-from eval.metrics.half_life import half_life, half_life_interval
-from eval.metrics.outcomes import Rows, rate_of
-from eval.metrics.recovery import recovery
+from eval.metrics.curves import METRICS, PASS_IS_BAD, Curve, CurvePoint, by_arm
+from eval.metrics.outcomes import Outcome, Rows, rate_of
 from eval.records.samples import Sample
 
 WITH_RECOVERY = ("adherence", "adherence_loose")
 """Metrics in which a case can miss at one turn and pass at the next."""
+HALF = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+@dataclass(frozen=True, kw_only=True)
+class Summary(Curve):
     """One number of one curve, with its 95 % interval."""
 
-    arm: str
-    metric: str
-    history: str
-    split: str
-    family: str
     name: str
     """`half_life`, `area` or `recovery`."""
     value: float | None
@@ -54,34 +49,67 @@ def summaries(samples: Iterable[Sample], points: Sequence[CurvePoint]) -> list[S
             where = {"arm": arm, "metric": metric, "history": history}
             for split, family, rows in Rows.of(outcomes).slices():
                 if (bounds := area(rows)) is not None:
-                    place = where | {"split": split, "family": family}
-                    found.append(_summary("area", place, bounds, rate_of(rows).num_dialogues))
+                    curve = Curve(**where, split=split, family=family)
+                    found.append(_summary("area", curve, bounds, rate_of(rows).num_dialogues))
             if metric in WITH_RECOVERY:
                 for split, family, rows in Rows.of(recovery(outcomes)).slices():
                     rate = rate_of(rows)
-                    place = where | {"split": split, "family": family}
                     numbers = (rate.rate, rate.low, rate.high)
-                    found.append(_summary("recovery", place, numbers, rate.num_dialogues))
+                    curve = Curve(**where, split=split, family=family)
+                    found.append(_summary("recovery", curve, numbers, rate.num_dialogues))
     return found
 
 
+def half_life(points: Iterable[CurvePoint], end: str = "rate") -> int | None:
+    """Return the first measured turn at which one curve is below 0.5, None if there is none.
+
+    Args:
+        points: of one curve.
+        end: `rate`; or `low` or `high`, for the first turn at which the band reaches below 0.5, or
+            lies below it whole. Where the true curve crosses 0.5 steeply, the turn lies between the
+            two in at least 95 % of the runs. Where it runs flat beside 0.5 it does less often: every
+            turn before is another chance that a band lies on the wrong side.
+    """
+    values = ((p.turn, getattr(p, end)) for p in points)
+    return min((t for t, value in values if value is not None and value < HALF), default=None)
+
+
+def recovery(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield, for every miss with a later judged turn in its case, the outcome there.
+
+    A pass is a recovery; an undecided next reply leaves it open, and the miss at
+    a case's last judged turn is not counted.
+
+    Args:
+        outcomes: of `adherence` or its like, of one arm and history, in any order.
+    """
+    cases: dict[tuple[str, str, str], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        cases[outcome.sample.case].append(outcome)
+    for case in cases.values():
+        for outcome, after in pairwise(sorted(case, key=lambda o: o.sample.turn)):
+            if outcome.status == "fail":
+                yield after
+
+
 def _half_lives(points: Iterable[CurvePoint]) -> Iterator[Summary]:
-    lines: dict[tuple[str, ...], list[CurvePoint]] = defaultdict(list)
-    fields = ("arm", "metric", "history", "split", "family")
+    lines: dict[Curve, list[CurvePoint]] = defaultdict(list)
     for point in points:
         if point.metric not in PASS_IS_BAD and point.rate is not None:
-            lines[tuple(getattr(point, field) for field in fields)].append(point)
-    for key, line in lines.items():
-        bounds = (half_life(line), *half_life_interval(line))
-        place = dict(zip(fields, key, strict=True))
-        yield _summary("half_life", place, bounds, max(p.num_dialogues for p in line))
+            curve = Curve(**{field.name: getattr(point, field.name) for field in fields(Curve)})
+            lines[curve].append(point)
+    for curve, line in lines.items():
+        bounds = half_life(line), half_life(line, "low"), half_life(line, "high")
+        yield _summary("half_life", curve, bounds, max(p.num_dialogues for p in line))
 
 
 def _summary(
     name: str,
-    place: dict[str, str],
+    curve: Curve,
     bounds: tuple[float | None, float | None, float | None],
     num_dialogues: int,
 ) -> Summary:
     value, low, high = bounds
-    return Summary(**place, name=name, value=value, low=low, high=high, num_dialogues=num_dialogues)
+    return Summary(
+        **vars(curve), name=name, value=value, low=low, high=high, num_dialogues=num_dialogues
+    )

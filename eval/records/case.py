@@ -1,16 +1,21 @@
-"""A case: a dialogue, an instruction, a probe, and events at its turns."""
+"""A case: a dialogue, an instruction, a probe, and events at its turns; and one reply to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from eval.records.samples import Expected
+from pydantic import AfterValidator, PlainValidator
+
+from eval.records.samples import Expected, Kind
 from gatt.data.catalog.switch_leakage import Rules, ended_rules
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction, Probe
-from gatt.data.switches import Switch, check_switches, ended, in_force, last_end, last_switch
+from gatt.data.switches import Switch, check_switches, ended, in_force, last_switch
+from gatt.errors import CatalogError, ConfigError, VerifierError
+from gatt.generation.base import Generation
+from gatt.verifiers import build
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
 
@@ -18,17 +23,43 @@ BLANK: Final = "…"
 """Stands in place of a missing reply: messages must not be empty."""
 
 
-@dataclass(frozen=True, slots=True)
+def _some_text(text: str) -> str:
+    if not text.strip():
+        raise ConfigError(f"{text!r}: expected some text")
+    return text
+
+
+def _verifiers(raw: Sequence[Mapping[str, Any]]) -> tuple[VerifierSpec, ...]:
+    """Return verifiers from the flat form that people write, each built once as a check."""
+    if not isinstance(raw, list):
+        raise ConfigError(f"{raw!r}: expected a list of verifiers")
+    specs = []
+    for number, item in enumerate(raw, start=1):
+        try:
+            specs.append(VerifierSpec.from_dict(item))
+            build(specs[-1])
+        except (CatalogError, VerifierError) as error:
+            raise ConfigError(f"verifier {number}: {error}") from None
+    return tuple(specs)
+
+
+Text = Annotated[str, AfterValidator(_some_text)]
+"""A text in a file: not blank."""
+Verifiers = Annotated[tuple[VerifierSpec, ...], PlainValidator(_verifiers)]
+"""Verifiers in a file: in the flat form, of known kinds and with parameters that these take."""
+
+
+@dataclass(frozen=True)
 class Event:
     """What the user does at a turn besides talking, and what should happen then."""
 
-    kind: str
+    kind: Text
     """Such as `topic_jump`; see `eval/records/events.yaml`."""
-    text: str | None = None
+    text: Text | None = None
     """What the user says instead of the dialogue's message; None: the message stays."""
     expect: Expected | None = None
     """Holds from this turn on; None: what was expected before stays."""
-    verifiers: tuple[VerifierSpec, ...] = ()
+    verifiers: Verifiers = ()
     """Rules of this turn alone, in addition to the instruction."""
 
 
@@ -76,8 +107,10 @@ class Case:
         """Whether the dialogue's replies do not answer what the user says in this case."""
         return not self.has_replies or any(e.text is not None for e in self.events.values())
 
-    def user_turn(self, turn: int) -> str:
-        """Return what the user says at a turn, counted from 1."""
+    def user_turn(self, turn: int, kind: Kind = "turn") -> str:
+        """Return what the user says at a turn, counted from 1: the message, or the question of the probe."""
+        if kind == "probe" and (probe := self.probe_at(turn)) is not None:
+            return probe.question
         event = self.events.get(turn)
         said = event.text if event else None
         return self.dialogue.user_turns[turn - 1] if said is None else said
@@ -122,15 +155,6 @@ class Case:
         """Return the rules of ended instructions, see `gatt.data.catalog.switch_leakage`."""
         return ended_rules(self.instruction, self.switches, turn)
 
-    def since_end(self, turn: int) -> int | None:
-        """Return how many turns ago the last `replace` or `cancel` was, None without one."""
-        end = last_end(self.switches, turn)
-        return turn - end.turn if end else None
-
-    def switch_at(self, turn: int) -> Switch | None:
-        """Return the last change up to a turn."""
-        return last_switch(self.switches, turn)
-
     def probe_at(self, turn: int) -> Probe | None:
         """Return the probe of the instruction at a turn, or of the one that was taken back."""
         for switch in reversed(self.switches):
@@ -154,13 +178,15 @@ class Case:
         turns = sorted({*self.events, *(s.turn for s in self.switches)})
         return next((t for t in turns if self.told(t) == "released"), None)
 
-    def instruction_at(self, turn: int) -> Instruction | None:
+    def instruction_at(self, turn: int, kind: Kind = "turn") -> Instruction | None:
         """Return the instruction with everything that must hold at a turn as its verifiers.
 
-        It is the instruction in force, or the last one if that was taken back. If the event
-        of the turn releases the model and brings verifiers of its own, as a rule that
-        replaces another, the old verifiers must not pass any more and the new ones must.
+        It is the instruction in force, or the last one if that was taken back; for probes see
+        `probed_at`. If the event of the turn releases the model and brings verifiers of its own, as
+        a rule that replaces another, the old verifiers must not pass any more and the new ones must.
         """
+        if kind == "probe":
+            return self.probed_at(turn)
         event = self.events.get(turn)
         instruction = in_force(self.instruction, self.switches, turn) or self.ended_at(turn)
         if instruction is None or event is None or not event.verifiers:
@@ -191,3 +217,14 @@ class Case:
                 [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
             ],
         }
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply of an arm: to user message `turn`, or to the probe that replaces it."""
+
+    case: Case
+    turn: int
+    kind: Kind
+    user: str
+    generation: Generation

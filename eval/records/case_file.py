@@ -21,11 +21,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from eval.records.case import BLANK, Case, Event
-from eval.records.events import parse_verifiers
-from eval.records.samples import Expected
+from pydantic import AfterValidator
+
+from eval.records.case import BLANK, Case, Event, Text, Verifiers
 from gatt.data.dialogue import Dialogue, Message, parse_messages
 from gatt.data.instruction import Instruction, Probe, Split, combine
 from gatt.data.switches import Switch, SwitchKind, SwitchPlace
@@ -34,44 +34,29 @@ from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.graded.score import DECIDED_LATER
 
-DEFAULT_SPLIT: Final[Split] = "heldout_value"
 RESERVED: Final = ("all", "plain", "combined")
 """Names of tables for totals, for cases without instruction and for several families at once."""
-CoveredBy = Literal["rules", "judge", "not covered"]
+
+
+def _not_reserved(family: str) -> str:
+    if family in RESERVED:
+        raise ConfigError(f"{family!r}: expected another name than {', '.join(RESERVED)}")
+    return family
 
 
 @dataclass(frozen=True)
 class _WrittenInstruction:
-    text: str
-    family: str
+    text: Text
+    family: Annotated[Text, AfterValidator(_not_reserved)]
     value: str = ""
-    split: Split = DEFAULT_SPLIT
-    verifiers: tuple[dict[str, Any], ...] = ()
-
-    def __post_init__(self) -> None:
-        _refuse_blank(text=self.text, family=self.family)
-        if self.family in RESERVED:
-            raise ConfigError(f"family is {self.family!r}: expected another name")
+    split: Split = "heldout_value"
+    verifiers: Verifiers = ()
 
 
 @dataclass(frozen=True)
 class _WrittenProbe:
-    question: str
-    verifiers: tuple[dict[str, Any], ...] = ()
-
-    def __post_init__(self) -> None:
-        _refuse_blank(question=self.question)
-
-
-@dataclass(frozen=True)
-class _WrittenEvent:
-    kind: str
-    text: str | None = None
-    expect: Expected | None = None
-    verifiers: tuple[dict[str, Any], ...] = ()
-
-    def __post_init__(self) -> None:
-        _refuse_blank(kind=self.kind, text=self.text)
+    question: Text
+    verifiers: Verifiers = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +71,7 @@ class _WrittenSwitch:
 
 @dataclass(frozen=True)
 class _Constraint:
-    by: CoveredBy
+    by: Literal["rules", "judge", "not covered"]
     id: str = ""
     text: str = ""
 
@@ -95,17 +80,16 @@ class _Constraint:
 class _WrittenCase:
     """A line of the file."""
 
-    id: str = ""
+    id: Text
     messages: tuple[dict[str, Any], ...] | None = None
     user_turns: tuple[str, ...] | None = None
     instruction: _WrittenInstruction | None = None
     probes: tuple[_WrittenProbe, ...] = ()
-    events: dict[str, _WrittenEvent] = field(default_factory=dict)
+    events: dict[int, Event] = field(default_factory=dict)
     switches: tuple[_WrittenSwitch, ...] = ()
     constraints: tuple[_Constraint, ...] = ()
 
     def __post_init__(self) -> None:
-        _refuse_blank(id=self.id)
         # Row keys of the roll-outs hold the id between slashes.
         if "/" in self.id:
             raise ConfigError(f"id is {self.id!r}: expected a text without '/'")
@@ -117,15 +101,12 @@ class _WrittenCase:
             raise ConfigError(
                 f"{len(self.probes)} probes: expected one a case, make a case of each"
             )
-        if self.instruction is None:
-            has_rules = any(e.verifiers or e.expect for e in self.events.values())
-            for name, is_there in (
-                ("probes", self.probes),
-                ("switches", self.switches),
-                ("events with expect or verifiers", has_rules),
-            ):
-                if is_there:
-                    raise ConfigError(f"{name} without instruction: expected the instruction")
+        has_rules = any(e.verifiers or e.expect for e in self.events.values())
+        if self.instruction is None and (self.probes or self.switches or has_rules):
+            raise ConfigError(
+                "probes, switches, or events with expect or verifiers without instruction: expected the "
+                "instruction"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +127,7 @@ def read_cases(path: Path) -> CaseFile:
     """
     cases: dict[str, Case] = {}
     constraints: list[Mapping[str, str]] = []
-    for number, (case, named) in parsed_records(path, lambda n, raw: _parse(n, raw), is_whole=True):
+    for number, (case, named) in parsed_records(path, _parse, is_whole=True):
         if case.id in cases:
             raise DataError(
                 f"{path} line {number}: id {case.id!r} is repeated: expected unique ids"
@@ -187,29 +168,32 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _parse(number: int, raw: object) -> tuple[Case, list[Mapping[str, str]]]:
-    if isinstance(raw, Mapping):
-        raw = {"id": str(number), **raw}
+def _parse(number: int, raw: dict[str, Any]) -> tuple[Case, list[Mapping[str, str]]]:
     try:
-        written = typed(_WrittenCase, raw)
+        written = typed(_WrittenCase, {"id": str(number), **raw})
         return _case(written), [asdict(constraint) for constraint in written.constraints]
     except (ConfigError, ShapeError) as error:
         raise DataError(str(error)) from None
 
 
 def _case(written: _WrittenCase) -> Case:
-    name = written.id
     dialogue = _dialogue(written)
-    has_replies = written.messages is not None and len(dialogue.replies) > 0
-    probes = _probes(written.probes)
     instruction = None
     if written.instruction is not None:
-        instruction = _instruction(name, written.instruction, probes)
-    events = _events(written.events, dialogue.num_turns)
-    if instruction is not None:
-        _check_releases(instruction, events)
-    case = Case(name, dialogue, instruction, next(iter(probes), None), events, has_replies)
-    return replace(case, switches=_switches(name, written.switches, instruction))
+        instruction = _instruction(written.id, written.instruction, written.probes)
+        _check_releases(instruction, written.events)
+    for turn in written.events:
+        if not 1 <= turn <= dialogue.num_turns:
+            raise DataError(f"event at turn {turn}: expected a turn from 1 to {dialogue.num_turns}")
+    return Case(
+        written.id,
+        dialogue,
+        instruction,
+        instruction.probes[0] if instruction and instruction.probes else None,
+        written.events,
+        has_replies=written.messages is not None and len(dialogue.replies) > 0,
+        switches=_switches(written.id, written.switches, instruction),
+    )
 
 
 def _switches(
@@ -222,8 +206,7 @@ def _switches(
         if given.instruction is not None:
             if given.kind == "cancel":
                 raise DataError(f"switch {number}: 'cancel' with 'instruction': expected none")
-            probes = _probes(given.probes[:1])
-            new = _instruction(f"{name}@{given.turn}", given.instruction, probes)
+            new = _instruction(f"{name}@{given.turn}", given.instruction, given.probes[:1])
             if given.kind == "add" and held is not None:
                 both = combine(held, new)
                 new = replace(both, probes=new.probes or both.probes)
@@ -264,7 +247,9 @@ def _dialogue(written: _WrittenCase) -> Dialogue:
     return Dialogue(written.id, tuple(messages[:-1]))
 
 
-def _instruction(name: str, written: _WrittenInstruction, probes: Sequence[Probe]) -> Instruction:
+def _instruction(
+    name: str, written: _WrittenInstruction, probes: Sequence[_WrittenProbe]
+) -> Instruction:
     return Instruction(
         id=f"{written.family}.{written.value or name}",
         text=written.text,
@@ -272,32 +257,6 @@ def _instruction(name: str, written: _WrittenInstruction, probes: Sequence[Probe
         entries=(written.value or name,),
         families=(written.family,),
         split=written.split,
-        verifiers=parse_verifiers("'instruction'", written.verifiers),
-        probes=tuple(probes),
+        verifiers=written.verifiers,
+        probes=tuple(Probe(probe.question, probe.verifiers) for probe in probes),
     )
-
-
-def _probes(written: Sequence[_WrittenProbe]) -> list[Probe]:
-    return [
-        Probe(probe.question, parse_verifiers(f"probe {number}", probe.verifiers))
-        for number, probe in enumerate(written, start=1)
-    ]
-
-
-def _events(written: Mapping[str, _WrittenEvent], num_turns: int) -> dict[int, Event]:
-    events: dict[int, Event] = {}
-    for turn, event in written.items():
-        if not turn.isdecimal() or not 1 <= int(turn) <= num_turns:
-            raise DataError(f"event at turn {turn!r}: expected a turn from 1 to {num_turns}")
-        where = f"event at turn {turn}"
-        if int(turn) in events:
-            raise DataError(f"{where}: is repeated: expected each turn once")
-        verifiers = parse_verifiers(where, event.verifiers)
-        events[int(turn)] = Event(event.kind, event.text, event.expect, verifiers)
-    return events
-
-
-def _refuse_blank(**values: str | None) -> None:
-    for name, value in values.items():
-        if value is not None and not value.strip():
-            raise ConfigError(f"{name} is {value!r}: expected some text")

@@ -6,17 +6,15 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from eval.records.case import Case, Event
+from eval.records.case import Case, Event, Text, Verifiers
 from eval.records.samples import Expected
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.instruction import Instruction
-from gatt.errors import CatalogError, ConfigError, VerifierError
+from gatt.errors import ConfigError
 from gatt.runs.typed import ShapeError, typed
 from gatt.runs.yaml_file import read_mapping
-from gatt.verifiers import build
-from gatt.verifiers.spec import VerifierSpec
 
 EVENT_FILE: Final = Path(__file__).parent / "events.yaml"
 """The kinds that are shipped."""
@@ -28,15 +26,11 @@ TOPIC_JUMP: Final = "topic_jump"
 class EventText:
     """One wording of what the user says."""
 
-    text: str
+    text: Text
     language: str | None = None
     """The text is no distraction from an instruction to write in this language."""
-    verifiers: tuple[dict[str, Any], ...] = ()
-    """In the flat form: what holds for the reply to this text as well."""
-
-    def __post_init__(self) -> None:
-        if not self.text.strip():
-            raise ConfigError(f"text is {self.text!r}: expected what the user says")
+    verifiers: Verifiers = ()
+    """What holds for the reply to this text as well."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,13 @@ def read_event_kinds(path: Path = EVENT_FILE) -> dict[str, EventKind]:
         ConfigError: the file cannot be read, or a mistake in it, with its place.
     """
     kinds, places = read_mapping(path)
-    return {name: _parse_kind(f"{places[name]}: {name}", kind) for name, kind in kinds.items()}
+    found = {}
+    for name, kind in kinds.items():
+        try:
+            found[name] = typed(EventKind, kind)
+        except ShapeError as error:
+            raise ConfigError(f"{places[name]}: {name}: {error}") from None
+    return found
 
 
 def with_events(
@@ -95,11 +95,11 @@ def with_events(
             found.append(case)
             continue
         chosen = _schedule(case.instruction, kinds, len(turns), number)
-        drawn = {
-            turn: _draw(*chosen_kind, case.instruction, rng)
-            for turn, chosen_kind in zip(turns[len(turns) - len(chosen) :], chosen, strict=True)
-        }
-        found.append(replace(case, events={**case.events, **drawn}))
+        events = dict(case.events)
+        for turn, (name, kind) in zip(turns[len(turns) - len(chosen) :], chosen, strict=True):
+            drawn = rng.choice(_texts(kind, case.instruction))
+            events[turn] = Event(name, drawn.text, kind.expect, drawn.verifiers)
+        found.append(replace(case, events=events))
         number += 1
     return found
 
@@ -107,7 +107,7 @@ def with_events(
 def _schedule(
     instruction: Instruction, kinds: Mapping[str, EventKind], num: int, shift: int
 ) -> list[tuple[str, EventKind]]:
-    fitting = [(name, k) for name, k in kinds.items() if _fits(k, instruction)]
+    fitting = [(name, k) for name, k in kinds.items() if _texts(k, instruction)]
     steady = [item for item in fitting if item[1].expect == "kept"]
     last = [item for item in fitting if item[1].expect == "released"]
     last = [last[shift % len(last)]] if last and not is_ordinary(instruction.verifiers) else []
@@ -116,43 +116,9 @@ def _schedule(
     return [steady[(shift + n) % len(steady)] for n in range(num - len(last))] + last
 
 
-def _fits(kind: EventKind, instruction: Instruction) -> bool:
-    is_meant = not kind.families or set(instruction.families) <= set(kind.families)
-    return is_meant and bool(_texts(kind, instruction))
-
-
 def _texts(kind: EventKind, instruction: Instruction) -> list[EventText]:
+    """Return the texts of a kind that fit an instruction, none if the kind is for other families."""
+    if kind.families and not set(instruction.families) <= set(kind.families):
+        return []
     own = {v.params.get("language") for v in instruction.verifiers}
     return [t for t in kind.texts if t.language is None or t.language not in own]
-
-
-def _draw(name: str, kind: EventKind, instruction: Instruction, rng: random.Random) -> Event:
-    drawn = rng.choice(_texts(kind, instruction))
-    return Event(name, drawn.text, kind.expect, tuple(map(VerifierSpec.from_dict, drawn.verifiers)))
-
-
-def _parse_kind(where: str, raw: object) -> EventKind:
-    try:
-        kind = typed(EventKind, raw)
-    except ShapeError as error:
-        raise ConfigError(f"{where}: {error}") from None
-    for number, text in enumerate(kind.texts, start=1):
-        parse_verifiers(f"{where}: text {number}", text.verifiers)
-    return kind
-
-
-def parse_verifiers(where: str, raw: Sequence[Mapping[str, Any]]) -> tuple[VerifierSpec, ...]:
-    """Return verifiers from the flat form that people write, each built once as a check.
-
-    Raises:
-        ConfigError: with the place: an unknown kind, or parameters that the kind refuses.
-    """
-    specs = []
-    for number, item in enumerate(raw, start=1):
-        try:
-            spec = VerifierSpec.from_dict(item)
-            build(spec)
-        except (CatalogError, VerifierError) as error:
-            raise ConfigError(f"{where}: verifier {number}: {error}") from None
-        specs.append(spec)
-    return tuple(specs)

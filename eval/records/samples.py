@@ -90,10 +90,6 @@ class Sample:
                 raise DataError(f"{key!r} is {getattr(self, key)!r}: expected some text")
         if self.turn < 1:
             raise DataError(f"'turn' is {self.turn!r}: expected a whole number from 1")
-        for key in ("since_switch", "since_end"):
-            since = getattr(self, key)
-            if since is not None and not 0 <= since < self.turn:
-                raise DataError(f"{key!r} is {since!r}: expected null or turns since one before")
         if self.score is not None and not 0 <= self.score <= 1:
             raise DataError(f"'score' is {self.score!r}: expected null or a number from 0 to 1")
         if (self.instruction is None) != (self.split == "none"):

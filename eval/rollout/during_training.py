@@ -16,7 +16,7 @@ from eval.cases.build import load_inputs
 from eval.cases.switches import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig
-from eval.metrics.per_reply.adherence import adherence
+from eval.metrics.per_reply import adherence
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement
@@ -73,11 +73,7 @@ class AdherenceEvaluator:
 
 
 def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvaluator:
-    """Return the evaluator of a training run.
-
-    Args:
-        config: of the run, with `track`.
-        trained_on: the dialogues of the run; none may be among the cases.
+    """Return the evaluator of a training run with `track`; no case may be one of its dialogues.
 
     Raises:
         ConfigError: no such suite; one without a case or a rule at these turns; or one whose

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from eval.cases.asked_turns import has_probe, judged_turns
 from eval.config import EvalConfig
-from eval.records.case import Case
+from eval.records.case import Case, Reply
 from eval.records.file_names import ROLLOUTS_FILE
-from eval.records.reply import Reply
 from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import Piece, Rows
 from gatt.data.instruction import Entry
@@ -60,73 +58,29 @@ def read_earlier(
             "alone may differ"
         )
     refuse_other_weights(path, weights)
+    if described.get(WORDS) != settings[WORDS]:
+        raise StoreError(
+            f"{path}: given to other dialogues, instructions, probes or announcements than today's cases "
+            "have: expected the same words: evaluate anew"
+        )
     rows: dict[str, Row] = {row["key"]: row for row in read_rows(path)}
     for arm in config.arms:
         for history in config.histories:
             for case in cases:
-                for key in row_keys(arm, history, case, config):
-                    _check(f"{path}: {key}", case, rows.get(key), config)
-    if described.get(WORDS) != settings[WORDS]:
-        raise StoreError(
-            f"{path}: given to other dialogues or announcements than today's cases have: expected the "
-            "same words: evaluate anew"
-        )
+                if missing := [k for k in row_keys(arm, history, case, config) if k not in rows]:
+                    raise StoreError(
+                        f"{path}: {missing[0]}: no such reply: expected a finished evaluation, let it end "
+                        "first"
+                    )
     return rows
 
 
-def _turn_of(row: Row) -> int | None:
-    """Return the turn of a row of an own history, None for a row of a whole case."""
-    return int(row["key"].rpartition("/")[2]) if "said" in row else None
-
-
-def _check(where: str, case: Case, row: Row | None, config: EvalConfig) -> None:
-    """Refuse a row that is missing, or has not the replies that today's case asks for.
-
-    Raises:
-        StoreError: names the turn, and what differs.
-    """
-    if row is None:
-        raise StoreError(
-            f"{where}: no such reply: expected a finished evaluation, let it end first"
-        )
-    asked = [(turn, "turn") for turn in judged_turns(case, config)]
-    asked += [(turn, "probe") for turn in config.probe_turns if has_probe(case, turn, config)]
-    wanted = {at for at in asked if _turn_of(row) in (None, at[0])}
-    kept = {(sample["turn"], sample["kind"]) for sample in row["samples"]}
-    if wanted != kept:
-        turn, kind = min(wanted ^ kept)
-        there, today = ("asked", "not") if (turn, kind) in kept else ("not asked", "asked")
-        raise StoreError(
-            f"{where}: a {kind} at turn {turn} is {there} there and {today} by today's case: expected the "
-            "same of both: evaluate anew"
-        )
-    for sample in row["samples"]:
-        _check_words(where, case, sample)
-
-
-def _check_words(where: str, case: Case, sample: Row) -> None:
-    turn, is_probe = sample["turn"], sample["kind"] == "probe"
-    probe = case.probe_at(turn) if is_probe else None
-    held = case.probed_at(turn) if is_probe else case.instruction_at(turn)
-    text = (sample["instruction"] or {}).get("text")
-    for what, then, now in (
-        ("the user said", sample["user"], probe.question if probe else case.user_turn(turn)),
-        ("the instruction was", text, held.text if held else None),
-        ("people replied", sample["reference"], case.reference(turn)),
-    ):
-        if then != now:
-            raise StoreError(
-                f"{where}, turn {turn}: {what} {then!r}, and it is {now!r} today: expected the same words: "
-                "evaluate anew"
-            )
-
-
 def _replies(case: Case, row: Row) -> Iterator[Reply]:
-    turn = _turn_of(row)
-    if turn is not None:
+    if "said" in row:
+        turn = int(row["key"].rpartition("/")[2])
         yield Reply(case, turn, "turn", case.user_turn(turn), Generation(**row["said"]))
     for sample in row["samples"]:
-        if turn is None or sample["kind"] == "probe":
+        if "said" not in row or sample["kind"] == "probe":
             # The number of tokens is not stored, and no rule needs it.
             generation = Generation(sample["reply"], sample["finish"], 0)
             yield Reply(case, sample["turn"], sample["kind"], sample["user"], generation)

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from eval.cases.asked_turns import has_probe, judged_turns, last_turn
+from eval.cases.asked_turns import asked_turns, has_probe, last_turn
 from eval.config import REMINDER, EvalConfig
-from eval.records.case import BLANK, Case
-from eval.records.reply import Reply
+from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import History, Kind
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn
@@ -77,9 +76,8 @@ def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Di
 def _ask(
     case: Case, dialogue: Dialogue, turn: int, kind: Kind, arm: str, config: EvalConfig
 ) -> _Asked:
-    user = dialogue.user_turns[turn - 1]
-    if kind == "probe" and (probe := case.probe_at(turn)) is not None:
-        user = probe.question
+    user = case.user_turn(turn, kind)
+    if kind == "probe":
         first = int(dialogue.has_system) + 2 * turn - 2
         dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
     messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
@@ -100,15 +98,11 @@ def _reference(
     engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
 ) -> Iterator[list[Reply]]:
     asked = [
-        _ask(c, c.dialogue, turn, "turn", arm, config)
+        _ask(c, c.dialogue, turn, kind, arm, config)
+        for wanted in ("turn", "probe")
         for c in cases
-        for turn in judged_turns(c, config)
-    ]
-    asked += [
-        _ask(c, c.dialogue, turn, "probe", arm, config)
-        for c in cases
-        for turn in config.probe_turns
-        if has_probe(c, turn, config)
+        for turn, kind in asked_turns(c, config)
+        if kind == wanted
     ]
     yield _answer(engine, asked, adapter, config)
 
@@ -135,16 +129,19 @@ def _own(
         asked, replies = [], []
         for case in (c for c in cases if turn <= last_turn(c, config)):
             known = said.get(case.id, ())
+            kinds: tuple[Kind, ...] = (
+                ("turn", "probe") if has_probe(case, turn, config) else ("turn",)
+            )
             if turn <= len(known):
                 hear(case, turn, known[turn - 1])
             elif case.id in full:
-                replies += _unanswered(case, turn, config)
+                # Without replies behind a full context the case would look successful.
+                nothing = Generation("", "context_limit", 0)
+                replies += [Reply(case, turn, k, case.user_turn(turn, k), nothing) for k in kinds]
             else:
                 user = Message("user", case.user_turn(turn))
                 dialogue = Dialogue(case.dialogue.id, (*messages[case.id], user))
-                asked.append(_ask(case, dialogue, turn, "turn", arm, config))
-                if has_probe(case, turn, config):
-                    asked.append(_ask(case, dialogue, turn, "probe", arm, config))
+                asked += [_ask(case, dialogue, turn, kind, arm, config) for kind in kinds]
         if asked:
             answered = _answer(engine, asked, adapter, config)
             for reply in answered:
@@ -153,13 +150,3 @@ def _own(
             replies += answered
         if replies:
             yield replies
-
-
-def _unanswered(case: Case, turn: int, config: EvalConfig) -> list[Reply]:
-    """Return the replies to a turn behind a full context: without them the case would look successful."""
-    nothing = Generation("", "context_limit", 0)
-    user = case.user_turn(turn)
-    replies = [Reply(case, turn, "turn", user, nothing)]
-    if has_probe(case, turn, config) and (probe := case.probe_at(turn)) is not None:
-        replies.append(Reply(case, turn, "probe", probe.question, nothing))
-    return replies

@@ -10,29 +10,29 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from eval.cases.asked_turns import judged_turns, last_turn
 from eval.config import EvalConfig
-from eval.metrics.per_reply.repetition import folded
-from eval.records.case import Case
-from eval.records.reply import Reply
+from eval.metrics.per_reply import folded
+from eval.records.case import Case, Reply
 from eval.records.samples import History, Sample
 from eval.scoring.verdict import judge
 from gatt.data.instruction import Entry
 from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine, Generation
 from gatt.runs.store import parsed_records
+from gatt.runs.typed import ShapeError, typed
 
 
 def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:
     """Return the keys of all rows of a case, in order."""
+    last, name = last_turn(case, config), f"{arm}/{history}/{case.id}"
     if history == "reference":
-        if not last_turn(case, config):
-            return []
-        return [f"{arm}/{history}/{case.id}"]
-    return [f"{arm}/{history}/{case.id}/{turn}" for turn in range(1, last_turn(case, config) + 1)]
+        return [name] if last else []
+    return [f"{name}/{turn}" for turn in range(1, last + 1)]
 
 
 def turns_of_row(history: History, case: Case, config: EvalConfig) -> int:
@@ -58,10 +58,8 @@ def rows_of_step(
         config: of the evaluation.
         tokens: increase of the engine's counters in this step; the first row stores it.
     """
-    by_case: dict[str, list[Reply]] = {}
-    for reply in replies:
-        by_case.setdefault(reply.case.id, []).append(reply)
-    for number, members in enumerate(by_case.values()):
+    for number, (_, group) in enumerate(groupby(replies, key=lambda r: r.case.id)):
+        members = list(group)
         case, turn = members[0].case, members[0].turn
         keys = row_keys(arm, history, case, config)
         row: dict[str, Any] = {"key": keys[0] if history == "reference" else keys[turn - 1]}
@@ -106,19 +104,15 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
-    key, samples, said = row.get("key"), row.get("samples"), row.get("said")
-    is_row = isinstance(key, str) and key.count("/") > 1 and isinstance(samples, list)
-    if said is not None and is_row:
-        expected = {"text": str, "finish": str, "num_tokens": int}
-        is_row = (
-            str(key).rpartition("/")[2].isdecimal()
-            and isinstance(said, dict)
-            and {name: type(value) for name, value in said.items()} == expected
-        )
-    if not is_row:
-        raise DataError("no row of `gatt eval`: delete the line, and it is sampled again")
-    for sample in samples or ():
-        Sample.from_dict(sample)
+    try:
+        if "said" in row:
+            typed(Generation, row["said"])
+            int(row["key"].rpartition("/")[2])
+        _, _, _ = row["key"].split("/")[:3]
+        for sample in row["samples"]:
+            Sample.from_dict(sample)
+    except (KeyError, TypeError, ValueError, AttributeError, ShapeError):
+        raise DataError("no row of `gatt eval`: delete the line, and it is sampled again") from None
     return row
 
 

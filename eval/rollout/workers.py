@@ -41,11 +41,7 @@ def rows_of_piece(
 ) -> Iterator[list[Row]]:
     """Yield the rows of a piece, judged, as soon as their step is done.
 
-    Args:
-        piece: the work.
-        engine: answers.
-        config: of the evaluation, with a placement that the template takes.
-        pool: entries that count for false triggers.
+    The configuration has a placement that the template takes; `pool` counts for false triggers.
 
     Raises:
         GenerationError: the engine gave no reply.

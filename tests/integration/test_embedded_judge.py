@@ -8,8 +8,7 @@ import pytest
 
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.judge.fence import REMOVED_MARKER
-from eval.scoring.judge.question import questions
-from eval.scoring.judge.rubric import RUBRIC_VERSION, judge_prompt
+from eval.scoring.judge.question import RUBRIC_VERSION, questions
 from eval.scoring.judge.run import judge_samples
 from gatt.data.dialogue import Message
 from gatt.generation.local.engine import TransformersEngine
@@ -51,7 +50,7 @@ def test_verdicts_repeat_and_share_the_rubric(loaded: LoadedModel, tmp_path: Pat
 @pytest.mark.parametrize("name", ["chatml", "chatml in pieces", "llama 2"])
 def test_no_reply_opens_a_turn_of_the_real_template(loaded: LoadedModel, name: str) -> None:
     (question,) = questions([sample(reply=COAXING[name])], CONFIG)
-    prompt = judge_prompt(question, 0, control_tokens(loaded.tokenizer))
+    prompt = question.prompt(0, control_tokens(loaded.tokenizer))
     assert REMOVED_MARKER in prompt
     ids = encode(loaded.tokenizer, (Message("user", prompt),), add_generation_prompt=True)
     # The template's system message, the user's, and the open one of the assistant.

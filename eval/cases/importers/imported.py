@@ -1,19 +1,23 @@
-"""What an importer makes: lines of a case file, and a count of what the cases leave out."""
+"""What an importer reads and makes: files of a benchmark become lines of a case file."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gatt.data.catalog.ordinary_replies import is_ordinary
+from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_stream
 from gatt.runs.jsonl import refuse_compressed
+from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +27,13 @@ class Constraint:
     id: str
     text: str
     rules: tuple[VerifierSpec, ...] = ()
-    """Verifiers that decide the whole constraint; none: the judge decides it."""
+    """Verifiers that decide the whole constraint; none: the judge decides it, with the text as rubric."""
 
     @property
-    def verifiers(self) -> tuple[VerifierSpec, ...]:
-        """The rules, or the judge with the constraint as its rubric."""
-        return self.rules or (VerifierSpec(JUDGE, {"rubric": self.text}),)
+    def verifiers(self) -> list[dict[str, Any]]:
+        """The rules or the judge, as a case file holds them."""
+        specs = self.rules or (VerifierSpec(JUDGE, {"rubric": self.text}),)
+        return [{"kind": spec.kind, **spec.params} for spec in specs]
 
     def as_dict(self) -> dict[str, str]:
         """Return the constraint as the coverage table takes it."""
@@ -49,12 +54,6 @@ class ImportedCase:
         """The constraints of all turns, each once."""
         return tuple({c.id: c for c in self.asked}.values())
 
-    @property
-    def num_turns(self) -> int:
-        """Number of user messages."""
-        roles = [message["role"] for message in self.line.get("messages", ())]
-        return roles.count("user") + len(self.line.get("user_turns", ()))
-
     def as_dict(self) -> dict[str, Any]:
         """Return the case as one line of a case file."""
         return {**self.line, "constraints": [c.as_dict() for c in self.constraints]}
@@ -71,7 +70,8 @@ class Imported:
     @property
     def num_turns(self) -> int:
         """Number of user messages of all cases."""
-        return sum(case.num_turns for case in self.cases)
+        roles = [m["role"] for case in self.cases for m in case.line.get("messages", ())]
+        return roles.count("user") + sum(len(c.line.get("user_turns", ())) for c in self.cases)
 
     def count_by_kind(self) -> dict[str, int]:
         """Return how many constraints each verifier kind decides, then the judge.
@@ -88,11 +88,6 @@ class Imported:
         return sum(is_ordinary(c.rules) for c in ruled), len(ruled)
 
 
-def describe(constraints: Iterable[Constraint]) -> str:
-    """Return what several constraints ask for, in one line for a table."""
-    return "; ".join(c.text for c in constraints)
-
-
 def instruction(
     text: str, family: str, asked: Iterable[Constraint], value: str = ""
 ) -> dict[str, Any]:
@@ -103,7 +98,40 @@ def instruction(
 
 def verifiers_of(asked: Iterable[Constraint]) -> list[dict[str, Any]]:
     """Return the verifiers of constraints as a case file holds them."""
-    return [{"kind": spec.kind, **spec.params} for c in asked for spec in c.verifiers]
+    return [verifier for constraint in asked for verifier in constraint.verifiers]
+
+
+def find_files(path: Path, pattern: str, inner: Sequence[str] = ()) -> tuple[Path, list[Path]]:
+    """Return the folder of a benchmark's files, and the files.
+
+    Args:
+        path: one file, or a folder with files.
+        pattern: of the files' names.
+        inner: folders inside `path` to look into before `path` itself.
+
+    Raises:
+        DataError: no such file.
+    """
+    if not path.is_dir():
+        return path.parent, [path]
+    for folder in (*(path / name for name in inner), path):
+        if files := sorted(folder.glob(pattern)):
+            return folder, files
+    raise DataError(f"{path}: no {pattern} in it: expected a copy of the benchmark's repository")
+
+
+def record(kind: type[T], raw: object, where: str) -> T:
+    """Return an object of a benchmark's file as a dataclass; keys that the class lacks are ignored.
+
+    Raises:
+        DataError: with the place: no object, a missing key, or a value of another type.
+    """
+    if isinstance(raw, Mapping):
+        raw = {f.name: raw[f.name] for f in fields(kind) if f.name in raw}  # type: ignore[arg-type]
+    try:
+        return typed(kind, raw)
+    except ShapeError as error:
+        raise DataError(f"{where}: {error}") from None
 
 
 def write_cases(path: Path, cases: Sequence[ImportedCase]) -> None:

@@ -24,10 +24,9 @@ from eval.cases.importers.imported import (
     Constraint,
     Imported,
     ImportedCase,
+    find_files,
     instruction,
-    verifiers_of,
 )
-from eval.cases.importers.reading import check_text
 from gatt.errors import DataError
 from gatt.verifiers.graded.score import SCORE
 from gatt.verifiers.spec import VerifierSpec
@@ -35,35 +34,38 @@ from gatt.verifiers.spec import VerifierSpec
 FILE = "hundred_system_prompts.py"
 TOPICS_FILE = "utils.py"
 ENDING = "_system_prompts"
-NUM_TURNS = 8
 
 
-def import_persona_drift(path: Path, num_turns: int | None = None, seed: int = 0) -> Imported:
+def import_cases(path: Path, num_turns: int = 8, seed: int = 0) -> Imported:
     """Return a case for each system prompt of a copy of persona_drift.
 
     Args:
         path: the repository's root, or its file of prompts.
-        num_turns: turns of a case, from 1 to the number of topics; None: `NUM_TURNS`.
+        num_turns: turns of a case, from 1 to the number of topics.
         seed: fixes which topics a case has.
 
     Raises:
         DataError: a file is missing, or not of the format; with its line and what was found.
     """
-    file = path / FILE if path.is_dir() else path
-    topics = _topics(file.with_name(TOPICS_FILE))
-    num = NUM_TURNS if num_turns is None else num_turns
-    if not 1 <= num <= len(topics):
-        raise DataError(f"--num-turns is {num}: expected 1 to {len(topics)}, a topic for each turn")
+    _, (file,) = find_files(path, FILE)
+    topics_file = file.with_name(TOPICS_FILE)
+    listed = _lists(topics_file).get("topics", [])
+    topics = list(dict.fromkeys(_text(item, topics_file) for item in listed))
+    if not 1 <= num_turns <= len(topics):
+        raise DataError(
+            f"{topics_file}: --num-turns is {num_turns}: expected 1 to {len(topics)}, one of its list "
+            "'topics' for each turn"
+        )
     cases = []
     for name, prompt, probe in _prompts(file):
-        drawn = random.Random(f"{seed}/{name}").sample(topics, num)
+        drawn = random.Random(f"{seed}/{name}").sample(topics, num_turns)
         family = f"persona_drift_{name.rpartition('-')[0]}"
         graded = Constraint(name, prompt, (VerifierSpec(SCORE, {"function": name}),))
         line = {
             "id": f"persona_drift-{name}",
             "user_turns": drawn,
             "instruction": instruction(prompt, family, (), value=prompt),
-            "probes": [{"question": probe, "verifiers": verifiers_of([graded])}],
+            "probes": [{"question": probe, "verifiers": graded.verifiers}],
         }
         cases.append(ImportedCase(line, [graded]))
     if not cases:
@@ -73,47 +75,39 @@ def import_persona_drift(path: Path, num_turns: int | None = None, seed: int = 0
 
 def _prompts(file: Path) -> Iterator[tuple[str, str, str]]:
     """Yield name, system prompt and probe of each entry."""
-    for list_name, found in _lists(file):
-        if not list_name.endswith(ENDING):
-            continue
-        for number, entry in enumerate(found.elts):
-            where = f"{file} line {entry.lineno}"
+    for list_name, found in _lists(file).items():
+        for number, entry in enumerate(found if list_name.endswith(ENDING) else ()):
             if not isinstance(entry, ast.Tuple) or len(entry.elts) != 3:
                 raise DataError(
-                    f"{where}: found {type(entry).__name__}: expected (prompt, probe, function)"
+                    f"{file} line {entry.lineno}: found {type(entry).__name__}: expected (prompt, probe, "
+                    "function)"
                 )
-            prompt, probe, _ = entry.elts
             name = f"{list_name.removesuffix(ENDING)}-{number}"
-            yield name, _text(prompt, f"{where}: prompt"), _text(probe, f"{where}: probe")
+            yield name, _text(entry.elts[0], file), _text(entry.elts[1], file)
 
 
-def _topics(file: Path) -> list[str]:
-    for name, found in _lists(file):
-        if name == "topics":
-            texts = [_text(item, f"{file} line {item.lineno}: topic") for item in found.elts]
-            return list(dict.fromkeys(texts))
-    raise DataError(f"{file}: no list 'topics': expected persona_drift's {TOPICS_FILE}")
-
-
-def _lists(file: Path) -> Iterator[tuple[str, ast.List]]:
-    """Yield the lists that a file assigns to names; nothing of it is run."""
+def _lists(file: Path) -> dict[str, list[ast.expr]]:
+    """Return the lists that a file assigns to names; nothing of it is run."""
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(file.read_bytes())
     except OSError as error:
         raise DataError(f"{file}: cannot read: {error.strerror}: check the path") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        at = f" line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise DataError(f"{file}{at}: cannot be read as Python: {type(error).__name__}") from None
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, statement.value
+        raise DataError(f"{file}: cannot be read as Python: {error!r}") from None
+    return {
+        target.id: statement.value.elts
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
 
 
-def _text(node: ast.expr, where: str) -> str:
+def _text(node: ast.expr, file: Path) -> str:
     value = node.value if isinstance(node, ast.Constant) else None
-    if not isinstance(value, str):
-        raise DataError(f"{where}: found {type(node).__name__}: expected a text in quotes")
-    return check_text(value, where)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(
+            f"{file} line {node.lineno}: found {ast.unparse(node)}: expected a text in quotes"
+        )
+    return value

@@ -20,19 +20,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eval.cases.importers.imported import (
     Constraint,
     Imported,
     ImportedCase,
+    find_files,
     instruction,
+    record,
     verifiers_of,
 )
-from eval.cases.importers.reading import count_unknown, read_array, take, take_text
+from eval.records.case import Text
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
+from gatt.runs.input_file import read_json
 
 FILE = "system_benchmark_eval_datas.json"
 EVENTS: Mapping[str, str] = {"align": "aligned_request", "misalign": "misaligned_request"}
@@ -46,21 +50,34 @@ TYPES: Mapping[str, str] = {
 }
 """Types of constraints, as the benchmark's own tables translate them."""
 
-_KNOWN = [
-    "system_id",
-    "system_prompt",
-    "rounds_related",
-    "领域",
-    "场景",
-    "messages",
-    "prompt_infos",
-]
 _NO_CHECKLIST = "turns without a checklist, for which the judge grades the whole system message"
 _STRAY = "checklists of a text that is no user message"
 _OTHERWISE = "sessions whose system_prompt differs from the system message, which is taken"
 
 
-def import_sysbench(path: Path) -> Imported:
+@dataclass(frozen=True)
+class _Session:
+    system_id: int | str
+    system_prompt: str
+    rounds_related: bool
+    messages: tuple[dict[str, Any], ...]
+    prompt_infos: dict[str, dict[str, Any]]
+    领域: str = ""
+
+
+@dataclass(frozen=True)
+class _Info:
+    alignment: Literal["align", "misalign"]
+    criteria: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Criterion:
+    criteria_type: Text
+    criteria_content: Text
+
+
+def import_cases(path: Path) -> Imported:
     """Return the sessions of a copy of SysBench as cases.
 
     Args:
@@ -70,41 +87,32 @@ def import_sysbench(path: Path) -> Imported:
         DataError: no such file, or one that is not of the format; with the
             session and what was found.
     """
-    file = _find(path)
+    _, (file,) = find_files(path, FILE, ("datas",))
+    try:
+        sessions = read_json(file)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read as JSON: {error}") from None
+    if not isinstance(sessions, list) or not sessions:
+        raise DataError(f"{file}: expected one array of SysBench sessions")
     left: Counter[str] = Counter()
-    cases: dict[str, ImportedCase] = {}
-    for number, raw in enumerate(read_array(file, "SysBench sessions"), start=1):
-        where = f"{file} session {number}"
-        case = _case(raw, where, left)
-        name = case.line["id"]
-        if name in cases:
-            raise DataError(
-                f"{where}: system_id of {name!r} stood there before: expected unique ids"
-            )
-        cases[name] = case
-    return Imported(tuple(cases.values()), +left)
-
-
-def _find(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    for folder in (path, path / "datas"):
-        if (folder / FILE).is_file():
-            return folder / FILE
-    raise DataError(
-        f"{path}: no {FILE} in it or in its datas/: expected a copy of the SysBench repository"
-    )
+    cases = [_case(raw, f"{file} session {n}", left) for n, raw in enumerate(sessions, start=1)]
+    return Imported(tuple(cases), +left)
 
 
 def _case(raw: object, where: str, left: Counter[str]) -> ImportedCase:
-    identity = _identity(take(raw, "system_id", object, where), where)
+    session = record(_Session, raw, where)
+    number = session.system_id
+    identity = f"{number:03d}" if isinstance(number, int) else number
     where = f"{where} (system_id {identity})"
-    assert isinstance(raw, Mapping)
-    count_unknown(raw, _KNOWN, "a session", left)
-    dialogue = _dialogue(raw, identity, where)
-    infos = take(raw, "prompt_infos", dict, where)
+    try:
+        dialogue = Dialogue(identity, parse_messages(list(session.messages)))
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    if not dialogue.has_system:
+        raise DataError(f"{where}: no system message: expected one in front of the others")
+    infos = session.prompt_infos
     left[_STRAY] += sum(text not in dialogue.user_turns for text in infos)
-    left[_OTHERWISE] += take_text(raw, "system_prompt", where) != dialogue.system
+    left[_OTHERWISE] += session.system_prompt != dialogue.system
     events: dict[str, Any] = {}
     asked: list[Constraint] = []
     for turn, text in enumerate(dialogue.user_turns, start=1):
@@ -115,57 +123,24 @@ def _case(raw: object, where: str, left: Counter[str]) -> ImportedCase:
             asked += checklist
         else:
             left[_NO_CHECKLIST] += 1
-    domain = raw.get("领域")
-    value = domain if isinstance(domain, str) else ""
+    family = "sysbench_dependent" if session.rounds_related else "sysbench_parallel"
     line = {
         "id": f"sysbench-{identity}",
         "messages": [m.as_dict() for m in dialogue.messages if m.role != "system"],
-        "instruction": instruction(dialogue.system or "", _family(raw, where), (), value),
+        "instruction": instruction(dialogue.system or "", family, (), session.领域),
         **({"events": events} if events else {}),
     }
     return ImportedCase(line, asked)
 
 
-def _identity(value: object, where: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
-        raise DataError(f"{where}: 'system_id' is {value!r}: expected a number or a name")
-    return f"{value:03d}" if isinstance(value, int) else value
-
-
-def _dialogue(raw: Mapping[str, Any], identity: str, where: str) -> Dialogue:
-    messages = take(raw, "messages", list, where)
-    try:
-        dialogue = Dialogue(identity, parse_messages(messages))
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
-    if not dialogue.has_system:
-        raise DataError(
-            f"{where}: the first message is of role {dialogue.messages[0].role!r}: expected 'system'"
-        )
-    return dialogue
-
-
-def _family(raw: Mapping[str, Any], where: str) -> str:
-    is_related = take(raw, "rounds_related", object, where)
-    if is_related not in (True, False):
-        raise DataError(f"{where}: 'rounds_related' is {is_related!r}: expected true or false")
-    return "sysbench_dependent" if is_related else "sysbench_parallel"
-
-
-def _event(info: object, turn: int, where: str) -> tuple[str, list[Constraint]]:
+def _event(raw: object, turn: int, where: str) -> tuple[str, list[Constraint]]:
     """Return the kind of a turn's event, and its checklist."""
-    alignment = take(info, "alignment", str, where)
-    if alignment not in EVENTS:
-        raise DataError(
-            f"{where}: 'alignment' is {alignment!r}: expected one of {', '.join(EVENTS)}"
-        )
-    criteria = take(info, "criteria", dict, where)
-    if not criteria:
+    info = record(_Info, raw, where)
+    if not info.criteria:
         raise DataError(f"{where}: 'criteria' is empty: expected at least one")
     checklist = []
-    for key, raw in criteria.items():
-        inside = f"{where}, criterion {key!r}"
-        kind = take_text(raw, "criteria_type", inside)
-        text = take_text(raw, "criteria_content", inside)
-        checklist.append(Constraint(f"{TYPES.get(kind, kind)}.{turn}.{key}", text))
-    return EVENTS[alignment], checklist
+    for key, criterion in info.criteria.items():
+        found = record(_Criterion, criterion, f"{where}, criterion {key!r}")
+        kind = TYPES.get(found.criteria_type, found.criteria_type)
+        checklist.append(Constraint(f"{kind}.{turn}.{key}", found.criteria_content))
+    return EVENTS[info.alignment], checklist

@@ -8,8 +8,7 @@ interval is a percentile bootstrap over whole dialogues.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,7 @@ LEAST_DEFINED = 0.95
 """Share of resamples in which kappa must exist for their quantiles to be bounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """How often two raters passed or failed the same replies."""
 
     both_pass: int
@@ -30,22 +28,12 @@ class Table:
     only_judge: int
     """Passed by the judge alone."""
 
-    @property
-    def total(self) -> int:
-        """Replies that both decided."""
-        return self.both_pass + self.both_fail + self.only_rules + self.only_judge
-
-    @property
-    def agreement(self) -> float | None:
-        """Share of replies on which both say the same; None without any."""
-        return (self.both_pass + self.both_fail) / self.total if self.total else None
-
 
 def cohen_kappa(table: Table) -> float | None:
     """Return kappa, None where it does not exist: no reply, or one verdict for all by both."""
-    if not table.total:
+    if not sum(table):
         return None
-    found = float(_kappas(np.array(astuple(table), dtype=np.float64)))
+    found = float(_kappas(np.array(table, dtype=np.float64)))
     return None if np.isnan(found) else found
 
 
@@ -60,7 +48,7 @@ def kappa_interval(tables: Iterable[Table], *, seed: int = 0) -> tuple[float, fl
         None where kappa exists in too few resamples, or is the same in all of them: then the
         bootstrap says nothing.
     """
-    counts = np.array([astuple(t) for t in tables if t.total], dtype=np.float64).reshape(-1, 4)
+    counts = np.array([t for t in tables if sum(t)], dtype=np.float64).reshape(-1, 4)
     if not len(counts):
         return None
     # Dialogues with equal counts are drawn as one kind: the cost does not grow with their number.

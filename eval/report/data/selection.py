@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from eval.config import RUN_MARK
-from eval.metrics.curves import ALL, OWN_REPLIES, VACUOUS, CurvePoint
-from eval.metrics.per_reply.since_switch import SINCE_SWITCH
+from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
 from eval.report.data.lists import records
 from gatt.data.instruction import SPLITS
 from gatt.errors import DataError

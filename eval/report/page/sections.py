@@ -9,8 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eval.metrics.curves import ALL, CurvePoint
-from eval.metrics.per_reply.since_switch import SINCE_SWITCH
+from eval.metrics.curves import ALL, SINCE_SWITCH, CurvePoint
 from eval.report.charts.curves import (
     HERO,
     HERO_NARROW,

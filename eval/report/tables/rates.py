@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
-from eval.metrics.half_life import half_life
-from eval.metrics.per_reply.since_switch import SINCE_SWITCH
+from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, SINCE_SWITCH, VACUOUS, CurvePoint
+from eval.metrics.summaries import half_life
 from eval.report.data.selection import (
     HISTORY_NAMES,
     SPLIT_NAMES,

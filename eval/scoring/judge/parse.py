@@ -8,18 +8,17 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from eval.scoring.judge.rubric import REASON_FORM, RUBRIC_VERSION
+from eval.scoring.judge.question import REASON_FORM, RUBRIC_VERSION
 from gatt.generation.base import FinishReason, Generation
-from gatt.verifiers.base import Verdict
+from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.rule import quote
 
 KEYS: Final = ["reason", "verdict"]
-VERDICTS: Final = ("pass", "fail")
 REASON_CHARACTERS: Final = 200
 """Longest reason that is stored as evidence."""
 # Small models fill the form with these, whatever the reply: `{"reason": "pass", "verdict": "fail"}`.
-_NO_REASONS: Final = ("", REASON_FORM, *VERDICTS)
+_NO_REASONS: Final = ("", REASON_FORM, "pass", "fail")
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNFINISHED: Final[Mapping[FinishReason, str]] = {
     "length": "cut by max_new_tokens",
@@ -28,9 +27,8 @@ _UNFINISHED: Final[Mapping[FinishReason, str]] = {
     "unanswered": "the server gave no answer to any attempt",
 }
 
-
-class _Pairs(list[tuple[str, Any]]):
-    """Keys and values of a JSON object; a dict would hide a key that stands there twice."""
+_Pairs = list[tuple[str, Any]]
+"""Keys and values of a JSON object; a dict would hide a key that stands there twice."""
 
 
 def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
@@ -47,40 +45,33 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     """
     text = generation.text
     if why := _UNFINISHED.get(generation.finish):
-        return _no_verdict(why)
-    if not text.strip():
-        return _no_verdict("an empty answer")
+        return _verdict("undecided", f"no verdict: {why}")
     try:
         found = list(_objects(text))
     except RecursionError:
-        return _no_verdict(f"braces nested too deep to be read in {quote(text)}")
-    if not found:
-        return _no_verdict(f"no JSON object in {quote(text)}")
+        found = []
     shown = [_skeleton(part) for part in judged]
     own = [pairs for pairs, source in found if not _is_quoted(pairs, source, shown)]
     if not own:
-        return _no_verdict(f"only a quotation of the judged text: {quote(text)}")
-    return _verdict(own[-1])
-
-
-def _verdict(pairs: _Pairs) -> Verdict:
-    keys = [key for key, _ in pairs]
-    if sorted(keys) != KEYS:
-        listed = quote(", ".join(keys) or "none")
-        return _no_verdict(f"keys {listed}, expected {' and '.join(KEYS)}, each once")
-    reason, verdict = (dict(pairs)[key] for key in KEYS)
-    if not isinstance(reason, str) or reason.strip().casefold() in _NO_REASONS:
-        return _no_verdict(f"'reason' is {_shown(reason)}, expected a reason")
-    if verdict not in VERDICTS:
-        return _no_verdict(f"'verdict' is {_shown(verdict)}, expected 'pass' or 'fail'")
-    line = " ".join(_whole(reason).split())
+        why = "only a quotation of the judged text" if found else "no JSON object that can be read"
+        return _verdict("undecided", f"no verdict: {why}: {quote(text)}")
+    reason, verdict = (dict(own[-1]).get(key) for key in KEYS)
+    is_formed = sorted(key for key, _ in own[-1]) == KEYS and verdict in ("pass", "fail")
+    if not is_formed or not isinstance(reason, str) or reason.strip().casefold() in _NO_REASONS:
+        return _verdict(
+            "undecided",
+            f"no verdict: found {quote(json.dumps(own[-1]))}, expected a reason and the verdict 'pass' or "
+            "'fail', each once",
+        )
+    line = " ".join(reason.split())
     if len(line) > REASON_CHARACTERS:
         line = line[: REASON_CHARACTERS - 1] + "…"
-    return Verdict("pass" if verdict == "pass" else "fail", line, JUDGE, RUBRIC_VERSION)
+    return _verdict("pass" if verdict == "pass" else "fail", line)
 
 
-def _no_verdict(why: str) -> Verdict:
-    return Verdict("undecided", f"no verdict: {_whole(why)}", JUDGE, RUBRIC_VERSION)
+def _verdict(status: Status, evidence: str) -> Verdict:
+    # No file can store lone surrogates.
+    return Verdict(status, evidence.encode("utf-8", "replace").decode(), JUDGE, RUBRIC_VERSION)
 
 
 def _objects(text: str) -> Iterator[tuple[_Pairs, str]]:
@@ -89,7 +80,7 @@ def _objects(text: str) -> Iterator[tuple[_Pairs, str]]:
     Raises:
         RecursionError: nested about a thousand levels deep.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_refuse)
+    decoder = json.JSONDecoder(object_pairs_hook=list, parse_constant=_refuse)
     start = text.find("{")
     while start >= 0:
         try:
@@ -122,16 +113,3 @@ def _skeleton(text: str) -> str:
     spelled = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     folded = unicodedata.normalize("NFKC", spelled).casefold()
     return "".join(character for character in folded if character.isalnum())
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, _Pairs):
-        return "an object"
-    return "a list" if isinstance(value, list) else json.dumps(value)
-
-
-def _whole(text: str) -> str:
-    """Return a text without lone surrogates, which no file can store."""
-    return text.encode("utf-8", "replace").decode()

@@ -1,16 +1,33 @@
-"""The questions to the judge: one for each reply and task."""
+"""The questions to the judge, one for each reply and task, and their prompt: `rubric.yaml` with the texts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from eval.records.samples import Sample
 from eval.scoring.judge.config import JudgeConfig, Task
+from eval.scoring.judge.fence import boundary, fenced
 from gatt.errors import DataError
 from gatt.runs.fingerprint import fingerprint
+from gatt.runs.yaml_file import read_mapping
 from gatt.verifiers.graded.judge import JUDGE
+
+RUBRIC_VERSION: Final = 1
+"""Raised by one with every change of wording, fence or parsing: each can change a verdict."""
+REASON_FORM: Final = "one short sentence"
+"""Stands for the reason in the form; a judge that repeats it has given no reason."""
+# No valid JSON: a judge that repeats the form has given no verdict.
+_FORM: Final = (
+    f'Answer with one JSON object and nothing else: {{"reason": "{REASON_FORM}", "verdict": '
+    '"pass" or "fail"}'
+)
+PREFILL: Final = '{"reason": "'
+"""Beginning of every answer in that form."""
 
 JudgeKey = tuple[Task, tuple[str, ...]]
 """Task and `Sample.key`."""
@@ -38,11 +55,6 @@ class Question:
         return json.dumps([self.task, *self.sample_key], ensure_ascii=False)
 
     @property
-    def judge_key(self) -> JudgeKey:
-        """The key of its verdict."""
-        return self.task, self.sample_key
-
-    @property
     def texts(self) -> tuple[tuple[str, str], ...]:
         """Label and text of everything that is data for the judge, the reply last."""
         instruction = (("INSTRUCTION", self.instruction),) if self.instruction else ()
@@ -53,6 +65,34 @@ class Question:
     def digest(self) -> str:
         """Equal for equal questions: a verdict is valid for these texts only."""
         return fingerprint([self.task, *self.texts])
+
+    def prompt(self, seed: int, markers: Sequence[str] = ()) -> str:
+        """Return the one message that the judge reads.
+
+        It is a user message, because some chat templates have no system role. The part that
+        all prompts of a task share comes first, so that an engine encodes it once. The question
+        comes last, behind the judged texts.
+
+        Args:
+            seed: see `boundary`.
+            markers: control tokens of the judge's tokenizer.
+        """
+        code = boundary(seed, self.key, (text for _, text in self.texts))
+        rubric = _rubric()
+        asked = rubric["criterion" if self.criteria else self.task]["question"]
+        return "\n\n".join(
+            (
+                f"{rubric[self.task]['rules']}{rubric['data']}\n{_FORM}",
+                f"The code of this request is {code}.",
+                *(fenced(label, text, code, markers) for label, text in self.texts),
+                f"The data ends here. {asked} {_FORM}",
+            )
+        )
+
+
+@cache
+def _rubric() -> dict[str, Any]:
+    return read_mapping(Path(__file__).with_name("rubric.yaml")).values
 
 
 def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
@@ -77,13 +117,13 @@ def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
 
 
 def _question(sample: Sample, task: Task) -> Question | None:
-    instruction = ""
+    told = ""
     rubrics: tuple[str, ...] = ()
     if task == "adherence":
         if sample.instruction is None:
             return None
-        instruction = sample.instruction.text
+        told = sample.instruction.text
         rubrics = tuple(str(s.params["rubric"]) for s in sample.asked if s.kind == JUDGE)
     elif sample.kind == "probe":
         return None
-    return Question(task, sample.key, instruction, rubrics, sample.user, sample.reply)
+    return Question(task, sample.key, told, rubrics, sample.user, sample.reply)

@@ -9,8 +9,7 @@ from typing import Any, Final
 from eval.records.samples import Sample, parse_verdict_record
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.judge.parse import parse_verdict
-from eval.scoring.judge.question import JudgeKey, Question, questions
-from eval.scoring.judge.rubric import PREFILL, RUBRIC_VERSION, judge_prompt
+from eval.scoring.judge.question import PREFILL, RUBRIC_VERSION, JudgeKey, Question, questions
 from gatt.data.dialogue import Message
 from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine, GenerationRequest, forget
@@ -75,7 +74,7 @@ def judge_samples(
                     store.append(row)
                     done[question.key] = verdict
                     bar.advance(1)
-    return {q.judge_key: done[q.key] for q in asked}
+    return {(q.task, q.sample_key): done[q.key] for q in asked}
 
 
 def _ask(
@@ -88,7 +87,7 @@ def _ask(
     requests = [
         GenerationRequest(
             question.key,
-            (Message("user", judge_prompt(question, config.seed, markers)),),
+            (Message("user", question.prompt(config.seed, markers)),),
             f"judge/{question.task}",
             prefill=PREFILL if config.is_prefilled else "",
             is_aside=True,

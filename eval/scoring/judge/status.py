@@ -32,15 +32,16 @@ def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> l
         samples: of a run.
         verdicts: by task and `Sample.key`, see `judge_samples`.
     """
-    found = []
-    for sample in samples:
-        judged = sample
-        if adherence := verdicts.get(("adherence", sample.key)):
-            judged = with_judge_status(replace(judged, judge=adherence))
-        if completion := verdicts.get(("completion", sample.key)):
-            judged = replace(judged, completion=_junk(judged) or completion)
-        found.append(judged)
-    return found
+    return [_attached(sample, verdicts) for sample in samples]
+
+
+def _attached(sample: Sample, verdicts: Mapping[JudgeKey, Verdict]) -> Sample:
+    key = sample.key
+    if adherence := verdicts.get(("adherence", key)):
+        sample = with_judge_status(replace(sample, judge=adherence))
+    if completion := verdicts.get(("completion", key)):
+        sample = replace(sample, completion=_junk(sample) or completion)
+    return sample
 
 
 def expected_status(status: Status, expected: Expected) -> Status:

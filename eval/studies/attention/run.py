@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.config import BASE
+from eval.records.case import Reply
 from eval.records.file_names import REPORT_FILE
-from eval.records.reply import Reply
 from eval.report.charts.attention import save_attention_charts
 from eval.report.data.runs import read_runs, samples_of
 from eval.report.page.attention import ATTENTION_FILE, SCHEMA

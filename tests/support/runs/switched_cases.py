@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.config import EvalConfig
-from eval.records.case import Case
-from eval.records.reply import Reply
+from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.scoring.verdict import judge
 from gatt.data.switches import Switch

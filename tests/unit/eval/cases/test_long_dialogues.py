@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.cases.long_dialogues import join_dialogues, parts_of
+from eval.cases.long_dialogues import join_dialogues
 from gatt.errors import DataError
 from tests.support.runs.stages import dialogue
 
@@ -24,10 +24,8 @@ def test_dialogues_are_joined_in_order_and_none_is_used_twice() -> None:
 
 def test_the_parts_of_a_joined_dialogue_are_known_one_by_one() -> None:
     dialogues = [dialogue(n, 3) for n in range(3)]
-    found = join_dialogues(dialogues, 8)
-    (long,) = found.values()
-    assert parts_of(long.dialogue, found) == tuple(dialogues)
+    (long,) = join_dialogues(dialogues, 8).values()
+    assert long.parts == tuple(dialogues)
     assert long.dialogue.user_turns[6:] == dialogues[2].user_turns[:2]
-    assert parts_of(dialogues[0], found) == (dialogues[0],)
     with pytest.raises(DataError, match=r"2 dialogues with 6 turns .* 8 turns"):
         join_dialogues(dialogues[:2], 8)

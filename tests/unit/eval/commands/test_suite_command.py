@@ -10,7 +10,7 @@ from gatt.errors import ConfigError, DataError, StoreError
 CONSTRAINT = {"id": "t-1", "text": "Answer in Dutch"}
 TURNS = (
     {"prompt": "Always: Answer in Dutch\n\n\nHow are you?", "constraints_data": [CONSTRAINT]},
-    {"prompt": "And now?", "constraints_data": [CONSTRAINT], "mood": "grey"},
+    {"prompt": "And now?", "constraints_data": [CONSTRAINT]},
 )
 
 
@@ -44,24 +44,8 @@ def test_an_import_writes_cases_and_counts_what_became_of_them(testset, tmp_path
     (line,) = output.read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["user_turns"] == ["How are you?", "And now?"]
     assert capsys.readouterr().out == (
-        f"{output}: 1 cases, 2 turns\n"
-        "constraints: 1 language, 0 judge\n"
-        "not said: 1 key 'mood' of a turn\n"
+        f"{output}: 1 cases, 2 turns\nconstraints: 1 language, 0 judge\n"
     )
-
-
-def test_tasks_are_composed_when_asked_for(tmp_path, capsys):
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "constraints").mkdir()
-    tasks = "".join(json.dumps({"prompt": f"Question {n}?"}) + "\n" for n in range(5))
-    (tmp_path / "tasks/persona_1.jsonl").write_text(tasks, encoding="utf-8")
-    row = json.dumps({"constraint": "Answer in Dutch", "id": "t-1"})
-    (tmp_path / "constraints/single.jsonl").write_text(row, encoding="utf-8")
-    output = tmp_path / "cases.jsonl"
-    words = ("--compose", "--num-turns", 3, "--seed", 4, "--output", output)
-    assert run("import", "sequor", tmp_path, *words) == 0
-    assert len(json.loads(output.read_text(encoding="utf-8"))["user_turns"]) == 3
-    assert "1 cases, 3 turns" in capsys.readouterr().out
 
 
 def test_test_sets_are_cut_and_rules_that_anybody_follows_are_counted(testset, tmp_path, capsys):
@@ -96,8 +80,8 @@ def test_an_output_that_exists_is_left_alone(testset, tmp_path):
             r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: persona_drift, seq",
         ),
         (("sequor", "nowhere"), "nowhere: no such file or folder: expected a local copy of sequor"),
-        (("sysbench", ".", "--compose", "--num-turns", 3), "--compose, --num-turns: sysbench is"),
-        (("sequor", ".", "--seed", 1), "--seed: .* add --compose"),
+        (("sysbench", ".", "--num-turns", 3, "--seed", 1), "--num-turns, --seed: sysbench is"),
+        (("sequor", ".", "--seed", 1), "--seed: sequor is"),
         (("sequor", ".", "--num-turns", 0), "--num-turns is 0: expected at least 1"),
     ],
 )

@@ -59,7 +59,9 @@ def test_an_undecided_false_trigger_counts_as_one_when_the_worst_is_assumed() ->
     assert (point.rate, point.pessimistic, point.optimistic) == (0.0, 0.5, 0.0)
 
 
-@pytest.mark.parametrize(("raw", "found"), [({"arm": "base"}, "arm"), ([], "list"), ({}, "no key")])
+@pytest.mark.parametrize(
+    ("raw", "found"), [({"arm": "base"}, "metric"), ([], "list"), ({"arms": 1}, "arms")]
+)
 def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
     with pytest.raises(DataError, match=found):
         CurvePoint.from_dict(raw)

@@ -9,11 +9,9 @@ import pytest
 
 from eval.metrics.area import area
 from eval.metrics.curves import CurvePoint, curves
-from eval.metrics.half_life import half_life, half_life_interval
 from eval.metrics.outcomes import Rows
-from eval.metrics.per_reply.adherence import adherence
-from eval.metrics.recovery import recovery
-from eval.metrics.summaries import Summary, summaries
+from eval.metrics.per_reply import adherence
+from eval.metrics.summaries import Summary, half_life, recovery, summaries
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import fake_samples, sample
 
@@ -52,31 +50,18 @@ def of(samples: list[Sample], name: str, **wanted: Any) -> Summary:
 @pytest.mark.parametrize(
     ("points", "expected"),
     [
-        (curve(t1=0.9, t2=0.5, t4=0.49, t8=0.7), 4),
-        (curve(t8=0.1, t2=0.4), 2),
-        (curve(t1=0.9, t2=None), None),
-        ([], None),
-    ],
-)
-def test_half_life_is_the_first_turn_under_half(
-    points: list[CurvePoint], expected: int | None
-) -> None:
-    assert half_life(points) == expected
-
-
-@pytest.mark.parametrize(
-    ("points", "expected"),
-    [
-        (curve(t1=(0.9, 0.8, 1.0), t2=(0.6, 0.4, 0.7), t4=(0.4, 0.3, 0.55), t8=(0.2, 0, 0.4)), (2, 8)),
-        (curve(t1=(0.9, 0.8, 1.0), t2=(0.6, 0.4, 0.7)), (2, None)),
-        (curve(t1=(0.1, 0.0, 0.2)), (1, 1)),
-        (curve(t1=(0.9, 0.8, 1.0), t2=None), (None, None)),
+        (curve(t1=0.9, t2=0.5, t4=0.49, t8=0.7), (4, 4, 4)),
+        (curve(t8=0.1, t2=0.4), (2, 2, 2)),
+        ([], (None, None, None)),
+        (curve(t1=(0.9, 0.8, 1.0), t2=(0.6, 0.4, 0.7), t4=(0.4, 0.3, 0.55), t8=(0.2, 0, 0.4)), (4, 2, 8)),
+        (curve(t1=(0.9, 0.8, 1.0), t2=(0.6, 0.4, 0.7)), (None, 2, None)),
+        (curve(t1=(0.9, 0.8, 1.0), t2=None), (None, None, None)),
     ],
 )  # fmt: skip
-def test_the_half_life_lies_between_the_bounds_of_the_band(
-    points: list[CurvePoint], expected: tuple[int | None, int | None]
+def test_half_life_is_the_first_turn_under_half_and_has_the_bounds_of_the_band(
+    points: list[CurvePoint], expected: tuple[int | None, ...]
 ) -> None:
-    assert half_life_interval(points) == expected
+    assert tuple(half_life(points, end) for end in ("rate", "low", "high")) == expected
 
 
 def test_the_area_is_that_of_the_trapezoids() -> None:

@@ -8,9 +8,8 @@ from eval.metrics.curves import curves
 from eval.metrics.events import events
 from eval.metrics.own_replies import vacuous_curves
 from eval.metrics.paired import differences
-from eval.metrics.per_reply.since_switch import leakage
-from eval.records.case import Case
-from eval.records.reply import Reply
+from eval.metrics.per_reply import leakage
+from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.report.data.selection import turn_name
 from eval.scoring.verdict import judge

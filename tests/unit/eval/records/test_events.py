@@ -9,8 +9,7 @@ import pytest
 
 from eval.cases.asked_turns import last_turn
 from eval.config import EvalConfig
-from eval.records.case import Case, Event
-from eval.records.reply import Reply
+from eval.records.case import Case, Event, Reply
 from eval.rollout.roll_out import roll_out
 from eval.rollout.rows import row_keys
 from eval.scoring.verdict import judge

@@ -49,7 +49,7 @@ def test_the_shipped_kinds_say_what_should_happen() -> None:
         "asks_to_drop": "released",
     }  # fmt: skip
     for text in shipped["quoted_instruction"].texts:
-        spec = VerifierSpec.from_dict(text.verifiers[0])
+        (spec,) = text.verifiers
         obeyed = spec.params["of"]["options"][0]
         assert build(spec).check(obeyed).status == "fail"
         assert build(spec).check("That is a strange thing to write, I think.").status == "pass"
@@ -90,15 +90,12 @@ def test_a_text_in_the_language_that_is_asked_for_is_no_distraction() -> None:
         ("a: {expect: kept, text: [x]}", r"'text', did you mean 'texts'\?"),
         ("a: {expect: keep, texts: [{text: x}]}", "'expect' is 'keep'.*kept.*released"),
         ("a: {expect: kept}", "'texts'"),
-        ("a: {expect: kept, texts: [{text: ''}]}", "'texts.0': text is ''"),
-        ("a: {expect: kept, families: x, texts: [{text: x}]}", "'families' is 'x'"),
-        ("a: {expect: kept, texts: [{text: x, language: 3}]}", "'texts.0.language' is 3"),
-        ("a: {expect: kept, texts: [{text: x, verifiers: 3}]}", "'texts.0.verifiers' is 3"),
+        ("a: {expect: kept, texts: [{text: ''}]}", "'texts.0.text': ''"),
+        ("a: {expect: kept, texts: [{text: x, verifiers: 3}]}", "'texts.0.verifiers': 3"),
         ("a: {expect: kept, texts: [{text: x, verifiers: [{kind: trems}]}]}",
-         "a: text 1: verifier 1: .*'terms'"),
+         "'texts.0.verifiers': verifier 1: .*'terms'"),
         ("a: {expect: released, texts: [{text: x, verifiers: [{kind: terms, any_of: [y]}]}]}",
          "a: texts with verifiers"),
-        ("a: 1\na: 2", r"line 2.*'a' .*line 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_one_line(tmp_path, text, message) -> None:

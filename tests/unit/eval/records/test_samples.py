@@ -27,15 +27,6 @@ def test_every_sample_survives_its_json_form() -> None:
         assert Sample.from_dict(raw) == sample()
 
 
-def test_a_sample_has_exactly_the_keys_of_the_contract() -> None:
-    assert list(sample().as_dict()) == [
-        "arm", "history", "dialogue", "turn", "kind", "instruction", "family", "split", "user",
-        "reply", "reference", "finish", "status", "verdicts", "loose", "event", "expected",
-        "completion", "twin", "judge", "given", "since_switch", "leak", "since_end",
-        "ended", "announcement", "is_repeated", "score",
-    ]  # fmt: skip
-
-
 BROKEN_RULE = {**sample().as_dict()["instruction"], "verifiers": [{"any_of": []}]}
 
 
@@ -48,17 +39,10 @@ BROKEN_RULE = {**sample().as_dict()["instruction"], "verifiers": [{"any_of": []}
         ({"history": "sampled"}, r"'history' is 'sampled'.*'reference' or 'own'"),
         ({"status": "ok"}, r"'status' is 'ok'.*'pass', 'fail' or 'undecided'"),
         ({"reply": None}, r"'reply' is null"),
-        ({"reference": 3}, r"'reference' is 3"),
-        ({"loose": "ok"}, r"'loose' is 'ok'"),
         ({"is_repeated": 1}, r"'is_repeated' is 1"),
         ({"score": 1.5}, r"'score' is 1.5"),
-        ({"since_switch": 9}, r"'since_switch' is 9"),
-        ({"since_end": -1}, r"'since_end' is -1"),
-        ({"leak": "maybe"}, r"'leak' is 'maybe'"),
         ({"ended": {}}, r"'ended' has no 'id'"),
-        ({"announcement": 3}, r"'announcement' is 3"),
         ({"instruction": BROKEN_RULE}, r"'instruction' is broken: .*any_of"),
-        ({"expected": "lost"}, r"'expected' is 'lost'"),
         ({"instruction": None}, r"'split' is 'train' with no instruction"),
         ({"split": "none"}, r"'split' is 'none' with an instruction"),
         ({"instruction": None, "split": "none", "kind": "probe"}, r"probe without an instruction"),
@@ -66,7 +50,6 @@ BROKEN_RULE = {**sample().as_dict()["instruction"], "verifiers": [{"any_of": []}
         ({"instruction": {"id": "x"}}, r"'instruction' has no 'text'"),
         ({"verdicts": {}}, r"'verdicts' is a mapping"),
         ({"verdicts": [{"status": "pass"}]}, r"'verdicts.0.span'"),
-        ({"judge": {"status": "pass"}}, r"'judge.span'"),
         ({"completion": {**VERDICT, "status": "ok"}}, r"'completion.status' is 'ok'"),
         ({"verdicts": [{**VERDICT, "span": [3]}]}, r"'span' is \[3\]"),
         ({"replies": "x"}, r"unknown key 'replies', did you mean 'reply'"),

@@ -15,8 +15,6 @@ from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
-from gatt.sources import SourceReport
-from gatt.sources.config import SourceConfig
 from gatt.train.config import TrackConfig, TrainConfig
 from gatt.train.tracking.evaluators import Counts, make_train_evaluator
 from tests.support.models.tracked import SHORT, write_suite
@@ -126,21 +124,3 @@ def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str | None, facts: s
     run = config(tmp_path / "suite.yaml") if text else replace(config("none"), track=None)
     with pytest.raises(ConfigError, match=rf"^track.*{facts}"):
         make_evaluator(run, NOTHING)
-
-
-def test_the_default_settings_ask_at_turn_20(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [
-        Dialogue(
-            f"d{number}",
-            tuple(
-                Message("user" if i % 2 == 0 else "assistant", f"Day {i} at the river {number}.")
-                for i in range(40)
-            ),
-        )
-        for number in range(16)
-    ]
-    monkeypatch.setattr(SourceConfig, "load", lambda *_: (made, SourceReport("made")))
-    run = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), track=TrackConfig())
-    evaluator = make_train_evaluator(run, NOTHING)
-    # Eight of each of the suite's two splits.
-    assert evaluator.num_cases == 16

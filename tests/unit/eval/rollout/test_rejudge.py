@@ -131,28 +131,22 @@ PROBE = {"question": "What do you drink?", "verifiers": [RULE]}
 
 
 @pytest.mark.parametrize(
-    ("changes", "facts"),
+    "changes",
     [
-        (
-            {"user_turns": [*TURNS[:2], "And then?"]},
-            r"one/3, turn 3: .* 'And after that\?', .* 'And then\?'",
-        ),
-        (
-            {"instruction": {"text": "Speak of it.", "family": "behaviour", "verifiers": []}},
-            r"'Mention a drink\.', .* 'Speak of it\.'",
-        ),
+        {"user_turns": [*TURNS[:2], "And then?"]},
+        {"instruction": {"text": "Speak of it.", "family": "behaviour", "verifiers": []}},
         # The words of a turn that nobody judges are stored as a digest alone.
-        ({"user_turns": [TURNS[0], "And now?", TURNS[2]]}, "other dialogues"),
-        ({"user_turns": TURNS[:2]}, "other dialogues"),
-        ({"user_turns": [*TURNS, "More?"]}, "other dialogues"),
-        ({"probes": [PROBE]}, r"base/own/one/1: a probe at turn 1"),
+        {"user_turns": [TURNS[0], "And now?", TURNS[2]]},
+        {"user_turns": TURNS[:2]},
+        {"user_turns": [*TURNS, "More?"]},
+        {"probes": [PROBE]},
     ],
 )
-def test_replies_to_other_words_are_refused(config, changes, facts) -> None:
+def test_replies_to_other_words_are_refused(config, changes) -> None:
     config = replace(config, probe_turns=(1,))
     run(config)
     write_cases(config.cases, "tea", **changes)
-    with pytest.raises(StoreError, match=rf"rollouts\.jsonl: .*{facts}"):
+    with pytest.raises(StoreError, match=r"rollouts\.jsonl: .*other dialogues"):
         evaluate(again(config), nobody)
     assert not again(config).output_dir.exists()
 
@@ -162,9 +156,6 @@ def test_other_replies_of_people_are_refused(tmp_path, config) -> None:
     run(config)
     path = tmp_path / "d.jsonl"
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("was calm on day 3", "was wild on day 3"), encoding="utf-8")
-    with pytest.raises(StoreError, match=r"turn 3: people replied '.*calm.*', .* '.*wild"):
-        evaluate(again(config), nobody)
     # Nobody judged turn 2, but the model has read it.
     path.write_text(text.replace("was calm on day 2", "was wild on day 2"), encoding="utf-8")
     with pytest.raises(StoreError, match="other dialogues"):

@@ -11,19 +11,17 @@ import pytest
 
 from eval.cases.draw import make_cases
 from eval.config import EvalConfig
-from eval.records.case import BLANK, Case
-from eval.records.reply import Reply
+from eval.records.case import Case, Reply
 from eval.rollout.roll_out import roll_out
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.verdict import judge
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_draw import SwitchConfig
-from gatt.data.instruction import Instruction, Probe
+from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
 from gatt.sources.config import SourceConfig
-from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.judged import RULE, instruction
 from tests.support.runs.stages import RecordingEngine, dialogue
 
@@ -142,12 +140,6 @@ def test_a_case_whose_context_was_full_before_an_interruption_stays_silent() -> 
     assert not engine.requests
 
 
-def test_an_empty_reply_stays_a_turn_of_an_own_history() -> None:
-    engine = RecordingEngine(lambda _: " ")
-    rolled(engine, [case()], "base", "own", config())
-    assert prompts(engine)[2][2] == f"assistant: {BLANK}"
-
-
 def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     def reply(request: GenerationRequest) -> str | Generation:
         is_full = len(request.messages) > 5 and request.key.startswith("c/")
@@ -204,17 +196,6 @@ def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(
     judged = judge(found, "base", "reference", pool)
     assert (judged.status, judged.split, judged.family) == (status, "none", "plain")
     assert fact in judged.verdicts[0].evidence
-
-
-def test_a_probe_is_judged_by_its_own_verifiers() -> None:
-    golf = Probe("Which sport?", (VerifierSpec("terms", {"any_of": ["golf"]}),))
-    asked = Case("c", dialogue(1, 4), INSTRUCTION, golf)
-    replies = rolled(
-        RecordingEngine(lambda _: "I like golf a lot."), [asked], "base", "reference", config()
-    )
-    assert {(r.kind, judge(r, "base", "reference", ()).status) for r in replies} == {
-        ("turn", "fail"), ("probe", "pass"),
-    }  # fmt: skip
 
 
 def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
@@ -288,20 +269,15 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
     [
         ({"arms": ("base", "gat")}, r"arm 'gat' .*\(gatt\)"),
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
-        ({"splits": ("train", "train")}, r"splits is "),
         ({"arms": ("a/b",), "adapters": {"a/b": Path("a")}}, "arm 'a/b'"),
         ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all'"),
-        ({"arms": ("a · b",), "adapters": {"a · b": Path("a")}}, "arm 'a · b'"),
         ({"adapters": {"base": Path("a")}}, "adapters has 'base'"),
         ({"baseline": "other"}, "baseline is 'other'"),
         ({"judge": JudgeConfig(arms=("other",))}, r"judge.arms has 'other'"),
         ({"histories": ()}, "histories is empty"),
-        ({"turns": (2, 1)}, r"turns is \[2, 1\]"),
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]"),
         ({"turns": (1, 5)}, "turn 5 .* source.min_turns is 4"),
-        ({"probe_turns": (9,)}, "turn 9 .* source.min_turns is 4"),
         ({"num_turns": 3}, "turn 4 .* num_turns is 3"),
-        ({"num_turns": 0}, "num_turns is 0"),
         ({"event_turns": (2,)}, r"event_turns .*\['reference'\]"),
         ({"event_turns": (3, 2), "histories": ("own",)}, r"event_turns is \[3, 2\]"),
         ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
@@ -311,7 +287,6 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
         ({"num_dialogues": 0}, "num_dialogues or num_plain"),
         ({"batch_cases": 0}, "batch_cases is 0"),
         ({"cases": Path("c"), "num_turns": 4}, "cases with num_turns"),
-        ({"cases": Path("c"), "switch": LATE_SWITCH}, "cases with switch"),
     ],
 )  # fmt: skip
 def test_an_evaluation_that_cannot_be_run_is_refused(changes, facts) -> None:

@@ -70,10 +70,6 @@ def test_a_reply_has_the_mean_of_its_scores_and_the_verdict_of_all(
     assert (found.score, found.status, found.loose) == (pytest.approx(score), status, loose)
 
 
-def test_after_a_release_a_reply_that_reaches_the_score_has_failed() -> None:
-    assert graded("Tea now.", LENGTH, expected="released", loose=None).status == "fail"
-
-
 def test_scores_become_a_curve_and_undecided_ones_are_counted_apart() -> None:
     samples = [
         replace(graded(text, LENGTH), dialogue=f"d{n}")

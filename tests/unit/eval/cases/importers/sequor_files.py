@@ -54,12 +54,3 @@ def write(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-def task(number):
-    return {"persona": "A baker.", "activity": "7:00 AM – Oven", "prompt": f"Question {number}?"}
-
-
-def constraint(name, text):
-    scores = {"satisfiability": 97.0, "subjectivity": 76.0, "triviality": 100.0}
-    return {"constraint": text, **scores, "id": name}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eval.cases.importers.imported import write_cases
-from eval.cases.importers.persona_drift import FILE, TOPICS_FILE, import_persona_drift
+from eval.cases.importers.persona_drift import FILE, TOPICS_FILE, import_cases
 from eval.records.samples import read_samples
 from eval.run import evaluate
 from gatt.errors import DataError
@@ -38,7 +38,7 @@ def copy(tmp_path):
 
 
 def test_prompts_probes_and_functions_are_found_and_nothing_is_run(copy, capsys) -> None:
-    imported = import_persona_drift(copy, num_turns=3)
+    imported = import_cases(copy, num_turns=3)
     assert capsys.readouterr().out == ""
     first = imported.cases[0].as_dict()
     assert set(first.pop("user_turns")) < {"Tea?", "Milk?", "Rain?", "Snow?"}
@@ -64,12 +64,12 @@ def test_prompts_probes_and_functions_are_found_and_nothing_is_run(copy, capsys)
 
 
 def test_the_seed_fixes_the_topics(copy) -> None:
-    drawn = [import_persona_drift(copy / FILE, 4, seed).cases for seed in (1, 1, 2)]
+    drawn = [import_cases(copy / FILE, 4, seed).cases for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monkeypatch) -> None:
-    write_cases(tmp_path / "drift.jsonl", import_persona_drift(copy, num_turns=4).cases)
+    write_cases(tmp_path / "drift.jsonl", import_cases(copy, num_turns=4).cases)
     program = next(b for b in blocks(DOCS / "guides/evaluation.md") if b.title == "scores.py")
     (tmp_path / "scores.py").write_text(program.text, encoding="utf-8")
     monkeypatch.syspath_prepend(copy)
@@ -99,26 +99,25 @@ def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monke
 @pytest.mark.parametrize(
     ("file", "text", "facts"),
     [
-        (FILE, "x = [", "line 1: cannot be read as Python: SyntaxError"),
+        (FILE, "x = [", "cannot be read as Python: SyntaxError"),
         (FILE, "x = 1", r"no list named \*_system_prompts"),
         (FILE, "a_system_prompts = [\n('x', 'y')]", "line 2: found Tuple"),
-        (FILE, "a_system_prompts = [('x', f(1), 2)]", "line 1: probe: found Call"),
-        (FILE, "a_system_prompts = [(' ', 'y', 2)]", "line 1: prompt: empty"),
-        (FILE, "x = '\0'", "cannot be read as Python"),
-        (TOPICS_FILE, "topic = []", "no list 'topics'"),
-        (TOPICS_FILE, "topics = ['a', 2]", "line 1: topic: found Constant"),
+        (FILE, "a_system_prompts = [('x', f(1), 2)]", r"line 1: found f\(1\)"),
+        (FILE, "a_system_prompts = [(' ', 'y', 2)]", "line 1: found ' '"),
+        (TOPICS_FILE, "topic = []", "--num-turns is 1: expected 1 to 0, one of its list 'topics'"),
+        (TOPICS_FILE, "topics = ['a', 2]", "line 1: found 2"),
     ],
 )
 def test_what_is_not_of_the_format_is_one_line(copy, file, text, facts) -> None:
     (copy / file).write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"{file}:? {facts}") as caught:
-        import_persona_drift(copy, num_turns=1)
+        import_cases(copy, num_turns=1)
     assert "\n" not in str(caught.value)
 
 
 def test_a_case_has_a_topic_for_each_turn(copy, tmp_path) -> None:
     for num in (0, 5):
         with pytest.raises(DataError, match=f"--num-turns is {num}: expected 1 to 4"):
-            import_persona_drift(copy, num)
-    with pytest.raises(DataError, match=r"utils\.py: cannot read"):
-        import_persona_drift(tmp_path)
+            import_cases(copy, num)
+    with pytest.raises(DataError, match=rf"no {FILE} in it"):
+        import_cases(tmp_path)

@@ -1,7 +1,7 @@
 import pytest
 
 from eval.cases.importers.imported import Constraint, write_cases
-from eval.cases.importers.sequor import import_testsets
+from eval.cases.importers.sequor import import_cases
 from eval.cases.importers.sequor_rules import rules_for
 from eval.records.case_file import read_cases
 from eval.run import evaluate
@@ -21,10 +21,6 @@ from tests.unit.eval.cases.importers.sequor_files import (
 )
 
 
-def asked_of(text):
-    return Constraint("x", text, rules_for(text)).verifiers
-
-
 def only(imported):
     (case,) = imported.cases
     return case.as_dict()
@@ -33,7 +29,7 @@ def only(imported):
 def test_a_constraint_for_the_whole_dialogue_is_an_instruction(tmp_path):
     rows = [start(1, DUTCH), turn(2, DUTCH), turn(3, DUTCH)]
     write(tmp_path / "data/testsets/single/answer-in-dutch_1.jsonl", rows)
-    imported = import_testsets(tmp_path)
+    imported = import_cases(tmp_path)
     assert only(imported) == {
         "id": "sequor-single-answer-in-dutch_1",
         "user_turns": ["Question 1?", "Question 2?", "Question 3?"],
@@ -57,7 +53,7 @@ def test_later_constraints_are_switches_and_the_judge_has_what_no_rule_decides(t
         turn(5, SHORT, announced="Only: Use two sentences"),
     ]
     write(tmp_path / "testsets/add/step_size_2/conversation_0_1.jsonl", rows)
-    imported = import_testsets(tmp_path)
+    imported = import_cases(tmp_path)
     case = only(imported)
     both = {
         "text": "Follow these rules in all your replies:\n1. Be funny\n2. Use two sentences",
@@ -88,7 +84,7 @@ def test_later_constraints_are_switches_and_the_judge_has_what_no_rule_decides(t
 
 def test_every_turn_of_a_long_test_set_is_judged_under_what_holds_there(tmp_path):
     rows = long_testset()
-    imported = import_testsets(write(tmp_path / "everything/c.jsonl", rows))
+    imported = import_cases(write(tmp_path / "everything/c.jsonl", rows))
     write_cases(tmp_path / "cases.jsonl", imported.cases)
     (case,) = read_cases(tmp_path / "cases.jsonl").cases
     assert (imported.num_turns, imported.left_out) == (NUM_TURNS, {})
@@ -97,14 +93,14 @@ def test_every_turn_of_a_long_test_set_is_judged_under_what_holds_there(tmp_path
     ]  # fmt: skip
     for number, row in enumerate(rows, start=1):
         texts = {c["text"] for c in row["constraints_data"]}
-        held = case.held_at(number)
-        asked = [v for text in texts for v in asked_of(text)]
-        assert sorted(map(str, held.verifiers)) == sorted(map(str, asked))
+        held = [{"kind": v.kind, **v.params} for v in case.held_at(number).verifiers]
+        asked = [v for text in texts for v in Constraint("x", text, rules_for(text)).verifiers]
+        assert sorted(map(str, held)) == sorted(map(str, asked))
 
 
 def test_a_long_test_set_is_measured_to_its_end(tmp_path):
     turns = (1, 20, 21, 40, 59, 60, 61, 80, 90, 100, NUM_TURNS)
-    cases = import_testsets(write(tmp_path / "c.jsonl", long_testset())).cases
+    cases = import_cases(write(tmp_path / "c.jsonl", long_testset())).cases
     write_cases(tmp_path / "cases.jsonl", cases)
     config = case_config(tmp_path, tmp_path / "cases.jsonl", turns=turns, judge=JudgeConfig())
     reply = "Ik drink graag thee in de ochtend. Daarna ga ik naar mijn werk in de stad."
@@ -129,22 +125,19 @@ def test_a_long_test_set_is_measured_to_its_end(tmp_path):
 
 def test_what_is_left_out_is_counted(tmp_path):
     rows = long_testset()
-    rows[1]["mood"] = rows[2]["mood"] = "sunny"
-    imported = import_testsets(write(tmp_path / "c.jsonl", rows), num_turns=25)
+    rows[1]["mood"] = "sunny"
+    imported = import_cases(write(tmp_path / "c.jsonl", rows), num_turns=25)
     case = only(imported)
     assert len(case["user_turns"]) == 25
     assert [s["turn"] for s in case["switches"]] == [20]
-    assert imported.left_out == {
-        "turns behind the first 25": NUM_TURNS - 25,
-        "key 'mood' of a turn": 2,
-    }
+    assert imported.left_out == {"turns behind the first 25": NUM_TURNS - 25}
 
 
 def test_a_folder_of_one_regime_knows_its_regime(tmp_path):
     folder = tmp_path / "testsets" / "single"
     for name in ("b_1", "a_1"):
         write(folder / f"{name}.jsonl", [start(1, DUTCH)])
-    cases = [c.line for c in import_testsets(folder).cases]
+    cases = [c.line for c in import_cases(folder).cases]
     assert [c["id"] for c in cases] == ["sequor-a_1", "sequor-b_1"]
     assert {c["instruction"]["family"] for c in cases} == {"sequor_single"}
 
@@ -153,35 +146,28 @@ def test_a_folder_of_one_regime_knows_its_regime(tmp_path):
     ("rows", "facts"),
     [
         ([], r"c\.jsonl: nothing in it"),
-        ([{"prompts": "x"}], r"c\.jsonl line 1: no 'prompt', .*'prompts'"),
+        ([{"prompts": "x"}], r"c\.jsonl line 1: a turn: missing key 'prompt'"),
         ([turn(1)], "line 1: 'constraints_data' is empty"),
-        ([{"prompt": "x", "constraints_data": {}}], "'constraints_data' is dict"),
-        ([{"prompt": "x"}], "line 1: no 'constraints_data'"),
-        ([{"prompt": "x", "persona": "p", "activity": "a"}], "line 1: a task .* --compose"),
-        ([{"prompt": "x", "constraints_data": ["Be funny"]}], "line 1, constraint 1: found str"),
-        ([{"prompt": "x", "constraints_data": [{"id": 3, "text": "x"}]}], "constraint 1: 'id' is int"),
-        ([{"prompt": "  ", "constraints_data": []}], "line 1: 'prompt': empty"),
-        ([turn(1, DUTCH)], "line 1: constraint 't-1'"),
-        ([turn(1, DUTCH, announced="Be kind")], "line 1: constraint 't-1'"),
-        ([start(1, DUTCH), turn(2, DUTCH, FUNNY)], "line 2: constraint 't-2'"),
-        ([start(1, DUTCH, FUNNY), turn(2, DUTCH)], "line 2: constraint 't-1'"),
-        ([{**start(1, DUTCH), "prompt": "Rule: Answer in Dutch\n\n\n "}], "line 1: no task"),
+        ([{"prompt": "x", "constraints_data": ["Be funny"]}], "'constraints_data.0' is 'Be funny'"),
+        ([{"prompt": "x", "constraints_data": [{"id": 3, "text": "x"}]}], "constraint 1: 'id' is 3"),
+        ([{"prompt": "  ", "constraints_data": []}], "line 1: a turn: 'prompt': '  '"),
+        ([turn(1, DUTCH)], "line 1: t-1 "),
+        ([turn(1, DUTCH, announced="Be kind")], "line 1: t-1 "),
+        ([start(1, DUTCH), turn(2, DUTCH, FUNNY)], "line 2: t-2 "),
+        ([start(1, DUTCH, FUNNY), turn(2, DUTCH)], "line 2: t-1 "),
+        ([{**start(1, DUTCH), "prompt": "Rule: Answer in Dutch\n\n\n "}], "line 1: t-1 "),
     ],
 )  # fmt: skip
 def test_what_is_not_of_the_format_is_one_line(tmp_path, rows, facts):
     file = write(tmp_path / "c.jsonl", rows)
     with pytest.raises(DataError, match=facts) as caught:
-        import_testsets(file)
+        import_cases(file)
     assert "\n" not in str(caught.value)
 
 
 def test_a_wrong_file_or_folder_is_one_line(tmp_path):
-    with pytest.raises(DataError, match=r"no \.jsonl file in it"):
-        import_testsets(tmp_path)
-    write(tmp_path / "data/tasks/persona_1.jsonl", [{}])
-    for folder in (tmp_path, tmp_path / "data"):
-        with pytest.raises(DataError, match=r"tasks but no testsets in it: .*--compose"):
-            import_testsets(folder)
+    with pytest.raises(DataError, match=r"no .*\.jsonl in it"):
+        import_cases(tmp_path)
     (tmp_path / "c.jsonl").write_text('{"prompt": "x",\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"c\.jsonl line 1: broken JSON"):
-        import_testsets(tmp_path / "c.jsonl")
+        import_cases(tmp_path / "c.jsonl")

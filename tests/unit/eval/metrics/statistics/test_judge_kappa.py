@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
-
 import numpy as np
 import pytest
 
@@ -73,7 +71,7 @@ def test_the_interval_covers() -> None:
         return [Table(*row) for row in zip(*(c.sum(axis=1).tolist() for c in cells), strict=True)]
 
     whole = draw(100_000)
-    truth = cohen_kappa(Table(*np.sum([astuple(t) for t in whole], axis=0).tolist()))
+    truth = cohen_kappa(Table(*np.sum(whole, axis=0).tolist()))
     assert truth is not None
     found = [kappa_interval(draw(40)) for _ in range(100)]
     covered = sum(low <= truth <= high for low, high in filter(None, found))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eval.records.samples import Sample
-from eval.scoring.judge import rubric
+from eval.scoring.judge import question as question_module
 from eval.scoring.judge.fence import boundary
 from eval.scoring.judge.question import questions
 from eval.scoring.judge.run import judge_samples
@@ -86,9 +86,9 @@ def naive(label: str, text: str, code: str, _: Sequence[str] = ()) -> str:
 def test_with_the_right_code_only_a_weaker_fence_is_broken(
     tmp_path, monkeypatch, fenced, least, example
 ) -> None:
-    monkeypatch.setattr(rubric, "boundary", lambda *_: KNOWN)
+    monkeypatch.setattr(question_module, "boundary", lambda *_: KNOWN)
     if fenced:
-        monkeypatch.setattr(rubric, "fenced", fenced)
+        monkeypatch.setattr(question_module, "fenced", fenced)
     found = statuses(tmp_path, coaxed(known))
     broken = [name for name, status in found.items() if status == "pass"]
     assert len(broken) >= least

@@ -44,25 +44,15 @@ def test_counts_and_kappa_by_hand() -> None:
     # po = 35/50 = 0.7, pe = 0.5*0.6 + 0.5*0.4 = 0.5, kappa = 0.2/0.5 = 0.4
     assert found.agreement == pytest.approx(0.7)
     assert found.kappa == pytest.approx(0.4)
-    assert found.kappa_low is not None
-    assert found.kappa_high is not None
-    assert 0.1 < found.kappa_low < 0.4 < found.kappa_high < 0.7
+    assert 0.1 < (found.kappa_low or 0) < 0.4 < (found.kappa_high or 0) < 0.7
 
 
-def test_a_judge_that_gives_no_verdict_is_missing_and_has_no_rates() -> None:
+def test_without_a_verdict_there_is_no_rate_and_with_one_for_all_no_kappa() -> None:
     found = one(agreement(*pairs([("pass", "undecided"), ("fail", "undecided")])))
-    assert (found.num_both, found.num_missing) == (0, 2)
-    assert (found.agreement, found.kappa, found.kappa_low) == (None, None, None)
-
-
-def test_kappa_is_not_invented_where_both_say_one_thing() -> None:
+    assert (found.num_both, found.num_missing, found.agreement, found.kappa) == (0, 2, None, None)
     found = one(agreement(*pairs([("fail", "fail")] * 9)))
-    assert (found.agreement, found.kappa, found.kappa_low, found.kappa_high) == (
-        1.0,
-        None,
-        None,
-        None,
-    )
+    assert (found.agreement, found.kappa, found.kappa_low) == (1.0, None, None)
+    assert agreement([sample()], {}) == []
 
 
 def test_arms_and_histories_stand_apart_and_all_arms_together() -> None:
@@ -81,14 +71,11 @@ def test_arms_and_histories_stand_apart_and_all_arms_together() -> None:
 def test_what_was_left_to_the_judge_is_not_compared_with_itself() -> None:
     open_verdict = verdict("undecided", "judge")
     samples = [
-        sample(dialogue="none", instruction=instruction(), verdicts=(), status="undecided"),
-        sample(
-            dialogue="rubric",
-            instruction=instruction(RUBRIC),
-            verdicts=(open_verdict,),
-            status="undecided",
-        ),
-    ]
+        sample(dialogue=name, instruction=told, verdicts=verdicts, status="undecided")
+        for name, told, verdicts in (
+            ("none", instruction(), ()), ("rubric", instruction(RUBRIC), (open_verdict,)),
+        )
+    ]  # fmt: skip
     verdicts: dict[JudgeKey, Verdict] = {
         ("adherence", s.key): verdict("pass", "judge") for s in samples
     }
@@ -97,15 +84,8 @@ def test_what_was_left_to_the_judge_is_not_compared_with_itself() -> None:
     assert agreement(samples, verdicts) == agreement(judged, verdicts) == []
 
 
-def test_a_sample_that_was_not_asked_about_is_not_missing() -> None:
-    assert agreement([sample()], {}) == []
-
-
-def test_probes_are_a_metric_of_their_own() -> None:
+def test_probes_are_a_metric_of_their_own_and_a_release_turns_the_verdict_round() -> None:
     assert one(agreement(*pairs([("pass", "pass")], kind="probe"))).metric == "probe_recall"
-
-
-def test_a_released_instruction_turns_the_judges_verdict_round() -> None:
     found = one(agreement(*pairs([("pass", "fail"), ("fail", "pass")], expected="released")))
     assert (found.both_pass, found.both_fail, found.agreement) == (1, 1, 1.0)
 

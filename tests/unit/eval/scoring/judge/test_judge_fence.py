@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from eval.scoring.judge.fence import REMOVED_CODE, REMOVED_MARKER, boundary, clean, fenced
 from eval.scoring.judge.question import questions
-from eval.scoring.judge.rubric import judge_prompt
 from gatt.data.dialogue import Message
 from gatt.models.chat_template import encode
 from gatt.models.control_tokens import control_tokens
@@ -25,10 +24,6 @@ def test_a_text_stands_between_two_lines_with_the_code_and_every_line_is_marked(
     )
 
 
-def test_an_empty_text_has_one_marked_line() -> None:
-    assert fenced("REPLY", "", CODE).splitlines()[1] == "|"
-
-
 def test_the_code_hangs_on_seed_key_and_every_text() -> None:
     code = boundary(0, "key", ["a", "b"])
     assert len(code) == 16
@@ -42,6 +37,10 @@ def test_the_code_hangs_on_seed_key_and_every_text() -> None:
 )
 def test_every_end_of_line_is_one(end: str) -> None:
     assert clean(f"a{end}b", CODE) == ["a", "b"]
+    # Control tokens of the judge are removed, the longest first.
+    assert clean("[CLS] [CLS]x c", CODE, ("[CLS]", "[CLS]x")) == [
+        f"{REMOVED_MARKER} {REMOVED_MARKER} c"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,12 +68,6 @@ def test_what_is_removed_and_what_stays(text: str, expected: str) -> None:
     assert clean(text, CODE) == [expected]
 
 
-def test_control_tokens_of_the_judge_are_removed_the_longest_first() -> None:
-    assert clean("a [CLS] b [CLS]x c", CODE, ("[CLS]", "[CLS]x", " ")) == [
-        f"a {REMOVED_MARKER} b {REMOVED_MARKER} c"
-    ]
-
-
 @given(st.text(st.characters(exclude_categories=()), max_size=60))
 def test_no_text_makes_a_line_of_ours_or_breaks_a_message(text: str) -> None:
     code = boundary(0, "key", [text])
@@ -93,10 +86,6 @@ def num_control_tokens(prompt: str) -> int:
 @pytest.mark.parametrize("name", COAXING)
 def test_no_reply_adds_a_control_token_to_the_prompt(name: str) -> None:
     (question,) = questions([sample(reply=COAXING[name])], JUDGE_ALL)
-    prompt = judge_prompt(question, 0, control_tokens(tiny_tokenizer()))
+    prompt = question.prompt(0, control_tokens(tiny_tokenizer()))
     # One opens the user's turn, one closes it, one opens the assistant's.
     assert num_control_tokens(prompt) == 3
-
-
-def test_as_it_stands_a_reply_would_add_some() -> None:
-    assert num_control_tokens(COAXING["chatml"]) == 3 + 4

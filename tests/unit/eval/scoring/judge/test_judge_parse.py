@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.scoring.judge.parse import REASON_CHARACTERS, parse_verdict
-from eval.scoring.judge.rubric import RUBRIC_VERSION
+from eval.scoring.judge.question import RUBRIC_VERSION
 from gatt.generation.base import Generation
 from gatt.verifiers.base import Verdict
 
@@ -47,55 +47,52 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "fact"),
+    ("answer", "finish", "fact"),
     [
-        ("", "empty"),
-        ("The verdict is pass.", "no JSON object in 'The verdict is pass.'"),
-        ('{"reason": "It is", "verdict": "pass"', "no JSON object"),
-        ('["reason", "verdict", "pass"]', "no JSON object"),
-        ("{'reason': 'It is', 'verdict': 'pass'}", "no JSON object"),
-        ('{"verdict": "pass"}', "'verdict', expected reason and verdict"),
-        ("{}", "'none'"),
-        ('{"reason": "a", "verdict": "pass", "score": 10}', "'reason, verdict, score'"),
-        ('{"reason": "a", "verdict": "fail", "verdict": "pass"}', "'reason, verdict, verdict'"),
-        ('{"Reason": "a", "verdict": "pass"}', "'Reason, verdict'"),
-        ('{"reason": "a", "verdict": "PASS"}', "'verdict' is 'PASS'"),
-        ('{"reason": "a", "verdict": true}', "'verdict' is true"),
-        ('{"reason": "a", "verdict": ["pass"]}', "'verdict' is a list"),
-        ('{"reason": "a", "verdict": {"is": "pass"}}', "'verdict' is an object"),
-        ('{"reason": NaN, "verdict": "pass"}', "no JSON object"),
-        ('{"reason": null, "verdict": "pass"}', "'reason' is null"),
-        ('{"reason": "  ", "verdict": "pass"}', "'reason' is ''"),
-        ('{"reason": "one short sentence", "verdict": "pass"}', "'reason' is 'one short sentence'"),
-        ('{"reason": "Pass ", "verdict": "fail"}', "'reason' is 'Pass'"),
-        (f'{PASS} {{"note": "sorry"}}', "'note'"),
-        ('{"a":' * 20_000 + FAIL, "nested too deep"),
-        ('{"a":' * 500, "no JSON object"),
-        ("\ud83d", "no JSON object"),
-    ],
-)  # fmt: skip
-def test_a_broken_answer_is_missing_and_not_a_fail(answer: str, fact: str) -> None:
-    verdict = parse(answer)
-    assert (verdict.status, verdict.verifier, verdict.version) == (
-        "undecided", "judge", RUBRIC_VERSION
-    )  # fmt: skip
-    assert fact in verdict.evidence
-    assert verdict.evidence.encode()
-
-
-@pytest.mark.parametrize(
-    ("finish", "fact"),
-    [
-        ("length", "max_new_tokens"),
-        ("context_limit", "context"),
-        ("content_filter", "filter"),
-        ("unanswered", "server"),
+        *(
+            (answer, "stop", "no JSON object")
+            for answer in (
+                "",
+                "The verdict is pass.",
+                '{"reason": "It is", "verdict": "pass"',
+                '["reason", "verdict", "pass"]',
+                "{'reason': 'It is', 'verdict': 'pass'}",
+                '{"reason": NaN, "verdict": "pass"}',
+                '{"a":' * 20_000 + FAIL,
+                "\ud83d",
+            )
+        ),
+        *(
+            (answer, "stop", "expected a reason and the verdict")
+            for answer in (
+                '{"verdict": "pass"}',
+                "{}",
+                '{"reason": "a", "verdict": "pass", "score": 10}',
+                '{"reason": "a", "verdict": "fail", "verdict": "pass"}',
+                '{"Reason": "a", "verdict": "pass"}',
+                '{"reason": "a", "verdict": "PASS"}',
+                '{"reason": "a", "verdict": true}',
+                '{"reason": "a", "verdict": {"is": "pass"}}',
+                '{"reason": null, "verdict": "pass"}',
+                '{"reason": "  ", "verdict": "pass"}',
+                '{"reason": "one short sentence", "verdict": "pass"}',
+                '{"reason": "Pass ", "verdict": "fail"}',
+                f'{PASS} {{"note": "sorry"}}',
+            )
+        ),
+        (FAIL, "length", "max_new_tokens"),
+        (FAIL, "context_limit", "context"),
+        (FAIL, "content_filter", "filter"),
+        (FAIL, "unanswered", "server"),
     ],
 )
-def test_an_unfinished_answer_is_missing_even_with_a_verdict_in_it(finish: str, fact: str) -> None:
-    verdict = parse(FAIL, finish=finish)
-    assert verdict.status == "undecided"
+def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(
+    answer: str, finish: str, fact: str
+) -> None:
+    verdict = parse(answer, finish=finish)
+    assert (verdict.status, verdict.verifier) == ("undecided", "judge")
     assert fact in verdict.evidence
+    assert verdict.evidence.encode()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.judge.fence import boundary
 from eval.scoring.judge.question import questions
-from eval.scoring.judge.rubric import judge_prompt
 from gatt.config.load import load_config
 from gatt.errors import ConfigError
 from gatt.generation.config import EngineConfig
@@ -27,7 +26,7 @@ def prompt_of(changed: object, task: str = "adherence") -> tuple[str, str]:
     """Return prompt and code of a sample."""
     (question,) = (q for q in questions([changed], BOTH) if q.task == task)
     code = boundary(3, question.key, (text for _, text in question.texts))
-    return judge_prompt(question, 3), code
+    return question.prompt(3), code
 
 
 def test_adherence_shows_instruction_message_and_reply_and_asks_last() -> None:

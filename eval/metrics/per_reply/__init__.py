@@ -1,1 +1,0 @@
-"""Metrics, one file each: which replies count, and what counts as kept."""

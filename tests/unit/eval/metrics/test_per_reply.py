@@ -1,0 +1,171 @@
+"""The metrics of single replies on a hand-made run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
+from eval.metrics.per_reply import (
+    adherence,
+    adherence_loose,
+    false_trigger,
+    probe_recall,
+    repetition,
+    survival,
+    task_completion,
+)
+from eval.records.samples import Sample
+from eval.rollout.rows import samples_of_rows
+from gatt.verifiers.base import Verdict
+from tests.support.runs.fake_samples import instruction, sample
+
+PLAIN: dict[str, Any] = {"instruction": None, "split": "none"}
+WORDS = {"p": "pass", "f": "fail", "u": "undecided"}
+MADE = [
+    sample(dialogue=dialogue, turn=turn, status=WORDS[letter])
+    for dialogue, letters in {"a": "ppp", "b": "pfp", "c": "upp", "d": "fu", "e": "puf"}.items()
+    for turn, letter in zip((1, 2, 4), letters, strict=False)
+]
+DONE, MISSED = (Verdict(s, "similarity 0.4", "completion", 1) for s in ("pass", "fail"))
+POLISH = instruction("language", "Polish")
+
+
+def rates(outcomes: Iterable[Outcome]) -> dict[int, tuple[float | None, int, int]]:
+    found = {turn: rate_of(rows) for turn, rows in Rows.of(outcomes).by_turn()}
+    return {t: (r.rate, r.num_dialogues, r.num_undecided) for t, r in found.items()}
+
+
+RELEASED = [
+    sample(turn=1, status="pass"),
+    sample(turn=2, status="fail", expected="released"),
+    sample(turn=3, status="pass"),
+    sample(turn=2, status="pass", expected="released", kind="probe"),
+]
+LENIENT = [
+    sample(status="fail", loose="pass"),
+    sample(dialogue="d2", status="fail", loose=None),
+    sample(dialogue="d3", status="fail", loose="undecided"),
+]
+MEASURED = [
+    sample(status="fail", completion=DONE),
+    sample(dialogue="d2", completion=MISSED, expected="released"),
+    sample(dialogue="d3", completion=None),
+    sample(dialogue="d4", completion=DONE, **PLAIN),
+    sample(dialogue="d5", completion=MISSED, kind="probe"),
+]
+OTHERS = [
+    sample(kind="probe", turn=2, status="fail"),
+    sample(kind="probe", turn=2, status="pass", dialogue="d2"),
+    sample(turn=3, status="pass", **PLAIN),
+]
+
+
+@pytest.mark.parametrize(
+    ("metric", "samples", "expected"),
+    [
+        # Turn 1: p p u f p -> 3 of 4. Turn 2: p f p u u -> 2 of 3. Turn 4: p p p f -> 3 of 4.
+        (adherence, MADE, {1: (3 / 4, 4, 1), 2: (2 / 3, 3, 2), 4: (3 / 4, 4, 0)}),
+        # Turn 1: a b e live, d dead, c unknown -> 3 of 4.
+        # Turn 2: a lives, b d dead, c e unknown -> 1 of 3.
+        # Turn 4: a lives, b dead, e dead (u, then f), c unknown; d was not asked -> 1 of 3.
+        (survival, MADE[::-1], {1: (3 / 4, 4, 1), 2: (1 / 3, 3, 2), 4: (1 / 3, 3, 1)}),
+        *((m, RELEASED, {1: (1.0, 1, 0), 3: (1.0, 1, 0)}) for m in (adherence, adherence_loose, survival)),
+        (probe_recall, RELEASED, {}),
+        (adherence, LENIENT, {1: (0.0, 3, 0)}),
+        (adherence_loose, LENIENT, {1: (1 / 2, 2, 1)}),
+        (task_completion, MEASURED, {1: (2 / 3, 3, 0)}),
+        (adherence, OTHERS, {}),
+        (survival, OTHERS, {}),
+        (probe_recall, OTHERS, {2: (1 / 2, 2, 0)}),
+        (false_trigger, OTHERS, {3: (1.0, 1, 0)}),
+    ],
+)  # fmt: skip
+def test_rates_by_hand(metric, samples, expected) -> None:
+    assert rates(metric(samples)) == expected
+
+
+def test_survival_keeps_arms_histories_and_instructions_apart() -> None:
+    changes = [{"history": "own"}, {"arm": "gatt"}, {"instruction": POLISH}]
+    made = [sample(turn=1, status="fail", **c) for c in changes] + [sample(turn=2, status="pass")]
+    assert [o.status for o in survival(made) if o.sample.turn == 2] == ["pass"]
+
+
+def said(*texts: str, **changes):
+    return [sample(turn=turn, reply=text, **changes) for turn, text in enumerate(texts, start=1)]
+
+
+def statuses(samples) -> list[tuple[int, str]]:
+    return [(o.sample.turn, o.status) for o in repetition(samples)]
+
+
+def test_a_reply_is_compared_with_all_earlier_ones_of_its_dialogue_and_no_other() -> None:
+    made = said("I am Napoleon.", "Well.", "i am  Napoleon.", "Fine.")
+    assert statuses(reversed(made)) == [(2, "fail"), (3, "pass"), (4, "fail")]
+    made = [
+        *said("Yes.", "No.", dialogue="a"),
+        *said("No.", "Yes.", dialogue="b"),
+        *said("No.", "Yes.", dialogue="a", arm="other"),
+        *said("No.", "Yes.", dialogue="a", history="own"),
+    ]
+    assert {status for _, status in statuses(made)} == {"fail"}
+    made = [*said("Yes.", "", "Yes."), sample(turn=3, kind="probe", reply="Yes.")]
+    assert statuses(made) == [(3, "pass")]
+
+
+def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> None:
+    def row(turn: int, text: str, *samples: Sample, arm: str = "gatt") -> dict[str, Any]:
+        made = [s.as_dict() for s in samples]
+        said = {"text": text, "finish": "stop", "num_tokens": 3}
+        return {"key": f"{arm}/own/d/{turn}", "said": said, "samples": made}
+
+    def judged(turn: int, text: str, **changes: Any) -> Sample:
+        return sample(turn=turn, reply=text, history="own", **changes)
+
+    rows = [
+        row(1, "I am Napoleon.", judged(1, "I am Napoleon.")),
+        row(2, "Well."),
+        row(1, "Fine.", arm="base"),
+        row(3, "well.", judged(3, "well."), judged(3, "Well.", kind="probe")),
+        row(4, "Fine.", judged(4, "Fine.")),
+        row(5, " ", judged(5, " ")),
+        row(6, "Well.", judged(6, "Well.")),
+    ]
+    samples = samples_of_rows(rows)
+    assert [(s.turn, s.is_repeated) for s in samples] == [
+        (1, False), (3, True), (3, None), (4, False), (5, None), (6, True),
+    ]  # fmt: skip
+    assert statuses(samples) == [(3, "pass"), (4, "fail"), (6, "pass")]
+    # The first judged one, too, where more is known than the judged ones.
+    assert statuses([s for s in samples if s.turn > 3]) == [(4, "fail"), (6, "pass")]
+    # Of people's history only the judged replies are known.
+    read = {"key": "gatt/reference/d", "samples": [s.as_dict() for s in said("Yes.", "Yes.")]}
+    assert {s.is_repeated for s in samples_of_rows([read])} == {None}
+
+
+def rate(*statuses: Any, is_pass_good: bool = True) -> Rate:
+    made = [sample(dialogue=str(n), status=s) for n, s in enumerate(statuses)]
+    return rate_of(Rows.of(Outcome(s, s.status) for s in made), is_pass_good=is_pass_good)
+
+
+def test_nothing_decided_is_not_measured_and_nobody_hides_behind_undecided_replies() -> None:
+    assert rate("undecided") == Rate(
+        rate=None, low=None, high=None, num_dialogues=0, num_instructions=0, num_passed=0,
+        num_decided=0, num_undecided=1, pessimistic=0.0, optimistic=1.0,
+    )  # fmt: skip
+    # 10 of 12 decided pass, 4 are undecided: 10/16 and 14/16 bound what they could have been.
+    made = ["pass"] * 10 + ["fail"] * 2 + ["undecided"] * 4
+    found, errors = rate(*made), rate(*made, is_pass_good=False)
+    assert found.rate == 10 / 12
+    assert (found.num_passed, found.num_decided, found.num_undecided) == (10, 12, 4)
+    assert (found.pessimistic, found.optimistic) == (10 / 16, 14 / 16)
+    assert (errors.pessimistic, errors.optimistic) == (14 / 16, 10 / 16)
+
+
+def test_a_rate_says_how_many_instructions_it_rests_on() -> None:
+    made = [sample(), sample(dialogue="d2"), sample(dialogue="d3", instruction=POLISH)]
+    made += [sample(dialogue=d, **PLAIN) for d in ("p1", "p2")]
+    both = rate_of(Rows.of(Outcome(s, s.status) for s in made))
+    assert (both.num_instructions, both.num_dialogues) == (2, 5)
