@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatt.verifiers.base import Examples, Status, Verdict, Verifier
+from gatt.verifiers.base import Examples, Status, Verdict
 from gatt.verifiers.table import (
     VERIFIERS,
     build,
@@ -18,7 +18,6 @@ __all__ = [
     "Examples",
     "Status",
     "Verdict",
-    "Verifier",
     "build",
     "check_all",
     "overall",

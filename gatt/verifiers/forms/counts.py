@@ -1,18 +1,21 @@
-"""Kinds that count: `sentences`, `words`, `lines`, `paragraphs`, `emoji`, `number`."""
+"""Kinds that count: `bullets`, `sentences`, `words`, `lines`, `paragraphs`, `emoji`, `number`."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge
 
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.rule import Rule, require_bounds, shipped_examples
+from gatt.verifiers.rule import Rule, Span
 from gatt.verifiers.text.markup import EMOJI, strip_markdown
-from gatt.verifiers.text.sentences import sentences
+from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
 
+Count = Annotated[int, Ge(0)]
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _HAS_WORD = re.compile(r"[^\W_]")
 _BLANK_LINES = re.compile(r"\r?\n[ \t]*(?:\r?\n[ \t]*)+")
@@ -34,7 +37,22 @@ _ONE_EMOJI = f"(?:{_FLAG}|{_KEYCAP}|{_PICTOGRAPH})"
 _EMOJI = re.compile(rf"{_ONE_EMOJI}(?:\u200d{_ONE_EMOJI})*")
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/]\d+)*")
 
+# With a blank behind them: "*so*" is emphasis, "+5" and "-5" are numbers, "–" opens a remark.
+_SPACED = r"[-*+–—~»›][ \t]++"
+# Nothing else is ever written with these at the start of a line.
+_SIGNS = (
+    r"[•◦‣⁃∙·●○◉■□▪▫◾◽◼◻▸▹►▻▶▷➤➢➔➜➡→⇒✓✔✅☑✗✦✧✪★☆❖♦◆◇❯\U0001f538\U0001f539\U0001f536\U0001f537"
+    r"\U0001f449]\ufe0f?[ \t]*+"
+)
+# Typed in haste; "-5" is a number and "--" a dash.
+_GLUED = r"-(?=[^\W\d_]|[\"'“‘*(\[])"
+_NUMBERED = r"\d{1,3}(?:[.)][ \t]++|\)(?=[^\W_]))"
+_REST = r"[^\n]*?[^\W_][^\n]*$"
+_START = r"^[ \t]*+(?:>[ \t]*+)?"
+_ITEM = re.compile(rf"{_START}(?:{_SPACED}|{_SIGNS}|{_GLUED}|{_NUMBERED}){_REST}", re.MULTILINE)
 
+
+@dataclass(frozen=True, kw_only=True)
 class CountRule(Rule):
     """Passes if the number of units lies within the bounds, both included.
 
@@ -45,9 +63,16 @@ class CountRule(Rule):
 
     least: ClassVar[int] = 0
     """The smallest bound that makes sense."""
+    min: Count | None = None
+    max: Count | None = None
 
-    def __init__(self, *, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
-        self._low, self._high = require_bounds(self.kind, min, max, least=self.least)
+    def __post_init__(self) -> None:
+        given = [bound for bound in (self.min, self.max) if bound is not None]
+        if not given or given != sorted(given) or given[0] < self.least:
+            raise ValueError(
+                f"'min' {self.min} and 'max' {self.max}: expected at least one, from {self.least} up, and "
+                "min <= max"
+            )
 
     @abstractmethod
     def count(self, reply: str) -> int:
@@ -55,13 +80,16 @@ class CountRule(Rule):
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        number = self.count(reply)
+        return self.of_count(self.count(reply))
+
+    def of_count(self, number: int, span: Span | None = None) -> Verdict:
+        """Return the verdict on a number of units."""
         evidence = f"{self.kind}: {number}"
-        if number < self._low:
-            return self.failed(f"{evidence}, expected at least {self._low}")
-        if self._high is not None and number > self._high:
-            return self.failed(f"{evidence}, expected at most {self._high}")
-        return self.passed(evidence)
+        if number < (self.min or 0):
+            return self.failed(f"{evidence}, expected at least {self.min}", span)
+        if self.max is not None and number > self.max:
+            return self.failed(f"{evidence}, expected at most {self.max}", span)
+        return self.passed(evidence, span)
 
 
 class Sentences(CountRule):
@@ -69,11 +97,10 @@ class Sentences(CountRule):
 
     kind = "sentences"
     version = 3
-    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of sentences."""
-        return len(sentences(reply))
+        return len(sentence_spans(reply))
 
 
 class Words(CountRule):
@@ -84,7 +111,6 @@ class Words(CountRule):
 
     kind = "words"
     version = 2
-    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of words, markdown marks aside."""
@@ -95,7 +121,6 @@ class Lines(CountRule):
     """Passes if the number of lines that hold a letter or digit is within the bounds."""
 
     kind = "lines"
-    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of lines with something on them."""
@@ -106,21 +131,19 @@ class Paragraphs(CountRule):
     """Passes if the number of blocks that blank lines part is within the bounds."""
 
     kind = "paragraphs"
-    examples = shipped_examples(kind)
 
     def count(self, reply: str) -> int:
         """Return the number of blocks that hold a letter or digit."""
         return sum(bool(_HAS_WORD.search(block)) for block in _BLANK_LINES.split(reply))
 
 
+@dataclass(frozen=True, kw_only=True)
 class PatternRule(CountRule):
     """Counts the matches of a pattern, at least one by default."""
 
     least = 1
     regex: ClassVar[re.Pattern[str]]
-
-    def __init__(self, *, min: int | None = 1, max: int | None = None) -> None:  # noqa: A002
-        super().__init__(min=min, max=max)
+    min: Count | None = 1
 
     def count(self, reply: str) -> int:
         """Return the number of matches."""
@@ -129,7 +152,24 @@ class PatternRule(CountRule):
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate, with the place of the first match."""
         first = self.regex.search(reply)
-        return replace(super().judge(reply), span=first.span() if first else None)
+        return self.of_count(self.count(reply), first.span() if first else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bullets(PatternRule):
+    """Passes if the number of list items ("- ", "* ", "• ", "→ ", "1. ") is within the bounds.
+
+    A dash may stand right before its word ("-tea"); other signs that are letters of
+    markdown or arithmetic need a blank behind them.
+
+    Args:
+        min: fewest allowed, a whole number from 1 up.
+    """
+
+    kind = "bullets"
+    version = 2
+    regex = _ITEM
+    min: Count | None = 2
 
 
 class Emoji(PatternRule):
@@ -138,7 +178,6 @@ class Emoji(PatternRule):
     kind = "emoji"
     version = 2
     regex = _EMOJI
-    examples = shipped_examples(kind)
 
 
 class Number(PatternRule):
@@ -146,4 +185,3 @@ class Number(PatternRule):
 
     kind = "number"
     regex = _NUMBER
-    examples = shipped_examples(kind)

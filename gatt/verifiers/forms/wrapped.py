@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 
-from gatt.errors import VerifierError
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.rule import Rule, shipped_examples
+from gatt.verifiers.forms.openings import straight
+from gatt.verifiers.rule import Rule
 from gatt.verifiers.text.words import words
 
 _ESCAPED = re.compile(r"\\[\"'\\]")
 _EMPHASIS = re.compile(r"(?P<marks>\*{1,3}|_{1,3})(?P<inner>[^\n].*?)(?P=marks)\Z", re.DOTALL)
-_STRAIGHT = str.maketrans("“”„‘’", '"""\'\'')
+_CURLY = re.compile("(?s)(?P<left>[“„])(?P<inner>.+)(?!(?P=left))[”“]")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Wrapped(Rule):
     """Passes if the reply starts with `left`, ends with `right`, and is one such piece.
 
@@ -30,34 +32,31 @@ class Wrapped(Rule):
     kind = "wrapped"
     version = 2
     reads_markup = True
-    examples = shipped_examples(kind)
 
-    def __init__(self, *, left: str, right: str) -> None:
-        for name, mark in (("left", left), ("right", right)):
-            if not isinstance(mark, str) or not mark.strip():
-                raise VerifierError(
-                    f"verifier {self.kind!r}: {name!r} is {mark!r}: expected a mark"
-                )
-        self._left = left.strip().translate(_STRAIGHT)
-        self._right = right.strip().translate(_STRAIGHT)
+    left: str
+    right: str
+
+    def __post_init__(self) -> None:
+        if not (self.left.strip() and self.right.strip()):
+            raise ValueError(f"'left' {self.left!r} and 'right' {self.right!r}: expected two marks")
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        left, right = self._left, self._right
-        text = _without_emphasis(reply.strip(), left)
+        left, right = straight(self.left.strip()), straight(self.right.strip())
+        text = reply.strip()
+        # Emphasis around all of it makes no difference, unless that is the mark that is asked for.
+        if left[0] not in "*_" and (found := _EMPHASIS.match(text)):
+            text = found["inner"].strip()
         # What a backslash escapes stays in the text.
         text = _ESCAPED.sub("xx", text)
-        has_pairs = (
-            left == right == '"' and text[:1] in "“„" and text[-1:] in "”“" and text[0] != text[-1]
-        )
-        if has_pairs:
-            left, right, text = "“", "”", _as_pair(text)
+        if left == right == '"' and _CURLY.fullmatch(text):
+            # One pair of marks for „German“ and “English” quotations.
+            left, right, text = "“", "”", text.translate({ord(text[0]): "“", ord(text[-1]): "”"})
         else:
-            text = text.translate(_STRAIGHT)
-        fits = len(text) > len(left) + len(right)
-        if not (fits and text.startswith(left) and text.endswith(right)):
-            return self.failed(f"not between {left!r} and {right!r}")
+            text = straight(text)
         inner = text[len(left) : len(text) - len(right)]
+        if not (inner and text.startswith(left) and text.endswith(right)):
+            return self.failed(f"not between {left!r} and {right!r}")
         if not words(inner):
             return self.failed(f"nothing between {left!r} and {right!r}")
         if _closes_early(inner, left, right):
@@ -65,25 +64,12 @@ class Wrapped(Rule):
         return self.passed(f"stands between {left!r} and {right!r}")
 
 
-def _without_emphasis(text: str, left: str) -> str:
-    """Return a text without emphasis around all of it, unless that is the mark that is asked for."""
-    found = None if left[0] in "*_" else _EMPHASIS.match(text)
-    return found["inner"].strip() if found else text
-
-
-def _as_pair(text: str) -> str:
-    """Return a text with one pair of marks for „German“ and “English” quotations."""
-    opener, closer = text[0], text[-1]
-    return text.translate({ord(opener): "“", ord(closer): "”"})
-
-
 def _closes_early(inner: str, left: str, right: str) -> bool:
     if left == right:
         # An apostrophe inside a word closes no single quotation mark.
-        pieces = inner.split(left)
         return any(
             not (before[-1:].isalnum() and after[:1].isalnum())
-            for before, after in pairwise(pieces)
+            for before, after in pairwise(inner.split(left))
         )
     depth = 0
     for mark in re.finditer(f"{re.escape(right)}|{re.escape(left)}", inner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gatt.verifiers.phrases import word_set
-from gatt.verifiers.text.words import is_letter, words
+from gatt.verifiers.text.words import words
 
 MAX_TITLE_WORDS = 6
 MIN_CONTENT_LETTERS = 4
@@ -47,7 +47,7 @@ def without_titles(text: str) -> str:
 def without_quotations(text: str) -> str:
     """Return the text without what it quotes, or as it is where that is most of it."""
     rest = _QUOTATION.sub(" ", text)
-    return rest if 2 * sum(map(is_letter, rest)) >= sum(map(is_letter, text)) else text
+    return rest if 2 * sum(map(str.isalpha, rest)) >= sum(map(str.isalpha, text)) else text
 
 
 def has_title_case(quotation: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.language.clauses import clauses, num_english_words
@@ -26,7 +26,7 @@ from gatt.verifiers.language.text import (
     telling_text,
     weight,
 )
-from gatt.verifiers.rule import Rule, quote, shipped_examples
+from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.text.words import spaceless_characters, words
 
 __all__ = ["LANGUAGES", "Language", "detector"]
@@ -51,6 +51,7 @@ _CHINESE_WORDS = re.compile("[的是了们这吗你我他她很没]")
 _KANA = re.compile("[\u3040-\u30ff]")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Language(Rule):
     """Passes if the reply is written in the language, all of it.
 
@@ -70,24 +71,27 @@ class Language(Rule):
 
     kind = "language"
     version = 5
-    examples = shipped_examples(kind)
 
-    def __init__(self, *, language: str) -> None:
-        if language not in LANGUAGES:
-            hint = did_you_mean(language, LANGUAGES)
-            raise VerifierError(
-                f"verifier {self.kind!r}: unknown language {language!r}{hint} "
-                f"(known ISO 639-1 codes: {', '.join(sorted(LANGUAGES))})"
-            )
-        self._code = language
-        self._name = LANGUAGES[language]
-        self._enough = MIN_NEAR_PROBABILITY if language in _NEAR else MIN_PROBABILITY
-        self._script = _SCRIPTS.get(language, "latin")
+    language: str
+
+    def __post_init__(self) -> None:
+        if self.language not in LANGUAGES:
+            hint = did_you_mean(self.language, LANGUAGES)
+            known = ", ".join(sorted(LANGUAGES))
+            raise ValueError(f"unknown language {self.language!r}{hint} (known: {known})")
+
+    @property
+    def _name(self) -> str:
+        return LANGUAGES[self.language]
+
+    @property
+    def _script(self) -> str:
+        return _SCRIPTS.get(self.language, "latin")
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
         plain = plain_text(reply)
-        text = telling_text(plain, self._code, is_latin=self._script == "latin")
+        text = telling_text(plain, self.language, is_latin=self._script == "latin")
         num_words, num_spaceless = len(words(text)), spaceless_characters(text)
         if num_words < MIN_WORDS or 0 < num_spaceless == num_words < MIN_SPACELESS_CHARACTERS:
             return self.undecided(f"only {num_words} words: too short to tell the language")
@@ -97,15 +101,15 @@ class Language(Rule):
         found, confidence, own = self._detect(text)
         if own <= MAX_RULED_OUT and is_connected(text):
             return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
-        alien = alien_words(text, self._code)
+        alien = alien_words(text, self.language)
         if alien:
             return self.failed(
                 f"{quote(' '.join(alien[:3]))}: letters that {self._name} does not use"
             )
-        sibling = sibling_of(text, self._code)
+        sibling = sibling_of(text, self.language)
         if sibling and sibling[1]:
             return self.failed(f"{sibling[0]}, not {self._name}")
-        foreign = foreign_sentence(plain, self._code, self._script, self._own_of)
+        foreign = foreign_sentence(plain, self.language, self._script, self._own_of)
         if foreign:
             return self._failed_by(reply, *foreign)
         share, piece, other = self._foreign_share(text)
@@ -113,13 +117,15 @@ class Language(Rule):
             share, piece, other = self._foreign_clause_share(text)
         if share > MAX_FOREIGN_SHARE:
             return self._failed_by(reply, piece, other)
-        english, num_own = english_words(plain, self._code)
+        english, num_own = english_words(plain, self.language)
         if len(english) >= max(MIN_ENGLISH_WORDS, num_own):
-            verdict = self.failed if is_half_english(plain, self._code) else self.undecided
+            verdict = self.failed if is_half_english(plain, self.language) else self.undecided
             return verdict(
                 f"{self._name} ({own:.2f}), but English {quote(' '.join(english))} in it"
             )
-        if own < self._enough or is_short_of_function_words(text, self._code):
+        if own < (
+            MIN_NEAR_PROBABILITY if self.language in _NEAR else MIN_PROBABILITY
+        ) or is_short_of_function_words(text, self.language):
             return self.undecided(f"perhaps {LANGUAGES[found]} ({confidence:.2f})")
         if sibling:
             return self.undecided(f"perhaps {sibling[0]}")
@@ -127,9 +133,9 @@ class Language(Rule):
 
     def _detect(self, text: str) -> tuple[str, float, float]:
         """Return the likeliest code, its probability, and that of the asked language."""
-        found = probabilities(text, self._code)
+        found = probabilities(text, self.language)
         best = max(found, key=lambda code: found[code])
-        return best, found[best], found[self._code]
+        return best, found[best], found[self.language]
 
     def _own_of(self, text: str) -> tuple[str, float]:
         found, _, own = self._detect(text)
@@ -175,11 +181,11 @@ class Language(Rule):
     def _foreign_clause(self, clause: str, *, is_alone: bool) -> str:
         """Return the code of the other language that a clause is in, or nothing."""
         num_words, num_spaceless = len(words(clause)), spaceless_characters(clause)
-        num_english = num_english_words(clause) if self._code != "en" else 0
+        num_english = num_english_words(clause) if self.language != "en" else 0
         found, _, own = self._detect(clause)
         if num_english and (own <= 0.1 or (num_english > 1 and 3 * num_english >= num_words)):
             return "en"
-        if self._code == "ja" and num_spaceless == num_words:
+        if self.language == "ja" and num_spaceless == num_words:
             # Headings and terms are written without kana.
             return "zh" if _CHINESE_WORDS.search(clause) and not _KANA.search(clause) else ""
         is_other = own <= MAX_WINDOW_RULED_OUT and num_words >= MIN_PIECE_WORDS

@@ -12,7 +12,7 @@ from gatt.verifiers.language.clauses import (
 )
 from gatt.verifiers.text.markup import prose
 from gatt.verifiers.text.sentences import sentences
-from gatt.verifiers.text.words import SPACELESS, is_letter, spaceless_characters, word_spans, words
+from gatt.verifiers.text.words import SPACELESS, spaceless_characters, word_spans, words
 
 MIN_WORDS = 3
 MIN_PIECE_WORDS = 4
@@ -80,7 +80,7 @@ def telling_text(text: str, code: str, *, is_latin: bool) -> str:
 def weight(text: str) -> int:
     """Return the letters of a text; a Han or kana character stands for three, Hangul for two."""
     num_hangul = len(SCRIPT["hangul"].findall(text))
-    return sum(map(is_letter, text)) + 2 * spaceless_characters(text) + num_hangul
+    return sum(map(str.isalpha, text)) + 2 * spaceless_characters(text) + num_hangul
 
 
 def foreign_script_share(text: str, script: str) -> float:
@@ -92,7 +92,7 @@ def foreign_script_share(text: str, script: str) -> float:
 
 def is_connected(text: str) -> bool:
     """Whether a text is more than a list of single words, which are often the same everywhere."""
-    lengths = [sum(any(map(is_letter, w)) for w in words(part)) for part in clauses(text)]
+    lengths = [sum(any(map(str.isalpha, w)) for w in words(part)) for part in clauses(text)]
     return sum(lengths) >= MIN_PIECE_WORDS and max(lengths) >= MIN_WORDS
 
 

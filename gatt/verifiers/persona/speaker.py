@@ -6,10 +6,10 @@ English only. A name is the speaker's by an introduction alone; any other term b
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gatt.verifiers.phrases import Patterns
+from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold
 from gatt.verifiers.text.matching import Hit, TermMatcher
 from gatt.verifiers.text.sentences import sentence_spans
@@ -62,22 +62,23 @@ def is_of_another(spoken: str, name: TermMatcher) -> bool:
 
 
 def lives_there(spoken: str, hit: Hit) -> bool:
-    """Whether all that is said of a place is that the speaker lives there or comes from there now."""
+    """Whether the speaker only lives in a place or comes from there now."""
     return bool(_RE.LIVES.search(fold(spoken[max(0, hit.span[0] - 60) : hit.span[0]]).text))
 
 
-def _statements(text: str) -> Iterator[tuple[int, int]]:
+def _statements(text: str) -> Iterator[Span]:
     """Yield the spans of the sentences; an exclamation goes with what follows it."""
     opened: int | None = None
-    spans: Sequence[tuple[int, int]] = sentence_spans(text)
-    for number, (start, end) in enumerate(spans, start=1):
-        begin = start if opened is None else opened
-        is_cry = len(words(text[start:end])) <= _SHORT and text[start:end].rstrip()[-1:] in "!…"
-        if is_cry and number < len(spans) and not _RE.SPEAKER.search(text[start:end].lower()):
+    spans = sentence_spans(text)
+    for span in spans:
+        said = text[slice(*span)]
+        begin = span[0] if opened is None else opened
+        is_cry = len(words(said)) <= _SHORT and said[-1] in "!…"
+        if is_cry and span != spans[-1] and not _RE.SPEAKER.search(said.lower()):
             opened = begin
-            continue
-        opened = None
-        yield begin, end
+        else:
+            opened = None
+            yield begin, span[1]
 
 
 def _touches(text: str, hit: Hit, name: Hit) -> bool:
@@ -96,21 +97,17 @@ def _is_own(text: str, hit: Hit, *, is_name: bool) -> bool:
     if is_name:
         if hit.text.endswith(("'s", "'")) or after.lstrip().startswith("?"):
             return False
-        if not before.strip() and _RE.OPENS.match(after):
-            return True
-        return bool(introduced or _RE.SIGNS.search(before) or _RE.SPEAKS.match(after))
-    left = max((found.end() for found in _RE.CLAUSE_END.finditer(before)), default=0)
+        is_first = not before.strip() and _RE.OPENS.match(after)
+        return bool(is_first or introduced or _RE.SIGNS.search(before) or _RE.SPEAKS.match(after))
     if is_of_oneself(hit.text) or (_RE.OWN.search(before) and not _RE.KIN.search(before)):
-        return not re.search(r"\b(?:don't|do not|never) (?:have|know) (?:\w+ )?$", before)
-    right = _RE.CLAUSE_END.search(text, end)
-    clause_end = right.start() if right else len(text)
-    is_spoken = bool(
-        _RE.SPEAKER.search(text, left, start) or _RE.SPEAKER.search(text, end, clause_end)
-    )
+        return not _RE.HAS_NONE.search(before)
+    left = max((found.end() for found in _RE.CLAUSE_END.finditer(before)), default=0)
+    behind = _RE.CLAUSE_END.search(text, end)
+    right = behind.start() if behind else len(text)
+    is_spoken = _RE.SPEAKER.search(text, left, start) or _RE.SPEAKER.search(text, end, right)
     if not is_spoken and _RE.TEACHES.search(text):
         return True
     if _RE.FROM_OUTSIDE.search(before[left:]):
         return False
-    if introduced or is_spoken:
-        return True
-    return bool(_RE.DOES.search(text[:left]) or _RE.DOES.search(text[clause_end:]))
+    is_done = _RE.DOES.search(text[:left]) or _RE.DOES.search(text[right:])
+    return bool(introduced or is_spoken or is_done)

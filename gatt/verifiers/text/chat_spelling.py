@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
 from gatt.verifiers.phrases import read_phrases
+from gatt.verifiers.text.folding import fold_text
 
 _SHORT: dict[str, str] = read_phrases("english")["short"]
 _SHORT_WORD = re.compile(rf"(?<![\w'])(?:{'|'.join(_SHORT)})(?![\w'])")
@@ -16,20 +16,17 @@ _WORD = re.compile(r"[a-z]{7,}")
 _KEPT_END = 2
 
 
-def spelt_out(folded: str) -> str:
-    """Return a folded text with the short forms of chats written out."""
-    return _NUMBER.sub(" number", _SHORT_WORD.sub(lambda m: _SHORT[m[0]], folded))
+def as_meant(sentence: str, terms: tuple[str, ...]) -> str:
+    """Return a sentence folded, with the short forms of chats written out and slips in terms mended.
 
-
-def with_typos_mended(folded: str, terms: Iterable[str]) -> str:
-    """Return a folded text whose long words that miss one of the terms by one slip are that term.
-
-    One letter left out, doubled, exchanged or swapped with the next counts as a slip. First letter and
-    ending have to be right, as other words are a slip apart ("adviser", "advised").
+    A long word that misses a word of the terms by one slip is that word: one letter left out, doubled,
+    exchanged or swapped with the next. First letter and ending have to be right, as other words are a
+    slip apart ("adviser", "advised").
     """
-    known = _long_words(tuple(terms))
+    folded = _SHORT_WORD.sub(lambda m: _SHORT[m[0]], fold_text(sentence))
+    known = _long_words(terms)
     return _WORD.sub(lambda m: m[0] if m[0] in known else next(
-        (word for word in known if _is_slip(m[0], word)), m[0]), folded)  # fmt: skip
+        (word for word in known if _is_slip(m[0], word)), m[0]), _NUMBER.sub(" number", folded))  # fmt: skip
 
 
 @lru_cache(maxsize=512)
@@ -38,19 +35,9 @@ def _long_words(terms: tuple[str, ...]) -> dict[str, None]:
 
 
 def _is_slip(typed: str, word: str) -> bool:
-    if (
-        typed[0] != word[0]
-        or typed[-_KEPT_END:] != word[-_KEPT_END:]
-        or abs(len(typed) - len(word)) > 1
-    ):
+    if typed[0] != word[0] or typed[-_KEPT_END:] != word[-_KEPT_END:]:
         return False
-    same = next(
-        (n for n, (a, b) in enumerate(zip(typed, word, strict=False)) if a != b), len(typed)
-    )
-    rest_typed, rest_word = typed[same:], word[same:]
-    return (
-        rest_typed[1:] == rest_word[1:]
-        or rest_typed == rest_word[1:]
-        or rest_typed[1:] == rest_word
-        or (rest_typed[:2] == rest_word[:2][::-1] and rest_typed[2:] == rest_word[2:])
-    )
+    same = next(n for n in range(len(typed) + 1) if typed[: n + 1] != word[: n + 1])
+    left, right = typed[same:], word[same:]
+    is_swap = left[:2] == right[:2][::-1] and left[2:] == right[2:]
+    return is_swap or left[1:] == right[1:] or left == right[1:] or left[1:] == right

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 
 from gatt.verifiers.text.repetition import find_loop, repeated_share
-from gatt.verifiers.text.words import SPACELESS, is_letter
+from gatt.verifiers.text.words import SPACELESS
 
 VERSION = 3
 """Raised by one with every change that can change what is degenerate: it changes every verdict."""
@@ -71,7 +71,7 @@ def _bad_characters(reply: str) -> str | None:
     num_alnum = sum(map(str.isalnum, reply))
     if not reply.isascii():
         num_alnum += sum(unicodedata.category(c)[0] == "M" for c in reply)
-    if not any(map(is_letter, reply)):
+    if not any(map(str.isalpha, reply)):
         return "no letters"
     if num_alnum < MIN_ALNUM_SHARE * num_visible:
         return f"mostly symbols: {num_alnum} letters or digits of {num_visible} characters"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, Any
+
+from annotated_types import MinLen
 
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.inflection import inflections, plurals
 from gatt.verifiers.text.words import CJK
 
 # A Latin term may stand between Han characters, which are word characters as well.
-_LEFT = rf"(?<![^\W{CJK}])"
-_RIGHT = rf"(?![^\W{CJK}])"
+LEFT = rf"(?<![^\W{CJK}])"
+RIGHT = rf"(?![^\W{CJK}])"
 _GAP = r"[\s\-]+"
 # "check-up" is also written "check up" and "checkup"; "bus stop" is never "busstop".
 _HYPHEN = r"[\s\-]*"
@@ -30,7 +33,7 @@ class Hit:
 
 
 class TermMatcher:
-    """Finds the occurrences of any of some terms.
+    """Finds the occurrences of any of some terms; as the type of a rule's parameter, made of a list of texts.
 
     Case, accents and markdown emphasis make no difference. A term is found at
     word boundaries only ("art" is not in "start"), CJK terms anywhere. A
@@ -49,8 +52,24 @@ class TermMatcher:
     """
 
     def __init__(self, terms: Iterable[str], adjectives: Iterable[str] = ()) -> None:
-        self._terms = tuple(terms)
+        self.terms = tuple(terms)
+        if not all(map(str.strip, self.terms)):
+            raise ValueError(f"is {list(self.terms)!r}: expected texts that are not blank")
         self._adjectives = "|".join(map(re.escape, adjectives))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        texts = handler.generate_schema(tuple[str, ...])
+        return core_schema.no_info_after_validator_function(cls, texts)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def __str__(self) -> str:
+        """Return the first terms, as evidence shows them."""
+        return ", ".join(self.terms[:4]) + (", …" if len(self.terms) > 4 else "")
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
@@ -60,7 +79,7 @@ class TermMatcher:
         classes at the edges are dear to compile, hence stand once a group.
         """
         groups: dict[tuple[str, str], set[str]] = {}
-        for term in self._terms:
+        for term in self.terms:
             left, body, right = _pattern(term)
             owner, gap, thing = body.partition(_GAP)
             if self._adjectives and gap and owner in ("my", "our"):
@@ -74,18 +93,22 @@ class TermMatcher:
 
     def hits(self, reply: str) -> list[Hit]:
         """Return all occurrences in order; they do not overlap."""
-        folded = fold(reply)
-        spans = [folded.span(*match.span()) for match in self._regex.finditer(folded.text)]
-        return [Hit(reply[start:end], (start, end)) for start, end in spans]
+        return list(self._found(reply))
 
     def first(self, reply: str) -> Hit | None:
         """Return the first occurrence, if there is one."""
+        return next(self._found(reply), None)
+
+    def _found(self, reply: str) -> Iterator[Hit]:
         folded = fold(reply)
-        match = self._regex.search(folded.text)
-        if not match:
-            return None
-        start, end = folded.span(*match.span())
-        return Hit(reply[start:end], (start, end))
+        for match in self._regex.finditer(folded.text):
+            start, end = folded.span(*match.span())
+            yield Hit(reply[start:end], (start, end))
+
+
+Terms = Annotated[TermMatcher, MinLen(1)]
+"""A parameter with at least one term."""
+NO_TERMS = TermMatcher(())
 
 
 def _pattern(term: str) -> tuple[str, str, str]:
@@ -103,8 +126,8 @@ def _pattern(term: str) -> tuple[str, str, str]:
     else:
         ending = re.escape(last) + (_POSSESSIVE if last.isalpha() and last.isascii() else "")
     body = "".join(re.escape(p) + g for p, g in zip(parts[:-1], gaps, strict=False)) + ending
-    left = _LEFT if _needs_boundary(folded[0]) else ""
-    right = _RIGHT if _needs_boundary(folded[-1]) else ""
+    left = LEFT if _needs_boundary(folded[0]) else ""
+    right = RIGHT if _needs_boundary(folded[-1]) else ""
     return left, body, right
 
 

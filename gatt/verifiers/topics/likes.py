@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from gatt.errors import VerifierError
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.first_person import is_foreign
-from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
-from gatt.verifiers.text.folding import Folded, fold
-from gatt.verifiers.text.matching import Hit, TermMatcher
+from gatt.verifiers.phrases import Patterns
+from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.text.folding import fold
+from gatt.verifiers.text.matching import NO_TERMS, Hit, TermMatcher, Terms
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.liking import (
-    denies_having_any,
-    is_denied,
-    is_praised,
-    is_question_to_the_user,
-    sounds_like_a_hobby,
-)
 from gatt.verifiers.topics.whose import speaks_of_oneself, whose
 
 # "my old racket" is "my racket".
 _OF_THINGS = ("old", "new", "own", "little", "favorite", "favourite", "best", "first")
 _MAX_FRAGMENT_WORDS = 4
-_LABEL = re.compile(r"\bhobb(?:y|ies) ?:")
 _STEM_LETTERS = 4
 # A reply of 20,000 characters may be one sentence full of terms.
 _WINDOW = 400
 _MAX_HITS = 50
+_RE = Patterns("liking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +35,19 @@ class _Said:
     number: int
     """Of the sentence."""
     is_vague: bool
-    around: str
+    sentence: str
     """The sentence, folded, as far as it is near."""
     start: int
     """Where the term begins in it."""
     end: int
 
+    @property
+    def stem(self) -> str:
+        """The first letters of the term, the same in all its forms."""
+        return self.hit.text[:_STEM_LETTERS].lower()
 
+
+@dataclass(frozen=True, kw_only=True)
 class Likes(Rule):
     """Passes if the speaker says one of the terms of itself, and does not only deny or ask it.
 
@@ -72,103 +71,122 @@ class Likes(Rule):
     kind = "likes"
     version = 3
     reads_sense = True
-    examples = shipped_examples(kind)
 
-    def __init__(
-        self, *, any_of: Sequence[str], vague: Sequence[str] = (), not_in: Sequence[str] = ()
-    ) -> None:
-        self._terms = require_texts(self.kind, "any_of", any_of)
-        if not self._terms:
-            raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
-        self._matcher = TermMatcher(self._terms, _OF_THINGS)
-        self._vague = TermMatcher(require_texts(self.kind, "vague", vague))
-        self._not_in = TermMatcher(require_texts(self.kind, "not_in", not_in))
+    any_of: Terms
+    vague: TermMatcher = NO_TERMS
+    not_in: TermMatcher = NO_TERMS
+
+    @cached_property
+    def _plain(self) -> TermMatcher:
+        return TermMatcher(self.any_of.terms, _OF_THINGS)
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        others = [hit.span for hit in self._not_in.hits(reply)]
-        plain = [hit for hit in self._matcher.hits(reply) if not _is_inside(hit, others)]
-        vague = [hit for hit in self._vague.hits(reply) if not _is_inside(hit, others)]
-        vague = [hit for hit in vague if not _is_inside(hit, [other.span for other in plain])]
+        others = self.not_in.hits(reply)
+        plain = _outside(self._plain.hits(reply), others)
+        vague = _outside(self.vague.hits(reply), [*others, *plain])
         if not plain and not vague:
-            asked = ", ".join(self._terms[:4]) + (", …" if len(self._terms) > 4 else "")
-            return self.failed(f"says none of: {asked}")
+            return self.failed(f"says none of: {self.any_of}")
         spans = sentence_spans(reply)
         folded = [fold(reply[start:end]) for start, end in spans]
         sentences = [sentence.text for sentence in folded]
-        said = [*_place(plain, spans, folded, False), *_place(vague, spans, folded, True)]
         first = min([*plain, *vague], key=lambda hit: hit.span)
-        if denies_having_any(" ".join(sentences)):
+        if _RE.NO_HOBBY.search(" ".join(sentences)):
             return self.failed("denies having a hobby at all", first.span)
+        beginnings = [start for start, _ in spans]
+
+        def placed(hits: list[Hit], is_vague: bool) -> Iterator[_Said]:
+            for hit in hits[:_MAX_HITS]:
+                number = bisect_right(beginnings, hit.span[0]) - 1
+                start, end = (
+                    bisect_left(folded[number].starts, at - beginnings[number]) for at in hit.span
+                )
+                cut = max(0, start - _WINDOW)
+                near = sentences[number][cut : end + _WINDOW]
+                yield _Said(hit, number, is_vague, near, start - cut, end - cut)
+
         meant = [
             one
-            for one in said
-            if not is_denied(one.around, one.start, one.end, _next(sentences, one))
-            and not is_question_to_the_user(one.around)
+            for one in (*placed(plain, False), *placed(vague, True))
+            if not _is_denied(one, "".join(sentences[one.number + 1 : one.number + 2]))
+            and not _is_question_to_the_user(one.sentence)
         ]
         if not meant:
             return self.failed(f"only denies or asks {quote(first.text)}", first.span)
-        if not meant[0].is_vague and is_foreign(reply):
-            return self.passed(f"says {quote(meant[0].hit.text)}", meant[0].hit.span)
-        doubtful: _Said | None = None
+        is_any_language = not meant[0].is_vague and is_foreign(reply)
+        doubtful: Hit | None = None
         for one in meant:
-            verdict = _speaks(one, sentences, meant)
-            if verdict:
+            is_own = is_any_language or _speaks(one, sentences, meant)
+            if is_own:
                 return self.passed(f"says {quote(one.hit.text)}", one.hit.span)
-            if verdict is None and doubtful is None:
-                doubtful = one
+            if is_own is None:
+                doubtful = doubtful or one.hit
         if doubtful:
             return self.undecided(
-                f"names {quote(doubtful.hit.text)}, maybe not of itself", doubtful.hit.span
+                f"names {quote(doubtful.text)}, maybe not of itself", doubtful.span
             )
         return self.failed(f"does not say {quote(first.text)} of itself", first.span)
 
 
 def _speaks(one: _Said, sentences: list[str], meant: list[_Said]) -> bool | None:
     """Whether the speaker says the term of itself and means it; None if that cannot be told."""
-    sentence = one.around
+    sentence = one.sentence
     owner = whose(sentence, one.start, one.end)
     if one.is_vague:
-        return owner == "speaker" and (
-            _has_second(one, meant) or sounds_like_a_hobby(sentence, one.start, one.end)
-        )
+        return owner == "speaker" and (_has_second(one, meant) or _is_of_a_hobby(one))
     if owner == "speaker":
         return True
-    if owner == "other" or _LABEL.search(sentence):
+    if owner == "other" or _RE.LABEL.search(sentence):
         return False
-    if owner == "general":
-        return is_praised(sentence, in_general=True)
-    beside = sentences[max(0, one.number - 1) : one.number + 2]
-    is_fragment = len(words(sentence)) <= _MAX_FRAGMENT_WORDS
-    if is_fragment or any(map(speaks_of_oneself, beside)):
+    if owner == "nobody":
+        beside = sentences[max(0, one.number - 1) : one.number + 2]
+        if len(words(sentence)) <= _MAX_FRAGMENT_WORDS or any(map(speaks_of_oneself, beside)):
+            return True
+    if _RE.PRAISES.search(sentence):
         return True
-    return is_praised(sentence, in_general=False)
+    is_dry = owner == "general" and not _RE.GOOD.search(sentence)
+    return False if is_dry or _RE.TEXTBOOK.search(sentence) else None
 
 
 def _has_second(one: _Said, meant: list[_Said]) -> bool:
     """Whether another term stands in the same sentence or in one beside it."""
-    stem = one.hit.text[:_STEM_LETTERS].lower()
-    return any(
-        abs(other.number - one.number) <= 1 and other.hit.text[:_STEM_LETTERS].lower() != stem
-        for other in meant
-    )
+    return any(abs(other.number - one.number) <= 1 and other.stem != one.stem for other in meant)
 
 
-def _next(sentences: list[str], one: _Said) -> str:
-    return "".join(sentences[one.number + 1 : one.number + 2])
+def _is_of_a_hobby(one: _Said) -> bool:
+    """Whether the speaker does the thing as one does a hobby."""
+    if _RE.HOBBY_WORDS.search(one.sentence):
+        return True
+    before, after = one.sentence[: one.start], one.sentence[one.end :]
+    return bool(_RE.SPEAKER_DOES.search(before) and _RE.WHEN.match(after))
 
 
-def _place(
-    hits: list[Hit], spans: list[Span], folded: list[Folded], is_vague: bool
-) -> Iterator[_Said]:
-    beginnings = [start for start, _ in spans]
-    for hit in hits[:_MAX_HITS]:
-        number = bisect_right(beginnings, hit.span[0]) - 1
-        left, right = (bisect_left(folded[number].starts, at - spans[number][0]) for at in hit.span)
-        start = max(0, left - _WINDOW)
-        around = folded[number].text[start : right + _WINDOW]
-        yield _Said(hit, number, is_vague, around, left - start, right - start)
+def _is_denied(one: _Said, following: str) -> bool:
+    """Whether a sentence denies its term, or the next one does ("No.")."""
+    before, after = one.sentence[: one.start], one.sentence[one.end :]
+    before = before if before.endswith(" ") else f"{before} "
+    if _RE.DENIES.search(before) and not _RE.BEATS_ALL.search(before):
+        return not (_RE.CANNOT_NOW.search(before) and _RE.ONLY_NOW.search(after))
+    if _RE.AS_DULL_AS.search(before):
+        return True
+    if _RE.FOUND.search(before) and _RE.FOUND_DULL.search(after):
+        return True
+    return bool(_RE.DENIED_AFTER.search(f"{after} {following}"))
 
 
-def _is_inside(hit: Hit, spans: Sequence[Span]) -> bool:
-    return any(start < hit.span[1] and hit.span[0] < end for start, end in spans)
+def _is_question_to_the_user(sentence: str) -> bool:
+    """Whether a sentence asks about another and says nothing of the speaker."""
+    if not sentence.rstrip(" \"')").endswith("?"):
+        return False
+    asked = _RE.ASKS.sub(" ", sentence)
+    return bool(_RE.OF_THE_USER.search(sentence)) and not _RE.OF_MYSELF.search(asked)
+
+
+def _outside(hits: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:
+    """Return the hits that overlap none of the others."""
+    spans = [other.span for other in others]
+    return [
+        hit
+        for hit in hits
+        if not any(start < hit.span[1] and hit.span[0] < end for start, end in spans)
+    ]

@@ -18,47 +18,34 @@ Whose = Literal["speaker", "other", "general", "nobody"]
 
 
 def whose(sentence: str, start: int, end: int) -> Whose:
-    """Return whose the words from `start` to `end` are in a sentence.
+    """Return whose the words from `start` to `end` are in a folded sentence.
 
     The nearest person before them in their clause decides, else the first behind them, else
     any in the sentence.
-
-    Args:
-        sentence: folded text of one sentence.
-        start: where the words begin.
-        end: where they end.
     """
-    plain = _without_asides(sentence)
+    plain = _RE.ASIDE.sub(_blank, sentence)
     left = max((found.end() for found in _RE.CLAUSE_END.finditer(plain, 0, start)), default=0)
-    right = _RE.CLAUSE_END.search(plain, end)
-    if _RE.WITH_ME.search(plain, left, right.start() if right else len(plain)):
+    behind = _RE.CLAUSE_END.search(plain, end)
+    right = behind.start() if behind else len(plain)
+    if _RE.WITH_ME.search(plain, left, right):
         return "speaker"
     offered = _RE.OFFERS.search(plain, 0, start)
     if offered and "speaker" not in _persons(plain, offered.start(1), start):
         return "other"
-    before = _persons(plain, left, start)
-    if before:
+    if before := _persons(plain, left, start):
         return before[-1]
-    after = _persons(plain, end, right.start() if right else len(plain))
-    if after:
+    if after := _persons(plain, end, right):
         return after[0]
-    if _RE.GENERAL_AFTER.match(plain[end:]) and _RE.GENERAL.search(plain):
-        return "general"
+    is_subject, is_general = _RE.GENERAL_AFTER.match(plain[end:]), _RE.GENERAL.search(plain)
     anywhere = _persons(plain, 0, len(plain))
-    if anywhere:
+    if anywhere and not (is_subject and is_general):
         return "speaker" if "speaker" in anywhere else "other"
-    return (
-        "general" if _RE.GENERAL_AFTER.match(plain[end:]) or _RE.GENERAL.search(plain) else "nobody"
-    )
+    return "general" if is_subject or is_general else "nobody"
 
 
 def speaks_of_oneself(sentence: str) -> bool:
     """Whether a folded sentence says something of its speaker, beyond "I hope" and "I see"."""
-    return "speaker" in _persons(_without_asides(sentence), 0, len(sentence))
-
-
-def _without_asides(sentence: str) -> str:
-    return _RE.ASIDE.sub(_blank, sentence)
+    return "speaker" in _persons(_RE.ASIDE.sub(_blank, sentence), 0, len(sentence))
 
 
 def _blank(aside: re.Match[str]) -> str:

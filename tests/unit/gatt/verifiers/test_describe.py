@@ -23,7 +23,7 @@ def test_the_replies_that_are_shown_pass_and_fail(kind: str) -> None:
     assert shown.passing is None or verifier.check(shown.passing).status == "pass"
     assert [one.name for one in shown.parameters if not one.about or "[" in one.type] == []
     text = as_text(shown)
-    for part in (kind, shown.about, shown.rule, *(one.name for one in shown.parameters)):
+    for part in (kind, shown.about, *shown.lines, *(one.name for one in shown.parameters)):
         assert part in text
 
 

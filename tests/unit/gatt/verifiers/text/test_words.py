@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from gatt.verifiers.forms.haiku import syllables
 from gatt.verifiers.persona.first_person import first_person_word
 from gatt.verifiers.persona.speaker import is_of_oneself
-from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
+from gatt.verifiers.text.chat_spelling import as_meant
 from gatt.verifiers.text.inflection import inflections, plurals
-from gatt.verifiers.text.syllables import syllables
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.polarity import clauses_around, is_denied
+from gatt.verifiers.topics.addressed import clauses_around, is_denied
 
 
 def test_words_of_several_scripts() -> None:
@@ -45,7 +45,7 @@ def test_syllables(word: str, number: int) -> None:
     ],
 )
 def test_spellings_of_chats(typed: str, terms: list[str], meant: str) -> None:
-    assert with_typos_mended(spelt_out(typed), terms) == meant
+    assert as_meant(typed, tuple(terms)) == meant
 
 
 @pytest.mark.parametrize(
