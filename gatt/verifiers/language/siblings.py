@@ -6,32 +6,20 @@ that only one of the two has tell them apart.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
-from gatt.verifiers.language.function_words import FUNCTION_WORDS, LETTERS
+from gatt.verifiers.language.probabilities import FUNCTION_WORDS, LETTERS, spelt_words
+from gatt.verifiers.language.text import SCRIPT, script_of
 from gatt.verifiers.phrases import read_phrases
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words
 
 _LISTED = read_phrases("languages")
+_NONE: frozenset[str] = frozenset()
 
 MIN_ALIEN = 2
 MIN_ALIEN_SHARE = 0.08
 """Words with letters of another alphabet from which a text is in another language, and their share."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What only a sibling has, and what only the language beside it has."""
-
-    name: str
-    letters: frozenset[str]
-    of_it: frozenset[str]
-    of_asked: frozenset[str]
-    listed: frozenset[str]
-
 
 OWN_WORDS = {
     **FUNCTION_WORDS,
@@ -39,28 +27,34 @@ OWN_WORDS = {
     "zh": frozenset(_LISTED["chinese"]),
 }
 """ISO 639-1 code -> function words; for Chinese, characters that no sentence does without."""
-_LOANED = frozenset("àáâäåæçèéêëíîïñóôöøúûüœß")
-"""Letters of names and loan words in any Latin script: "café", "jalapeño", "smörgåsbord"."""
+# Letters of names and loan words in any Latin script: "café", "jalapeño", "smörgåsbord".
+_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz" + "àáâäåæçèéêëíîïñóôöøúûüœß")
 _ALPHABETS = {
+    **{code: _LATIN | letters for code, letters in LETTERS.items()},
     "ru": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюя"),
     "el": frozenset("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ"),
 }
-_SCRIPTS = {"ru": re.compile("[Ѐ-ӿ]"), "el": re.compile("[Ͱ-Ͽἀ-῿]")}
-_LATIN = re.compile("[a-zà-ɏḀ-ỿ]")
 
 
-@lru_cache(maxsize=1)
-def _told_apart() -> dict[str, list[_Told]]:
-    """Return for each code what tells its siblings from it."""
-    found: dict[str, list[_Told]] = {}
-    for sibling in _LISTED["siblings"]:
-        listed = frozenset(sibling["words"].split())
-        for code in sibling["of"].split():
-            own = OWN_WORDS[code]
-            letters = frozenset(sibling["letters"]) - LETTERS.get(code, frozenset())
-            told = _Told(sibling["name"], letters, listed - own, own - listed, listed)
-            found.setdefault(code, []).append(told)
-    return found
+@cache
+def _told_apart(
+    code: str, is_bare: bool
+) -> list[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
+    """Return each sibling of a language with letters and words that only it has, and those it has not."""
+    own = OWN_WORDS.get(code, _NONE)
+    # Who writes no accent at all leaves them out of the words of either.
+    own = own | set(map(fold_text, own)) if is_bare else own
+    return [
+        (
+            sibling["name"],
+            frozenset(sibling["letters"]) - LETTERS.get(code, _NONE),
+            its - own,
+            own - its,
+        )
+        for sibling in _LISTED["siblings"]
+        if code in sibling["of"].split()
+        for its in [frozenset(sibling["words"].split())]
+    ]
 
 
 def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
@@ -70,28 +64,14 @@ def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
         text: prose in the script of the language.
         code: the language that is asked for.
     """
-    spelt = [word.lower().replace("’", "'").strip("'") for word in words(text)]
-    # Who writes no accent at all leaves them out of the words of either.
-    bare = _bare(code) if text.isascii() else frozenset()
+    spelt = spelt_words(text)
     found = []
-    for told in _told_apart().get(code, ()):
-        num_its = sum(
-            (word in told.of_it and word not in bare) or not told.letters.isdisjoint(word)
-            for word in spelt
-        )
-        num_asked = sum(word in told.of_asked or word in bare - told.listed for word in spelt)
+    for name, letters, its, asked in _told_apart(code, text.isascii()):
+        num_its = sum(word in its or not letters.isdisjoint(word) for word in spelt)
+        num_asked = sum(word in asked for word in spelt)
         if num_its > max(1, num_asked):
-            found.append((num_its - num_asked, told.name, num_its, num_asked))
-    if not found:
-        return None
-    _, name, num_its, num_asked = max(found)
-    return name, num_its >= 2 * num_asked
-
-
-@lru_cache(maxsize=32)
-def _bare(code: str) -> frozenset[str]:
-    """Return the words of a language that have accents, without them."""
-    return frozenset(map(fold_text, OWN_WORDS.get(code, ()))) - OWN_WORDS.get(code, frozenset())
+            found.append((num_its - num_asked, name, num_its >= 2 * num_asked))
+    return max(found)[1:] if found else None
 
 
 def alien_words(text: str, code: str) -> list[str]:
@@ -101,11 +81,8 @@ def alien_words(text: str, code: str) -> list[str]:
         text: prose without names.
         code: the language that is asked for.
     """
-    if code in LETTERS:
-        pattern, known = _LATIN, frozenset("abcdefghijklmnopqrstuvwxyz") | LETTERS[code] | _LOANED
-    elif code in _ALPHABETS:
-        pattern, known = _SCRIPTS[code], _ALPHABETS[code]
-    else:
+    known, pattern = _ALPHABETS.get(code), SCRIPT[script_of(code)]
+    if known is None:
         return []
     spelt = [word for word in words(text) if not word[0].isupper()]
     found = [word for word in spelt if not known.issuperset(pattern.findall(word.lower()))]
