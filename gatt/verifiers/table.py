@@ -117,12 +117,9 @@ def overall(verdicts: Sequence[Verdict]) -> Status:
     One fail fails; else one undecided leaves it undecided; else it passes. No
     verdict at all is `undecided`: nothing was checked, so nothing passed.
     """
-    statuses = {v.status for v in verdicts}
-    if "fail" in statuses:
-        return "fail"
-    if "undecided" in statuses or not statuses:
-        return "undecided"
-    return "pass"
+    statuses = {v.status for v in verdicts} or {"undecided"}
+    order: tuple[Status, ...] = ("fail", "undecided", "pass")
+    return next(status for status in order if status in statuses)
 
 
 def verifier_versions() -> dict[str, int]:
@@ -157,12 +154,9 @@ def overall_unasked(verdicts: Sequence[Verdict]) -> Status:
     Like `overall`, but a life of one's own without a word of the role is no sign of it: where the role
     was asked for, `in_character` cannot tell.
     """
-    if any(
-        v.verifier == "in_character" and v.status == "undecided" and v.span is None
-        for v in verdicts
-    ):
-        return "fail"
-    return overall(verdicts)
+    no_role = ("in_character", "undecided", None)
+    is_no_sign = no_role in [(v.verifier, v.status, v.span) for v in verdicts]
+    return "fail" if is_no_sign else overall(verdicts)
 
 
 def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:
@@ -177,21 +171,13 @@ def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:
     verdicts = check_all(specs, reply)
     if overall(verdicts) != "fail":
         return overall(verdicts)
-    readings = _readings(reply)
-    return overall([_loosely(s, v, readings) for s, v in zip(specs, verdicts, strict=True)])
-
-
-def _loosely(spec: VerifierSpec, strict: Verdict, readings: Sequence[str]) -> Verdict:
-    if strict.status != "fail":
-        return strict
-    verifier = build(spec)
-    found = (verifier.check(reading) for reading in readings)
-    return next((verdict for verdict in found if verdict.status == "pass"), strict)
-
-
-def _readings(reply: str) -> list[str]:
-    """Return the other readings of a reply, each once, the blank ones left out."""
     lines = reply.split("\n")
-    cut = [reply, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
-    every = dict.fromkeys([*cut, *(text.replace("*", "") for text in cut)])
-    return [text for text in every if text.strip() and text != reply]
+    cut = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
+    readings = {text for one in (reply, *cut) for text in (one, one.replace("*", ""))}
+
+    def loosely(spec: VerifierSpec, strict: Verdict) -> Verdict:
+        found = (build(spec).check(text) for text in readings if text.strip())
+        passed = (verdict for verdict in found if verdict.status == "pass")
+        return next(passed, strict) if strict.status == "fail" else strict
+
+    return overall(list(map(loosely, specs, verdicts)))
