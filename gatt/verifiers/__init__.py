@@ -1,4 +1,4 @@
-"""Verifiers: one small file a kind, and one explicit table of their names."""
+"""Verifiers: rules that judge one reply, and one explicit table of their names."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ VERIFIERS: dict[str, str] = {
     "excludes": "gatt.verifiers.topics.terms:Excludes",
     "haiku": "gatt.verifiers.forms.haiku:Haiku",
     "in_character": "gatt.verifiers.persona.in_character:InCharacter",
-    "json_object": "gatt.verifiers.forms.json_object:JsonObject",
+    "json_object": "gatt.verifiers.forms.whole:JsonObject",
     "judge": "gatt.verifiers.graded.judge:Judge",
     "language": "gatt.verifiers.language.rule:Language",
-    "letter_case": "gatt.verifiers.forms.letter_case:LetterCase",
+    "letter_case": "gatt.verifiers.forms.whole:LetterCase",
     "likes": "gatt.verifiers.topics.likes:Likes",
     "lines": "gatt.verifiers.forms.counts:Lines",
     "not": "gatt.verifiers.logic:Not",
@@ -47,7 +47,7 @@ VERIFIERS: dict[str, str] = {
     "starts_with": "gatt.verifiers.forms.openings:StartsWith",
     "terms": "gatt.verifiers.topics.terms:TermsRule",
     "words": "gatt.verifiers.forms.counts:Words",
-    "wrapped": "gatt.verifiers.forms.wrapped:Wrapped",
+    "wrapped": "gatt.verifiers.forms.openings:Wrapped",
 }
 """Kind -> `module:Class`. A new kind is one file, one line here, one test; `own_kinds` has the others."""
 

@@ -1,4 +1,4 @@
-"""`starts_with`, `ends_with`, `ends_with_question`: how a reply opens and closes."""
+"""`starts_with`, `ends_with`, `ends_with_question`, `wrapped`: how a reply opens and closes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.matching import LEFT, RIGHT, Terms
 from gatt.verifiers.text.sentences import sentence_spans
+from gatt.verifiers.text.words import words
 from gatt.verifiers.topics.question_about import is_question
 
 _HAS_WORD = re.compile(r"[^\W_]")
@@ -25,10 +26,13 @@ _DOUBTED = re.compile(
 _LOOKBACK = 60
 _STRAIGHT = str.maketrans("“”„‘’", '"""\'\'')
 _MARKS = frozenset("*_`")
+_ESCAPED = re.compile(r"\\[\"'\\]")
+_EMPHASIS = re.compile(r"(?P<marks>\*{1,3}|_{1,3})(?P<inner>[^\n].*?)(?P=marks)\Z", re.DOTALL)
+_CURLY = re.compile("(?s)(?P<left>[“„])(?P<inner>.+)(?!(?P=left))[”“]")
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
-def straight(text: str) -> str:
+def _straight(text: str) -> str:
     """Return a text of the same length with straight quotation marks."""
     return text.translate(_STRAIGHT)
 
@@ -65,7 +69,7 @@ class _Edge(Rule):
         """Return the verdict on a reply that is not degenerate."""
         place = "starts" if self._is_start else "ends"
         folded = fold(reply)
-        text = straight(reply) if self.exact else folded.text
+        text = _straight(reply) if self.exact else folded.text
         for match in filter(None, (pattern.search(text) for pattern in self._patterns)):
             span = match.span("phrase")
             span = span if self.exact else folded.span(*span)
@@ -148,7 +152,7 @@ def _exact(text: str, is_start: bool) -> str:
     Case and every mark count. White space at the edges of the reply and the amount of it between words
     do not, and neither does markdown emphasis around or inside ("**DAN**:" for "DAN:").
     """
-    wanted = straight(text).strip()
+    wanted = _straight(text).strip()
     pieces = _PIECE.findall(wanted)
     phrase = _escaped(pieces[0])
     for before, after in pairwise(pieces):
@@ -164,3 +168,67 @@ def _exact(text: str, is_start: bool) -> str:
 
 def _escaped(piece: str) -> str:
     return r"\s+" if piece.isspace() else re.escape(piece)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrapped(Rule):
+    """Passes if the reply starts with `left`, ends with `right`, and is one such piece.
+
+    Curly quotation marks count as straight ones, and emphasis around all of it makes
+    no difference. '"Yes," he said, "I do."' starts and ends with a quotation mark but
+    is not wrapped; a quotation inside needs other marks, or a backslash.
+
+    Args:
+        left: the opening mark.
+        right: the closing mark; it may be the same.
+    """
+
+    kind = "wrapped"
+    version = 2
+    reads_markup = True
+
+    left: str
+    right: str
+
+    def __post_init__(self) -> None:
+        if not (self.left.strip() and self.right.strip()):
+            raise ValueError(f"'left' {self.left!r} and 'right' {self.right!r}: expected two marks")
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        left, right = _straight(self.left.strip()), _straight(self.right.strip())
+        text = reply.strip()
+        # Emphasis around all of it makes no difference, unless that is the mark that is asked for.
+        if left[0] not in "*_" and (found := _EMPHASIS.match(text)):
+            text = found["inner"].strip()
+        # What a backslash escapes stays in the text.
+        text = _ESCAPED.sub("xx", text)
+        if left == right == '"' and _CURLY.fullmatch(text):
+            # One pair of marks for „German“ and “English” quotations.
+            left, right, text = "“", "”", text.translate({ord(text[0]): "“", ord(text[-1]): "”"})
+        else:
+            text = _straight(text)
+        inner = text[len(left) : len(text) - len(right)]
+        if not (inner and text.startswith(left) and text.endswith(right)):
+            return self.failed(f"not between {left!r} and {right!r}")
+        if not words(inner):
+            return self.failed(f"nothing between {left!r} and {right!r}")
+        if _closes_early(inner, left, right):
+            return self.failed(f"closes with {right!r} before its end")
+        return self.passed(f"stands between {left!r} and {right!r}")
+
+
+def _closes_early(inner: str, left: str, right: str) -> bool:
+    if left == right:
+        # An apostrophe inside a word closes no single quotation mark.
+        return any(
+            not (before[-1:].isalnum() and after[:1].isalnum())
+            for before, after in pairwise(inner.split(left))
+        )
+    depth = 0
+    for mark in re.finditer(f"{re.escape(right)}|{re.escape(left)}", inner):
+        depth += 1 if mark[0] == left else -1
+        if depth < 0:
+            return True
+    # "[[so]" closes the inner one only.
+    return depth > 0

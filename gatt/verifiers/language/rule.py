@@ -10,12 +10,13 @@ from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.language.probabilities import LANGUAGES, detector, likeliest
 from gatt.verifiers.language.sentences import (
+    alien_words,
     english_words,
     foreign_sentence,
     is_half_english,
     is_short_of_function_words,
+    sibling_of,
 )
-from gatt.verifiers.language.siblings import alien_words, sibling_of
 from gatt.verifiers.language.text import (
     MIN_PIECE_WORDS,
     MIN_WORDS,

@@ -1,20 +1,22 @@
-"""Sentences of a reply that are in another language than the rest of it.
+"""Sentences of a reply that are in another language than the rest of it, and languages beside those asked for.
 
 A share of the letters tells nothing of a short one: "Answer only in German." behind four
-German sentences is said in English all the same.
+German sentences is said in English all the same. The detector does not know Ukrainian and Slovak, and takes
+each for its neighbour: letters and function words that only one of the two has tell them apart.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gatt.verifiers.language.probabilities import (
     FUNCTION_WORDS,
     LANGUAGES,
+    LETTERS,
     likeliest,
     spelt_words,
 )
-from gatt.verifiers.language.siblings import OWN_WORDS, sibling_of
 from gatt.verifiers.language.text import (
     SCRIPT,
     clauses,
@@ -26,6 +28,7 @@ from gatt.verifiers.language.text import (
     without_quotations,
 )
 from gatt.verifiers.phrases import read_phrases, word_set
+from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
@@ -46,10 +49,30 @@ MIN_SHARE_OF_ENDINGS = 0.04
 _WITH_ENDINGS = frozenset({"fi", "tr", "hu", "pl", "cs"})
 """Languages that say by endings what others say by function words."""
 
+_LISTED = read_phrases("languages")
+_NONE: frozenset[str] = frozenset()
+MIN_ALIEN = 2
+MIN_ALIEN_SHARE = 0.08
+"""Words with letters of another alphabet from which a text is in another language, and their share."""
+
+OWN_WORDS = {
+    **FUNCTION_WORDS,
+    "ru": frozenset(_LISTED["russian"].split()),
+    "zh": frozenset(_LISTED["chinese"]),
+}
+"""ISO 639-1 code -> function words; for Chinese, characters that no sentence does without."""
+# Letters of names and loan words in any Latin script: "café", "jalapeño", "smörgåsbord".
+_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz" + "àáâäåæçèéêëíîïñóôöøúûüœß")
+_ALPHABETS = {
+    **{code: _LATIN | letters for code, letters in LETTERS.items()},
+    "ru": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюя"),
+    "el": frozenset("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ"),
+}
+
 # "Here is my answer: ..." and a list are no one sentence.
 _PARTS = re.compile(r"\n|(?<=\w): ")
 _ALONE = word_set("languages", "english_alone")
-_BORROWED = frozenset(read_phrases("languages")["borrowed"])
+_BORROWED = frozenset(_LISTED["borrowed"])
 _SAID = word_set("languages", "english_talk")
 _LANGUAGE_NAMES = frozenset(name.lower() for name in LANGUAGES.values())
 _ENGLISH = FUNCTION_WORDS["en"] | _SAID | _LANGUAGE_NAMES
@@ -157,3 +180,57 @@ def _is_english_clause(clause: str, code: str) -> bool:
     if len(spelt) < MIN_CLAUSE_WORDS or num_english < MIN_CLAUSE_ENGLISH:
         return False
     return likeliest(clause, code)[2] <= MAX_PROBABILITY
+
+
+@cache
+def _told_apart(
+    code: str, is_bare: bool
+) -> list[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
+    """Return each sibling of a language with letters and words that only it has, and those it has not."""
+    own = OWN_WORDS.get(code, _NONE)
+    # Who writes no accent at all leaves them out of the words of either.
+    own = own | set(map(fold_text, own)) if is_bare else own
+    return [
+        (
+            sibling["name"],
+            frozenset(sibling["letters"]) - LETTERS.get(code, _NONE),
+            its - own,
+            own - its,
+        )
+        for sibling in _LISTED["siblings"]
+        if code in sibling["of"].split()
+        for its in [frozenset(sibling["words"].split())]
+    ]
+
+
+def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
+    """Return the sibling that a text may be in, and whether it surely is, or None.
+
+    Args:
+        text: prose in the script of the language.
+        code: the language that is asked for.
+    """
+    spelt = spelt_words(text)
+    found = []
+    for name, letters, its, asked in _told_apart(code, text.isascii()):
+        num_its = sum(word in its or not letters.isdisjoint(word) for word in spelt)
+        num_asked = sum(word in asked for word in spelt)
+        if num_its > max(1, num_asked):
+            found.append((num_its - num_asked, name, num_its >= 2 * num_asked))
+    return max(found)[1:] if found else None
+
+
+def alien_words(text: str, code: str) -> list[str]:
+    """Return the words that a language has no letters for, or none where these are few.
+
+    Args:
+        text: prose without names.
+        code: the language that is asked for.
+    """
+    known, pattern = _ALPHABETS.get(code), SCRIPT[script_of(code)]
+    if known is None:
+        return []
+    spelt = [word for word in words(text) if not word[0].isupper()]
+    found = [word for word in spelt if not known.issuperset(pattern.findall(word.lower()))]
+    is_other = len(found) >= MIN_ALIEN and len(found) >= MIN_ALIEN_SHARE * len(spelt)
+    return found if is_other else []

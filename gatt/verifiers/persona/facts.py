@@ -23,19 +23,11 @@ _FIRST_NAMES = word_set("persons", "first_names")
 _OCCUPATIONS: list[list[str]] = read_phrases("persons")["OCCUPATIONS"]
 _NO_WORK = word_set("persons", "no_work")
 _DEEDS = [(one["of"], re.compile(one["deed"])) for one in read_phrases("persons")["deeds"]]
-_TITLES = frozenset({
-    "the", "of", "a", "an", "and", "i", "ii", "iii", "jr", "sr", "st", "dr", "mr", "mrs", "ms",
-    "miss", "sir", "lady", "lord", "king", "queen", "great", "general", "emperor", "president",
-    "captain", "saint",
-})  # fmt: skip
-_UNITS = (
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TITLES = word_set("persons", "titles")
 _NUMBERS = {
-    **{word: number for number, word in enumerate(_UNITS, 1)},
-    **{word: 10 * number for number, word in enumerate(_TENS, 2)},
+    word: size * number
+    for size, key, first in ((1, "units", 1), (10, "tens", 2))
+    for number, word in enumerate(read_phrases("persons")[key].split(), first)
 }
 _STEM = 4
 

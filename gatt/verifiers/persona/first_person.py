@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 
-from gatt.verifiers.phrases import word_set
+from gatt.verifiers.phrases import Patterns, word_set
 from gatt.verifiers.text.words import CJK, words
 
+_RE = Patterns("persons")
 _ENGLISH_MARKERS = word_set("persons", "english_markers")
 _MIN_ENGLISH_SHARE = 0.12
 
 _ENGLISH_WORDS = word_set("persons", "english_i")
 _OTHER_WORDS = word_set("persons", "other_i")
 _ELIDED = re.compile(r"(?<!\w)(?:j|m)['’]\w", re.IGNORECASE)
-_CJK_WORDS = re.compile(
-    "我|咱|私|僕|ぼく|わたし|俺|おれ|吾輩|余は|わし|拙者"
-    "|나는|내가|저는|제가|나의|내 |저의|제 |저희|우리|나도|저도"
-)
 _HAS_CJK = re.compile(f"[{CJK}]")
-_ENGLISH_I = re.compile(
-    r"(?<!\w)(?:I(?:['’](?:m|d|ve|ll)\b| [a-z])|i (?:am|was|had|do|did|can|will|[a-z]+ed)\b)"
-)
 _FOREIGN_I = word_set("persons", "foreign_i")
 _ENGLISH_ALONE = word_set("persons", "english_alone")
 _FOREIGN = word_set("persons", "foreign")
@@ -31,7 +25,7 @@ _LAST_LATIN = 0x24F
 def first_person_word(text: str) -> str | None:
     """Return the first word by which a text speaks as "I" or "we", or None."""
     if _HAS_CJK.search(text):
-        found = _CJK_WORDS.search(text)
+        found = _RE.CJK_I.search(text)
         if found:
             return found[0].strip()
     spelt = [word.lower().replace("’", "'").rstrip("'") for word in words(text)]
@@ -52,7 +46,7 @@ def is_english(text: str) -> bool:
     spelt = {word.lower().replace("’", "'") for word in words(text)}
     if not _ENGLISH_ALONE.isdisjoint(spelt):
         return True
-    return _FOREIGN_I.isdisjoint(spelt) and bool(_ENGLISH_I.search(text))
+    return _FOREIGN_I.isdisjoint(spelt) and bool(_RE.ENGLISH_I.search(text))
 
 
 def is_foreign(text: str) -> bool:

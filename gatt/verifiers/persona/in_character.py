@@ -10,7 +10,7 @@ from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.facts import Facts, PersonaFacts
 from gatt.verifiers.persona.first_person import first_person_word, is_english, is_foreign
 from gatt.verifiers.persona.speaker import is_of_another, lives_there, tied_hits
-from gatt.verifiers.phrases import Patterns
+from gatt.verifiers.phrases import Patterns, word_set
 from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.folding import fold, fold_text
 from gatt.verifiers.text.matching import TermMatcher, Terms
@@ -21,10 +21,7 @@ _OWN_LIFE = Patterns("own_life")
 _MOSTLY_QUOTED = 0.6
 _THIRD_PERSON = re.compile(r"\b(?:he|she|his|her)\b")
 _WORD = re.compile(r"[\w'’]+")
-# "In Berlin I cycle", "As Napoleon I rule": a clause begins, no number stands there.
-_CLAUSE_OPENERS = frozenset({
-    "in", "at", "from", "near", "around", "across", "over", "outside", "through", "as", "for",
-})  # fmt: skip
+_CLAUSE_OPENERS = word_set("persons", "clause_openers")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gatt.verifiers.phrases import Patterns
+
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
 _MAIL = r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]+"
@@ -14,12 +16,7 @@ _RULE_LINE = re.compile(
     r"^[ \t]*+(?:[-*_=]{3,}+[ \t\r]*+$|(?=[^|\n]*+\|)[ \t\r:|-]++$)", re.MULTILINE
 )
 _EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
-EMOJI = (
-    "\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
-    "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
-)
-"""Pictographs, as the inside of a regular expression's character class."""
-_EMOJI = re.compile(rf"[{EMOJI}\ufe0f\u200d\u20e3\U000e0020-\U000e007f]")
+_EMOJI = Patterns("forms").NO_PROSE
 
 
 def strip_markdown(text: str) -> str:

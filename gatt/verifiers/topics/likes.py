@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.first_person import is_foreign
@@ -15,7 +17,6 @@ from gatt.verifiers.text.folding import fold
 from gatt.verifiers.text.matching import NO_TERMS, Hit, TermMatcher, Terms
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.whose import speaks_of_oneself, whose
 
 # "my old racket" is "my racket".
 _OF_THINGS = ("old", "new", "own", "little", "favorite", "favourite", "best", "first")
@@ -25,6 +26,9 @@ _STEM_LETTERS = 4
 _WINDOW = 400
 _MAX_HITS = 50
 _RE = Patterns("liking")
+_WHOSE = Patterns("whose")
+
+Whose = Literal["speaker", "other", "general", "nobody"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ class Likes(Rule):
 def _speaks(one: _Said, sentences: list[str], meant: list[_Said]) -> bool | None:
     """Whether the speaker says the term of itself and means it; None if that cannot be told."""
     sentence = one.sentence
-    owner = whose(sentence, one.start, one.end)
+    owner = _whose(sentence, one.start, one.end)
     if one.is_vague:
         return owner == "speaker" and (_has_second(one, meant) or _is_of_a_hobby(one))
     if owner == "speaker":
@@ -140,7 +144,7 @@ def _speaks(one: _Said, sentences: list[str], meant: list[_Said]) -> bool | None
         return False
     if owner == "nobody":
         beside = sentences[max(0, one.number - 1) : one.number + 2]
-        if len(words(sentence)) <= _MAX_FRAGMENT_WORDS or any(map(speaks_of_oneself, beside)):
+        if len(words(sentence)) <= _MAX_FRAGMENT_WORDS or any(map(_speaks_of_oneself, beside)):
             return True
     if _RE.PRAISES.search(sentence):
         return True
@@ -190,3 +194,57 @@ def _outside(hits: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:
         for hit in hits
         if not any(start < hit.span[1] and hit.span[0] < end for start, end in spans)
     ]
+
+
+def _whose(sentence: str, start: int, end: int) -> Whose:
+    """Return whose the words from `start` to `end` are in a folded sentence.
+
+    "I play tennis" is the speaker's, "You must love tennis" another's, "Tennis is known to reduce stress" is
+    general, and "Tennis!" names nobody. The nearest person before them in their clause decides, else the
+    first behind them, else any in the sentence.
+    """
+    plain = _WHOSE.ASIDE.sub(_blank, sentence)
+    left = max((found.end() for found in _WHOSE.CLAUSE_END.finditer(plain, 0, start)), default=0)
+    behind = _WHOSE.CLAUSE_END.search(plain, end)
+    right = behind.start() if behind else len(plain)
+    if _WHOSE.WITH_ME.search(plain, left, right):
+        return "speaker"
+    offered = _WHOSE.OFFERS.search(plain, 0, start)
+    if offered and "speaker" not in _persons(plain, offered.start(1), start):
+        return "other"
+    if before := _persons(plain, left, start):
+        return before[-1]
+    if after := _persons(plain, end, right):
+        return after[0]
+    is_subject, is_general = _WHOSE.GENERAL_AFTER.match(plain[end:]), _WHOSE.GENERAL.search(plain)
+    anywhere = _persons(plain, 0, len(plain))
+    if anywhere and not (is_subject and is_general):
+        return "speaker" if "speaker" in anywhere else "other"
+    return "general" if is_subject or is_general else "nobody"
+
+
+def _speaks_of_oneself(sentence: str) -> bool:
+    """Whether a folded sentence says something of its speaker, beyond "I hope" and "I see"."""
+    return "speaker" in _persons(_WHOSE.ASIDE.sub(_blank, sentence), 0, len(sentence))
+
+
+def _blank(aside: re.Match[str]) -> str:
+    """Return as many characters without a person; of "my sister" the sister stays."""
+    text = aside[0]
+    if _WHOSE.KIN_MARK.search(text):
+        return " " * text.rindex(" ") + text[text.rindex(" ") :]
+    return " " * len(text)
+
+
+def _persons(text: str, start: int, end: int) -> list[Whose]:
+    found: list[Whose] = []
+    for mark in _WHOSE.MARK.finditer(text, start, end):
+        if mark["first"]:
+            found.append("speaker")
+        elif "speaker" in found and (
+            mark["noun"] or _WHOSE.OBJECT_YOU.search(text, start, mark.end())
+        ):
+            continue
+        elif not (mark["noun"] and _WHOSE.BESIDE.search(text, start, mark.start())):
+            found.append("other")
+    return found

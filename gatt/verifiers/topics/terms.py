@@ -20,7 +20,7 @@ from gatt.verifiers.text.words import words
 MIN_WORDS = 3
 """Words of a reply from which it has left something out; a shorter one has said too little."""
 Characters = tuple[Annotated[str, Len(1, 1)], ...]
-_RE = Patterns("price")
+_RE = Patterns("forms")
 
 
 class _Absence(Rule):

@@ -8,7 +8,7 @@ from gatt.verifiers.forms.haiku import syllables
 from gatt.verifiers.persona.first_person import first_person_word
 from gatt.verifiers.persona.speaker import is_of_oneself
 from gatt.verifiers.text.chat_spelling import as_meant
-from gatt.verifiers.text.inflection import inflections, plurals
+from gatt.verifiers.text.matching import inflections, plurals
 from gatt.verifiers.text.words import words
 from gatt.verifiers.topics.addressed import clauses_around, is_denied
 
