@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Status = Literal["pass", "fail", "undecided"]
@@ -28,13 +28,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON takes it."""
-        return {
-            "status": self.status,
-            "evidence": self.evidence,
-            "verifier": self.verifier,
-            "version": self.version,
-            "span": list(self.span) if self.span else [],
-        }
+        return {**asdict(self), "span": list(self.span or ())}
 
 
 @dataclass(frozen=True, slots=True)

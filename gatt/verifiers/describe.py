@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from gatt.verifiers.graded.score import DECIDED_LATER
 from gatt.verifiers.own_kinds import origin
@@ -32,15 +32,6 @@ _TYPES: Final = {
 _ARGUMENT: Final = re.compile(r"    (?P<name>\w+): (?P<text>.+(?:\n {6,}.+)*)")
 
 
-class Parameter(NamedTuple):
-    """One parameter of a kind; the default as YAML takes it, empty where a value must be given."""
-
-    name: str
-    type: str
-    default: str
-    about: str
-
-
 @dataclass(frozen=True)
 class Shown:
     """A kind with one set of parameters, a reply that passes under them and one that fails."""
@@ -49,7 +40,8 @@ class Shown:
     about: str
     origin: str
     """File or package; empty if it is shipped."""
-    parameters: tuple[Parameter, ...]
+    parameters: list[tuple[str, str, str, str]]
+    """Name, type, default as YAML takes it (empty where a value must be given), and what it is."""
     params: dict[str, Any]
     passing: str | None
     """None for a kind that never passes by itself."""
@@ -85,10 +77,10 @@ def describe(kind: str) -> Shown:
         kind,
         _one_line((inspect.getdoc(cls) or "").partition("\n\n")[0]),
         origin(kind),
-        tuple(
-            Parameter(name, _type(given.annotation), _default(given.default), texts.get(name, ""))
+        [
+            (name, _type(given.annotation), _default(given.default), texts.get(name, ""))
             for name, given in inspect.signature(cls).parameters.items()
-        ),
+        ],
         dict(first.params),
         None if kind in DECIDED_LATER else next(iter(first.good), None),
         next((reply for reply in first.bad if reply.strip()), ""),
@@ -98,9 +90,8 @@ def describe(kind: str) -> Shown:
 def as_text(shown: Shown) -> str:
     """Return a kind as a terminal shows it."""
     lines = [shown.kind + (f"  (of {shown.origin})" if shown.origin else ""), f"  {shown.about}"]
-    for one in shown.parameters:
-        default = f", default {one.default}" if one.default else ""
-        lines.append(f"    {one.name} ({one.type}{default}): {one.about}")
+    for name, kind, default, about in shown.parameters:
+        lines.append(f"    {name} ({kind}{default and f', default {default}'}): {about}")
     rule, *replies = shown.lines
     return "\n".join([*lines, f"  {rule}", *(f"    {reply}" for reply in replies)]) + "\n"
 
@@ -108,10 +99,9 @@ def as_text(shown: Shown) -> str:
 def as_markdown(shown: Shown) -> str:
     """Return a kind as the reference shows it."""
     table = ["| parameter | type | default | |", "|---|---|---|---|"]
-    for one in shown.parameters:
-        default = f"`{one.default}`" if one.default else "must be given"
-        about = one.about.replace("|", r"\|")
-        table.append(f"| `{one.name}` | {one.type} | {default} | {about} |")
+    for name, kind, default, about in shown.parameters:
+        given = f"`{default}`" if default else "must be given"
+        table.append(f"| `{name}` | {kind} | {given} | {about.replace('|', chr(92) + '|')} |")
     rule, *replies = shown.lines
     shown_table = [*table, ""] if shown.parameters else []
     code = ["```yaml", rule, *(f"# {reply}" for reply in replies), "```", ""]

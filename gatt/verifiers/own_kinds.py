@@ -64,12 +64,7 @@ def read_kind_file(path: Path) -> KindFile:
 def run_kind_files(files: Iterable[KindFile], shipped: Iterable[str]) -> bool:
     """Run files and make their kinds known to this process; one that was run before is not run again.
 
-    Args:
-        files: read before.
-        shipped: kinds whose names are taken.
-
-    Returns:
-        Whether anything was run.
+    Returns whether anything was run; `shipped` are kinds whose names are taken.
 
     Raises:
         VerifierError: a file fails, defines no verifier or an unusable one, or a kind that exists.
@@ -180,15 +175,13 @@ def _refuse_unusable(cls: Any, where: str) -> None:
     if inspect.isabstract(cls):
         raise VerifierError(f"{where}: does not define 'judge': expected the whole rule")
     kind = getattr(cls, "kind", None)
-    for name, value, is_right, expected in (
-        ("kind", kind, re.fullmatch(r"[a-z][a-z0-9_]*", str(kind)), "a name such as 'end_rhyme'"),
-        ("version", cls.version, type(cls.version) is int, "a whole number"),
-        (
-            "examples",
-            cls.examples,
-            cls.examples and {*map(type, cls.examples)} == {Examples},
-            "a tuple of gatt.verifiers.Examples",
-        ),
+    for name, value, is_right in (
+        ("kind", kind, re.fullmatch(r"[a-z][a-z0-9_]*", str(kind))),
+        ("version", cls.version, type(cls.version) is int),
+        ("examples", cls.examples, {Examples} == {*map(type, cls.examples)}),
     ):
         if not is_right:
-            raise VerifierError(f"{where}: {name!r} is {value!r}: expected {expected}")
+            raise VerifierError(
+                f"{where}: {name!r} is {value!r}: expected a name such as 'end_rhyme', a whole number as "
+                "the version, and a tuple of gatt.verifiers.Examples"
+            )

@@ -10,8 +10,8 @@ from gatt.errors import GattError, VerifierError
 from gatt.verifiers.base import Examples, Status, Verdict
 from gatt.verifiers.phrases import read_phrases
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.markup import visible
 from gatt.verifiers.text.task_talk import without_task_talk
-from gatt.verifiers.text.visible import visible
 
 Span = tuple[int, int]
 EVIDENCE_CHARACTERS = 60

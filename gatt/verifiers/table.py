@@ -17,8 +17,8 @@ from gatt.verifiers.own_kinds import KindFile, own_class, own_kinds, own_version
 from gatt.verifiers.rule import Rule
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import VERSION as DEGENERATE_VERSION
+from gatt.verifiers.text.markup import VERSION as VISIBLE_VERSION
 from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
-from gatt.verifiers.text.visible import VERSION as VISIBLE_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
@@ -27,7 +27,7 @@ VERIFIERS: dict[str, str] = {
     "ends_with": "gatt.verifiers.forms.openings:EndsWith",
     "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",
     "excludes": "gatt.verifiers.topics.terms:Excludes",
-    "haiku": "gatt.verifiers.forms.haiku:Haiku",
+    "haiku": "gatt.verifiers.forms.whole:Haiku",
     "in_character": "gatt.verifiers.persona.in_character:InCharacter",
     "json_object": "gatt.verifiers.forms.whole:JsonObject",
     "judge": "gatt.verifiers.graded.judge:Judge",

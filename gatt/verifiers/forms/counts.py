@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -18,8 +17,6 @@ from gatt.verifiers.text.words import words
 
 Count = Annotated[int, Ge(0)]
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
-_HAS_WORD = re.compile(r"[^\W_]")
-_BLANK_LINES = re.compile(r"\r?\n[ \t]*(?:\r?\n[ \t]*)+")
 _RE = Patterns("forms")
 
 
@@ -34,6 +31,7 @@ class CountRule(Rule):
 
     least: ClassVar[int] = 0
     """The smallest bound that makes sense."""
+    pattern: ClassVar[re.Pattern[str]]
     min: Count | None = None
     max: Count | None = None
 
@@ -45,9 +43,9 @@ class CountRule(Rule):
                 "min <= max"
             )
 
-    @abstractmethod
     def count(self, reply: str) -> int:
-        """Return how many units a reply has."""
+        """Return how many units a reply has: matches of the pattern, unless a kind counts otherwise."""
+        return sum(1 for _ in self.pattern.finditer(reply))
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
@@ -92,42 +90,31 @@ class Lines(CountRule):
     """Passes if the number of lines that hold a letter or digit is within the bounds."""
 
     kind = "lines"
-
-    def count(self, reply: str) -> int:
-        """Return the number of lines with something on them."""
-        return sum(bool(_HAS_WORD.search(line)) for line in reply.splitlines())
+    pattern = _RE.LINE
 
 
 class Paragraphs(CountRule):
     """Passes if the number of blocks that blank lines part is within the bounds."""
 
     kind = "paragraphs"
-
-    def count(self, reply: str) -> int:
-        """Return the number of blocks that hold a letter or digit."""
-        return sum(bool(_HAS_WORD.search(block)) for block in _BLANK_LINES.split(reply))
+    pattern = _RE.PARAGRAPH
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatternRule(CountRule):
-    """Counts the matches of a pattern, at least one by default."""
+class MarkRule(CountRule):
+    """Counts marks, at least one by default; the verdict shows the first."""
 
     least = 1
-    pattern: ClassVar[re.Pattern[str]]
     min: Count | None = 1
 
-    def count(self, reply: str) -> int:
-        """Return the number of matches."""
-        return sum(1 for _ in self.pattern.finditer(reply))
-
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate, with the place of the first match."""
+        """Return the verdict on a reply that is not degenerate."""
         first = self.pattern.search(reply)
         return self.of_count(self.count(reply), first.span() if first else None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bullets(PatternRule):
+class Bullets(MarkRule):
     """Passes if the number of list items ("- ", "* ", "• ", "→ ", "1. ") is within the bounds.
 
     A dash may stand right before its word ("-tea"); other signs that are letters of
@@ -143,7 +130,7 @@ class Bullets(PatternRule):
     min: Count | None = 2
 
 
-class Emoji(PatternRule):
+class Emoji(MarkRule):
     """Passes if the number of emoji is within the bounds; a joined family counts once."""
 
     kind = "emoji"
@@ -151,7 +138,7 @@ class Emoji(PatternRule):
     pattern = _RE.JOINED_EMOJI
 
 
-class Number(PatternRule):
+class Number(MarkRule):
     """Passes if the number of numbers in digits is within the bounds ("3.14" is one)."""
 
     kind = "number"

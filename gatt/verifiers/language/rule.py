@@ -21,12 +21,11 @@ from gatt.verifiers.language.text import (
     MIN_PIECE_WORDS,
     MIN_WORDS,
     clauses,
-    foreign_script_share,
     is_connected,
     num_english_words,
+    own_script_share,
     pieces,
     plain_text,
-    script_of,
     telling_text,
     weight,
 )
@@ -58,15 +57,12 @@ _KANA = re.compile("[\u3040-\u30ff]")
 class Language(Rule):
     """Passes if the reply is written in the language, all of it.
 
-    Code, addresses, emoji, markdown and capitalised names inside a sentence are
-    left out first. Undecided are fewer than `MIN_WORDS` words (or
-    `MIN_SPACELESS_CHARACTERS` Han or kana characters), a text whose probability
-    of being in the language lies between `MAX_RULED_OUT` and `MIN_PROBABILITY`,
-    and one with some English function words among few of its own. One sentence in
-    another language is a fail ("Answer only in German." too), and so is a text in a
-    sibling language (Ukrainian for Russian) and a mix: as many function words of
-    English as of its own, or more than `MAX_FOREIGN_SHARE` of the letters in
-    sentences, clauses and quotations of another language. Quoted titles are left out.
+    Code, addresses, emoji, markdown, quoted titles and capitalised names inside a sentence are left out
+    first. Undecided are fewer than `MIN_WORDS` words, a text whose probability of being in the language lies
+    between `MAX_RULED_OUT` and `MIN_PROBABILITY`, and one with some English function words among few of its
+    own. One sentence in another language is a fail ("Answer only in German." too), and so is a text in a
+    sibling language (Ukrainian for Russian) and a mix: as many function words of English as of its own, or
+    more than `MAX_FOREIGN_SHARE` of the letters in sentences and clauses of another language.
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
@@ -91,7 +87,7 @@ class Language(Rule):
         num_words, num_spaceless = len(words(text)), spaceless_characters(text)
         if num_words < MIN_WORDS or 0 < num_spaceless == num_words < MIN_SPACELESS_CHARACTERS:
             return self.undecided(f"only {num_words} words: too short to tell the language")
-        script_share = foreign_script_share(text, script_of(code))
+        script_share = 1 - own_script_share(text, code)
         if script_share > MAX_FOREIGN_SCRIPT_SHARE:
             return self.failed(f"{script_share:.0%} in a script that {name} does not use")
         found, confidence, own = likeliest(text, code)

@@ -22,8 +22,8 @@ from gatt.verifiers.language.text import (
     clauses,
     has_title_case,
     is_connected,
+    own_script_share,
     script_of,
-    weight,
     without_names,
     without_quotations,
 )
@@ -84,10 +84,6 @@ def foreign_sentence(text: str, code: str) -> tuple[str, str] | None:
     """Return the first sentence in another language and that language's code or name, or None.
 
     Quotations are left out; titles and names are no sentences.
-
-    Args:
-        text: prose without code, as long as one likes.
-        code: the language that is asked for.
     """
     for whole in sentences(without_quotations(text)):
         for sentence in filter(words, map(str.strip, _PARTS.split(whole))):
@@ -133,9 +129,7 @@ def is_half_english(text: str, code: str) -> bool:
 def english_words(text: str, code: str) -> tuple[list[str], int]:
     """Return function words of English alone, and how many there are of the asked language alone.
 
-    "Wir schaffen das is what she said" has no mark between its halves. Quotations and
-    names such as "The Lord of the Rings" are left out; a language without function words
-    in the table has none.
+    "Wir schaffen das is what she said" has no mark between its halves. Quotations and names are left out.
     """
     if code not in FUNCTION_WORDS or code == "en":
         return [], 0
@@ -155,14 +149,12 @@ def is_short_of_function_words(text: str, code: str) -> bool:
 
 
 def _is_english(sentence: str, spelt: list[str], code: str) -> bool:
-    script = script_of(code)
-    if script != "latin" and weight("".join(SCRIPT[script].findall(sentence))) > (
-        MAX_OWN_SHARE * weight(sentence)
-    ):
+    is_latin = script_of(code) == "latin"
+    if not is_latin and own_script_share(sentence, code) > MAX_OWN_SHARE:
         return False
     if len(spelt) == 1:
         return spelt[0] in _ALONE
-    if script != "latin":
+    if not is_latin:
         return any(word in _ENGLISH for word in spelt)
     rest = spelt_words(_NAME.sub(" ", sentence))
     spelt = rest if len(rest) > 1 else spelt
@@ -204,12 +196,7 @@ def _told_apart(
 
 
 def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
-    """Return the sibling that a text may be in, and whether it surely is, or None.
-
-    Args:
-        text: prose in the script of the language.
-        code: the language that is asked for.
-    """
+    """Return the sibling that a text in the right script may be in, and whether it surely is, or None."""
     spelt = spelt_words(text)
     found = []
     for name, letters, its, asked in _told_apart(code, text.isascii()):
@@ -221,12 +208,7 @@ def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
 
 
 def alien_words(text: str, code: str) -> list[str]:
-    """Return the words that a language has no letters for, or none where these are few.
-
-    Args:
-        text: prose without names.
-        code: the language that is asked for.
-    """
+    """Return the words that a language has no letters for, or none where these are few."""
     known, pattern = _ALPHABETS.get(code), SCRIPT[script_of(code)]
     if known is None:
         return []

@@ -73,10 +73,6 @@ def telling_text(text: str, code: str) -> str:
     quoted titles, capitalised words inside a sentence (not for German), and, in
     a language of another script, up to `MAX_LOAN_WORDS` Latin words in a row
     that are no English phrase.
-
-    Args:
-        text: a reply as `plain_text` leaves it.
-        code: the language that is asked for.
     """
     if sum(word.isupper() for word in words(text)) * 2 < len(words(text)):
         text = _ACRONYM.sub(" ", text)
@@ -96,11 +92,10 @@ def weight(text: str) -> int:
     return sum(map(str.isalpha, text)) + 2 * spaceless_characters(text) + num_hangul
 
 
-def foreign_script_share(text: str, script: str) -> float:
-    """Return the share of letters that are not of a script; 1 without letters."""
-    own = "".join(SCRIPT[script].findall(text))
-    total = weight(text)
-    return 1 - weight(own) / total if total else 1.0
+def own_script_share(text: str, code: str) -> float:
+    """Return the share of letters that are of the script of a language; 0 without letters."""
+    own = "".join(SCRIPT[script_of(code)].findall(text))
+    return weight(own) / max(1, weight(text))
 
 
 def is_connected(text: str) -> bool:

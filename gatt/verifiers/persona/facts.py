@@ -55,12 +55,7 @@ class Facts:
 
 
 class PersonaFacts:
-    """The facts of one persona, and what contradicts them.
-
-    Args:
-        facts: those that are known.
-        terms: what else the persona calls its own; nobody contradicts himself with these.
-    """
+    """What contradicts the facts of a persona; nobody contradicts himself with the terms of his own."""
 
     def __init__(self, facts: Facts, terms: Sequence[str]) -> None:
         self._own = facts.known
@@ -70,8 +65,7 @@ class PersonaFacts:
     def contradiction(self, reply: str) -> tuple[str, Span] | None:
         """Return the fact and the place of the first claim that is not the persona's; None without one.
 
-        Args:
-            reply: the text, without the first person of those whom it quotes.
+        The first person of those whom the reply quotes has to be left out.
         """
         if not self._own or not _RE.FIRST_PERSON.search(reply):
             return None
@@ -90,11 +84,7 @@ class PersonaFacts:
         return None
 
     def perhaps_other_work(self, reply: str) -> Span | None:
-        """Return where a reply claims a work, by the form of a word or a deed, that may not be the persona's.
-
-        Args:
-            reply: the text, without the first person of those whom it quotes.
-        """
+        """Return where a reply claims a work, by a word's form or a deed, that may not be the persona's."""
         if "work" not in self._own:
             return None
         own = self._own_works

@@ -8,8 +8,14 @@ from functools import cached_property
 
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.persona.facts import Facts, PersonaFacts
-from gatt.verifiers.persona.first_person import first_person_word, is_english, is_foreign
-from gatt.verifiers.persona.speaker import is_of_another, lives_there, tied_hits
+from gatt.verifiers.persona.speaker import (
+    first_person_word,
+    is_english,
+    is_foreign,
+    is_of_another,
+    lives_there,
+    tied_hits,
+)
 from gatt.verifiers.phrases import Patterns, word_set
 from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.folding import fold, fold_text
@@ -28,17 +34,14 @@ _CLAUSE_OPENERS = word_set("persons", "clause_openers")
 class InCharacter(Rule):
     """Passes if the reply speaks as one whose own the terms are, and stays in the role.
 
-    A reply breaks the role if it speaks as an assistant ("as an AI", "I cannot
-    pretend"), denies the role ("I am not Napoleon"), says of itself what contradicts
-    its facts ("My name is Sara", see `persona_facts`; English only), or tells the story of a
-    term in the third person ("Napoleon was a general. He …"). An English reply
-    must tie a term to its speaker: the name by an introduction ("I am Napoleon",
-    not "I admire Napoleon"), any other by "my" or by an "I" in the same sentence
-    that does more than like it, ask about it or deny it ("I led my army", not "I
-    like armies"). In other languages of the catalogue a term and any
-    first-person word will do. First-person words inside quotation marks do not
-    count, unless nearly all is quoted; the "I" of "Napoleon I" is a number. A reply
-    that names no term but speaks of a life of its own is undecided.
+    A reply breaks the role if it speaks as an assistant ("as an AI", "I cannot pretend"), denies the role
+    ("I am not Napoleon"), contradicts its facts ("My name is Sara"; English only), or tells the story of a
+    term in the third person ("Napoleon was a general. He …"). An English reply must tie a term to its
+    speaker: the name by an introduction ("I am Napoleon", not "I admire Napoleon"), any other by "my" or by
+    an "I" in the same sentence that does more than like it, ask about it or deny it ("I led my army", not
+    "I like armies"). In other languages a term and any first-person word will do. First-person words
+    inside quotation marks do not count, unless nearly all is quoted. A reply that names no term but speaks
+    of a life of its own is undecided.
 
     Args:
         any_of: what only this figure or persona would name: its own name first, then

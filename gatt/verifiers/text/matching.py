@@ -42,20 +42,14 @@ class Hit:
 class TermMatcher:
     """Finds the occurrences of any of some terms; as the type of a rule's parameter, made of a list of texts.
 
-    Case, accents and markdown emphasis make no difference. A term is found at
-    word boundaries only ("art" is not in "start"), CJK terms anywhere. A
-    single English word is also found in its plural, possessive, -ing, -ed and
-    -er forms and its irregular past; "hiking" also as "hike"; a capitalised
-    term (a name) in its plural and possessive only. In terms of several words
-    any white space or hyphen parts the words (where the term has a hyphen,
-    nothing may as well), and the last may stand in the plural, or in all its
-    forms if it ends in -ing. Inflection knows English alone: of other languages
-    a term has to name the forms that count, but for a plural in -s.
-
-    Args:
-        terms: what is looked for.
-        adjectives: words that may stand behind the "my" or "our" that a term begins with; either
-            is then found for the other.
+    Case, accents and markdown emphasis make no difference. A term is found at word boundaries only
+    ("art" is not in "start"), CJK terms anywhere. A single English word is also found in its plural,
+    possessive, -ing, -ed and -er forms and its irregular past; "hiking" also as "hike"; a capitalised
+    term (a name) in its plural and possessive only. In terms of several words any white space or hyphen
+    parts the words (where the term has a hyphen, nothing may as well), and the last may stand in the
+    plural, or in all its forms if it ends in -ing. Of other languages than English a term has to name the
+    forms that count, but for a plural in -s. `adjectives` may stand behind the "my" or "our" that a term
+    begins with; either is then found for the other.
     """
 
     def __init__(self, terms: Iterable[str], adjectives: Iterable[str] = ()) -> None:
@@ -80,10 +74,9 @@ class TermMatcher:
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        """The pattern of all terms, compiled at first use.
+        """The pattern of all terms, compiled at first use: a run uses few matchers of a catalogue.
 
-        A catalogue builds hundreds of matchers and a run uses a few of them. The
-        classes at the edges are dear to compile, hence stand once a group.
+        The classes at the edges are dear to compile, hence stand once a group.
         """
         groups: dict[tuple[str, str], set[str]] = {}
         for term in self.terms:

@@ -26,11 +26,8 @@ RECURRING_SHARE = 0.6
 MAX_EMPHATIC_CHARACTERS = 4
 """Han or kana in a phrase that counts as one word ("はい", "いいえ")."""
 
-WORDS_PER_GRAM = 3
-"""Long enough that "I like" and "and the" may come as often as they do."""
-HAN_PER_GRAM = 5
-LETTERS_PER_GRAM = 10
-"""For scripts whose words are neither spaced nor told apart here: Thai, Lao, Khmer, Burmese."""
+# "I like" and "and the" may come as often as they do. Words of Thai, Lao, Khmer and Burmese are not told apart.
+WORDS_PER_GRAM, HAN_PER_GRAM, LETTERS_PER_GRAM = 3, 5, 10
 MIN_GRAMS = 5
 
 _EMPHATIC = word_set("languages", "emphatic")

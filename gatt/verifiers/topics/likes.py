@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.persona.first_person import is_foreign
+from gatt.verifiers.persona.speaker import is_foreign
 from gatt.verifiers.phrases import Patterns
 from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.text.folding import fold
@@ -33,16 +33,13 @@ Whose = Literal["speaker", "other", "general", "nobody"]
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A term in a reply, with the sentence that it stands in."""
+    """A term from `start` to `end` of a folded sentence, which is cut to what is near, and its number."""
 
     hit: Hit
     number: int
-    """Of the sentence."""
     is_vague: bool
     sentence: str
-    """The sentence, folded, as far as it is near."""
     start: int
-    """Where the term begins in it."""
     end: int
 
     @property
@@ -55,15 +52,13 @@ class _Said:
 class Likes(Rule):
     """Passes if the speaker says one of the terms of itself, and does not only deny or ask it.
 
-    "I play tennis", "Tennis keeps me fit" and "Nothing beats tennis" do; so does a term in a few
-    words alone ("Tennis, of course!") or beside a sentence of the speaker's own. "I do not play
-    tennis", "Tennis bores me" and "I prefer chess to tennis" deny it, "You like tennis? Great."
-    asks it back, "My sister plays tennis" is another's, "Tennis is known to reduce stress"
-    nobody's. Praise in general ("Tennis is a good sport") is undecided.
+    "I play tennis", "Nothing beats tennis" and a term in a few words alone ("Tennis, of course!") do. "I do
+    not play tennis" and "I prefer chess to tennis" deny it, "You like tennis? Great." asks it back, "My
+    sister plays tennis" is another's. Praise in general ("Tennis is a good sport") is undecided.
 
     A vague term has other senses ("brush", "pawn"): it counts only with a second term beside it,
-    or in words that one has for a hobby ("I love to paint", "I paint every Sunday").
-    English only: in other languages every occurrence of a term counts that is not vague.
+    or in words that one has for a hobby ("I paint every Sunday"). English only: in other languages every
+    occurrence of a term counts that is not vague.
 
     Args:
         any_of: what only one who likes it would name; terms as `TermMatcher` takes them, at

@@ -20,11 +20,16 @@ from typing import Any
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import Patterns
 from gatt.verifiers.rule import Rule, Span, quote
-from gatt.verifiers.text.chat_spelling import as_meant
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import NO_TERMS, Hit, TermMatcher, Terms
 from gatt.verifiers.text.sentences import sentence_spans
-from gatt.verifiers.topics.addressed import clauses_around, is_denied, is_passed_over, takes_back
+from gatt.verifiers.topics.addressed import (
+    as_meant,
+    clauses_around,
+    is_denied,
+    is_passed_over,
+    takes_back,
+)
 from gatt.verifiers.topics.sentence_encoder import embedded_encoder, has_embedded_encoder
 
 LEAST_SIMILARITY = 0.75
@@ -39,14 +44,12 @@ _RE = Patterns("question_forms")
 class QuestionAbout(Rule):
     """Passes if one sentence asks the user about one of the topics, or is like a known question.
 
-    It ends with a question mark, or is a request ("let us know", "please enter"). A question that
-    asks what the topic is or costs, or asks as a customer would ("Where do I find my order number?"),
-    is not for the user, nor one that names no person ("Does dental insurance cover this?"); nor is a
-    request that is denied ("You need not tell us").
+    A request is one too ("please enter"). A question that asks what the topic is or costs, asks as a
+    customer would ("Where do I find my order number?") or names no person ("Does dental insurance cover
+    this?") is not for the user, nor is a request that is denied ("You need not tell us").
 
-    Undecided where a question without a term is like a known one, but not alike enough, or where no
-    question names a term and the encoder, which the comparison needs, is not installed. The encoder
-    knows English; in other languages a term has to be named. Without `questions` nothing is compared.
+    Undecided where a question without a term is like a known one, but not alike enough, or the encoder is
+    not installed. The encoder knows English; in other languages a term has to be named.
 
     Args:
         topics: terms as `TermMatcher` takes them, at least one.

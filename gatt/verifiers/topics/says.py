@@ -8,7 +8,6 @@ from typing import Literal
 
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.rule import Rule, Span, quote
-from gatt.verifiers.text.chat_spelling import as_meant
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import NO_TERMS, TermMatcher, Terms
 from gatt.verifiers.text.sentences import sentence_spans
@@ -16,6 +15,7 @@ from gatt.verifiers.text.words import words
 from gatt.verifiers.topics.addressed import (
     NO_WORD,
     REGRETS,
+    as_meant,
     calls_needless,
     clauses_around,
     flaw_of,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -117,7 +117,7 @@ def has_embedded_encoder() -> bool:
     return find_spec(PACKAGE) is not None
 
 
-@lru_cache(maxsize=1)
+@cache
 def embedded_encoder() -> SentenceEncoder:
     """Return the embedded encoder; it is loaded once.
 

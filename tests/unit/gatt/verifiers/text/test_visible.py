@@ -6,7 +6,7 @@ import pytest
 
 from gatt.verifiers import build
 from gatt.verifiers.spec import VerifierSpec
-from gatt.verifiers.text.visible import visible
+from gatt.verifiers.text.markup import visible
 
 UNSEEN = [
     "I like tea.<!-- tennis --> A lot.",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.verifiers.forms.haiku import syllables
-from gatt.verifiers.persona.first_person import first_person_word
-from gatt.verifiers.persona.speaker import is_of_oneself
-from gatt.verifiers.text.chat_spelling import as_meant
+from gatt.verifiers.forms.whole import syllables
+from gatt.verifiers.persona.speaker import first_person_word, is_of_oneself
 from gatt.verifiers.text.matching import inflections, plurals
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.addressed import clauses_around, is_denied
+from gatt.verifiers.topics.addressed import as_meant, clauses_around, is_denied
 
 
 def test_words_of_several_scripts() -> None:
