@@ -71,17 +71,12 @@ def run_kind_files(files: Iterable[KindFile], shipped: Iterable[str]) -> bool:
     """
     new = [file for file in files if file.source not in {known.source for known in known_files()}]
     for file in new:
-        found: dict[str, tuple[type[Rule], KindFile]] = {}
-        for cls in _classes(file):
-            of = _of_files.get(cls.kind)
-            if cls.kind in shipped or cls.kind in found or (of and of[1].path != file.path):
-                taken = (
-                    "is shipped" if cls.kind in shipped else f"is in {(of or (0, file))[1].path}"
-                )
+        found = {cls.kind: (cls, file) for cls in _classes(file)}
+        for kind in found:
+            if kind in shipped or origin(kind) not in ("", file.path):
                 raise VerifierError(
-                    f"{file.path}: kind {cls.kind!r} {taken}: give this one another name"
+                    f"{file.path}: kind {kind!r} is {origin(kind) or 'shipped'}: give this one another name"
                 )
-            found[cls.kind] = (cls, file)
         for kind in [kind for kind, (_, of) in _of_files.items() if of.path == file.path]:
             # The file was edited since.
             del _of_files[kind]
@@ -133,9 +128,8 @@ def origin(kind: str) -> str:
 def own_version(kind: str) -> str | None:
     """Return what a kind's verdicts depend on: its version, and the text of its file; None if shipped."""
     cls = own_class(kind)
-    if cls is None:
-        return None
-    return f"{cls.version} ({_of_files[kind][1].digest})" if kind in _of_files else f"{cls.version}"
+    digest = f" ({_of_files[kind][1].digest})" if kind in _of_files else ""
+    return f"{cls.version}{digest}" if cls else None
 
 
 @cache

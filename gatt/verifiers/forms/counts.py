@@ -10,7 +10,7 @@ from annotated_types import Ge
 
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import Patterns
-from gatt.verifiers.rule import Rule, Span
+from gatt.verifiers.rule import Rule
 from gatt.verifiers.text.markup import strip_markdown
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
@@ -48,17 +48,15 @@ class CountRule(Rule):
         return sum(1 for _ in self.pattern.finditer(reply))
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
-        return self.of_count(self.count(reply))
-
-    def of_count(self, number: int, span: Span | None = None) -> Verdict:
-        """Return the verdict on a number of units."""
-        evidence = f"{self.kind}: {number}"
+        """Return the verdict on a reply that is not degenerate; marks are shown, a length cannot be."""
+        first = self.pattern.search(reply) if self.least else None
+        span = first.span() if first else None
+        number = self.count(reply)
         if number < (self.min or 0):
-            return self.failed(f"{evidence}, expected at least {self.min}", span)
+            return self.failed(f"{self.kind}: {number}, expected at least {self.min}", span)
         if self.max is not None and number > self.max:
-            return self.failed(f"{evidence}, expected at most {self.max}", span)
-        return self.passed(evidence, span)
+            return self.failed(f"{self.kind}: {number}, expected at most {self.max}", span)
+        return self.passed(f"{self.kind}: {number}", span)
 
 
 class Sentences(CountRule):
@@ -102,15 +100,10 @@ class Paragraphs(CountRule):
 
 @dataclass(frozen=True, kw_only=True)
 class MarkRule(CountRule):
-    """Counts marks, at least one by default; the verdict shows the first."""
+    """Counts marks, at least one by default."""
 
     least = 1
     min: Count | None = 1
-
-    def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
-        first = self.pattern.search(reply)
-        return self.of_count(self.count(reply), first.span() if first else None)
 
 
 @dataclass(frozen=True, kw_only=True)

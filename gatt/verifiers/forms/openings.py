@@ -154,20 +154,16 @@ def _exact(text: str, is_start: bool) -> str:
     """
     wanted = _straight(text).strip()
     pieces = _PIECE.findall(wanted)
-    phrase = _escaped(pieces[0])
+    phrase = re.escape(pieces[0])
     for before, after in pairwise(pieces):
         # Marks of the text's own are no emphasis: a run of them that is read in two ways costs its square.
         emphasis = "" if _MARKS & {*before, *after} else "[*_`]*"
-        phrase += emphasis + _escaped(after)
+        phrase += emphasis + (r"\s+" if after.isspace() else re.escape(after))
     outer, inner = (wanted[0], wanted[-1]) if is_start else (wanted[-1], wanted[0])
     around = r"\s*" if outer in _MARKS else r"[\s*_`]*"
     if is_start:
         return rf"\A{around}(?P<phrase>{phrase}){RIGHT if inner.isalnum() else ''}"
     return rf"{LEFT if inner.isalnum() else ''}(?P<phrase>{phrase}){around}\Z"
-
-
-def _escaped(piece: str) -> str:
-    return r"\s+" if piece.isspace() else re.escape(piece)
 
 
 @dataclass(frozen=True, kw_only=True)

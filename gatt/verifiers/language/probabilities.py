@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from threading import Lock
 
 from lingua import IsoCode639_1, LanguageDetector, LanguageDetectorBuilder
 from lingua import Language as LinguaLanguage
@@ -49,7 +48,6 @@ MIN_RIVAL = 1e-4
 
 # With a comma or a cedilla below these letters, the detector takes Romanian for Spanish.
 _PLAIN_ROMANIAN = str.maketrans("șțȘȚţŢ", "stSTtT")
-_lock = Lock()
 
 
 def likeliest(text: str, asked: str) -> tuple[str, float, float]:
@@ -82,17 +80,12 @@ def detector() -> LanguageDetector:
     return _detector(tuple(LANGUAGES), is_sketch=True)
 
 
+@lru_cache(maxsize=256)
 def _detector(codes: tuple[str, ...], *, is_sketch: bool) -> LanguageDetector:
     """Return a detector of some languages; one that is no sketch knows longer groups of letters.
 
     Each language met there for the first time costs about 20 MB and 0.2 s, all of them 430 MB.
     """
-    with _lock:
-        return _build_detector(codes, is_sketch)
-
-
-@lru_cache(maxsize=256)
-def _build_detector(codes: tuple[str, ...], is_sketch: bool) -> LanguageDetector:
     candidates = [
         LinguaLanguage.from_iso_code_639_1(getattr(IsoCode639_1, code.upper())) for code in codes
     ]

@@ -50,7 +50,6 @@ _WITH_ENDINGS = frozenset({"fi", "tr", "hu", "pl", "cs"})
 """Languages that say by endings what others say by function words."""
 
 _LISTED = read_phrases("languages")
-_NONE: frozenset[str] = frozenset()
 MIN_ALIEN = 2
 MIN_ALIEN_SHARE = 0.08
 """Words with letters of another alphabet from which a text is in another language, and their share."""
@@ -61,13 +60,7 @@ OWN_WORDS = {
     "zh": frozenset(_LISTED["chinese"]),
 }
 """ISO 639-1 code -> function words; for Chinese, characters that no sentence does without."""
-# Letters of names and loan words in any Latin script: "café", "jalapeño", "smörgåsbord".
-_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz" + "àáâäåæçèéêëíîïñóôöøúûüœß")
-_ALPHABETS = {
-    **{code: _LATIN | letters for code, letters in LETTERS.items()},
-    "ru": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюя"),
-    "el": frozenset("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ"),
-}
+_ALPHABETS = {code: frozenset(letters) for code, letters in _LISTED["alphabets"].items()}
 
 # "Here is my answer: ..." and a list are no one sentence.
 _PARTS = re.compile(r"\n|(?<=\w): ")
@@ -179,20 +172,17 @@ def _told_apart(
     code: str, is_bare: bool
 ) -> list[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
     """Return each sibling of a language with letters and words that only it has, and those it has not."""
-    own = OWN_WORDS.get(code, _NONE)
+    own = OWN_WORDS.get(code, frozenset())
     # Who writes no accent at all leaves them out of the words of either.
     own = own | set(map(fold_text, own)) if is_bare else own
-    return [
-        (
-            sibling["name"],
-            frozenset(sibling["letters"]) - LETTERS.get(code, _NONE),
-            its - own,
-            own - its,
-        )
-        for sibling in _LISTED["siblings"]
-        if code in sibling["of"].split()
-        for its in [frozenset(sibling["words"].split())]
-    ]
+    found = []
+    for sibling in _LISTED["siblings"]:
+        if code in sibling["of"].split():
+            its, letters = frozenset(sibling["words"].split()), frozenset(sibling["letters"])
+            found.append(
+                (sibling["name"], letters - LETTERS.get(code, set()), its - own, own - its)
+            )
+    return found
 
 
 def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
@@ -210,6 +200,8 @@ def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
 def alien_words(text: str, code: str) -> list[str]:
     """Return the words that a language has no letters for, or none where these are few."""
     known, pattern = _ALPHABETS.get(code), SCRIPT[script_of(code)]
+    if script_of(code) == "latin":
+        known = _ALPHABETS["latin"] | LETTERS[code]
     if known is None:
         return []
     spelt = [word for word in words(text) if not word[0].isupper()]

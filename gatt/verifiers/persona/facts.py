@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 from gatt.verifiers.phrases import Patterns, read_phrases, word_set
@@ -44,14 +44,12 @@ class Facts:
     def __post_init__(self) -> None:
         for fact, value in self.known.items():
             if not (value.isdigit() if fact == "age" else value.strip()):
-                expected = "a whole number of years" if fact == "age" else "a text"
-                raise ValueError(f"fact {fact!r} is {value!r}: expected {expected}")
+                raise ValueError(f"fact {fact!r} is {value!r}: expected a text, as age a number")
 
     @property
     def known(self) -> dict[str, str]:
         """The facts that are given, as texts."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {fact: str(value) for fact, value in found.items() if value is not None}
+        return {fact: str(value) for fact, value in vars(self).items() if value is not None}
 
 
 class PersonaFacts:

@@ -17,6 +17,7 @@ from gatt.verifiers.text.words import CJK
 # A Latin term may stand between Han characters, which are word characters as well.
 LEFT = rf"(?<![^\W{CJK}])"
 RIGHT = rf"(?![^\W{CJK}])"
+_IS_CJK = re.compile(f"[{CJK}]")
 _GAP = r"[\s\-]+"
 # "check-up" is also written "check up" and "checkup"; "bus stop" is never "busstop".
 _HYPHEN = r"[\s\-]*"
@@ -126,13 +127,8 @@ def _pattern(term: str) -> tuple[str, str, str]:
     else:
         ending = re.escape(last) + (_POSSESSIVE if last.isalpha() and last.isascii() else "")
     body = "".join(re.escape(p) + g for p, g in zip(parts[:-1], gaps, strict=False)) + ending
-    left = LEFT if _needs_boundary(folded[0]) else ""
-    right = RIGHT if _needs_boundary(folded[-1]) else ""
-    return left, body, right
-
-
-def _needs_boundary(character: str) -> bool:
-    return character.isalnum() and not re.match(f"[{CJK}]", character)
+    is_first, is_last = (c.isalnum() and not _IS_CJK.match(c) for c in (folded[0], folded[-1]))
+    return LEFT if is_first else "", body, RIGHT if is_last else ""
 
 
 def plurals(word: str) -> set[str]:
@@ -167,14 +163,11 @@ def inflections(word: str) -> set[str]:
             if root.endswith("ee"):
                 forms.add(root + "d")
                 continue
-            stem = stem[:-1] + "i" if _ends_in_consonant_y(stem) else stem
+            if len(stem) > 2 and stem[-1] == "y" and stem[-2] not in _VOWELS:
+                stem = stem[:-1] + "i"
             forms |= {stem + "ed", stem + "er", stem + "ers"}
     others = _OTHER_WORDS | _NO_VERB
     return {form for form in forms if form == word or form.removesuffix("s") not in others}
-
-
-def _ends_in_consonant_y(word: str) -> bool:
-    return len(word) > 2 and word.endswith("y") and word[-2] not in _VOWELS
 
 
 def _roots(word: str) -> set[str]:

