@@ -35,11 +35,8 @@ LETTERS = {code: frozenset(listed) for code, listed in _LISTED["letters"].items(
 """ISO 639-1 code -> letters beyond a to z that its own words are spelt with."""
 _FOLDED = {code: listed | set(map(fold_text, listed)) for code, listed in FUNCTION_WORDS.items()}
 
-WORD_WEIGHT = 1.5
-"""What one function word adds to the log-probability of its languages."""
-LETTER_WEIGHT = 1.5
-"""What one letter that a language is not spelt with takes from it."""
-SPELLING_WEIGHT = 1.5
+SIGN_WEIGHT = 1.5
+"""What a function word or a spelling adds to the log-probability of its languages, a foreign letter takes."""
 # Counts of groups of three letters are far too sure of themselves: they are not independent.
 SKETCH_TEMPER = 0.5
 FLOOR = 1e-5
@@ -121,13 +118,13 @@ def _evidence(text: str) -> dict[str, float]:
     # Who writes no accent at all leaves them out of these words too.
     known = _FOLDED if low.isascii() else FUNCTION_WORDS
     found = {
-        code: WORD_WEIGHT * len(spelt & listed) - LETTER_WEIGHT * len(letters - LETTERS[code])
+        code: SIGN_WEIGHT * (len(spelt & listed) - len(letters - LETTERS[code]))
         for code, listed in known.items()
     }
     for code in ("da", "nb"):
         spelling, grammar = getattr(_RE, f"SPELLING_{code}"), getattr(_RE, f"GRAMMAR_{code}")
         num_signs = sum(bool(spelling.search(word)) for word in spelt) + bool(grammar.search(low))
-        found[code] += SPELLING_WEIGHT * num_signs
+        found[code] += SIGN_WEIGHT * num_signs
     return found
 
 

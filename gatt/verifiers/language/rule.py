@@ -10,10 +10,10 @@ from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.language.probabilities import LANGUAGES, detector, likeliest
 from gatt.verifiers.language.sentences import (
+    MIN_SURE_ENGLISH_WORDS,
     alien_words,
     english_words,
     foreign_sentence,
-    is_half_english,
     is_short_of_function_words,
     sibling_of,
 )
@@ -110,7 +110,8 @@ class Language(Rule):
             return self.failed(f"{quote(piece)} is {LANGUAGES.get(other, other)}", span)
         english, num_own = english_words(plain, code)
         if len(english) >= max(MIN_ENGLISH_WORDS, num_own):
-            verdict = self.failed if is_half_english(plain, code) else self.undecided
+            is_mix = len(english) >= MIN_SURE_ENGLISH_WORDS
+            verdict = self.failed if is_mix else self.undecided
             return verdict(f"{name} ({own:.2f}), but English {quote(' '.join(english))} in it")
         enough = MIN_NEAR_PROBABILITY if code in _NEAR else MIN_PROBABILITY
         if own < enough or is_short_of_function_words(text, code):

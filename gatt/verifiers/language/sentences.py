@@ -98,7 +98,8 @@ def _other_language(sentence: str, code: str) -> str:
         return "en"
     if len(spelt) < MIN_OTHER_WORDS:
         return ""
-    if is_half_english(sentence, code):
+    english, num_own = english_words(sentence, code)
+    if len(english) >= max(MIN_SURE_ENGLISH_WORDS, num_own):
         return "en"
     sibling = sibling_of(sentence, code)
     if sibling and sibling[1]:
@@ -111,12 +112,6 @@ def _other_language(sentence: str, code: str) -> str:
     num_its, num_own = (sum(word in w for word in spelt) for w in (its_words, FUNCTION_WORDS[code]))
     is_other = own <= MAX_PROBABILITY and num_its >= 2 and num_its > num_own
     return found if is_other and found != code else ""
-
-
-def is_half_english(text: str, code: str) -> bool:
-    """Whether a text surely has as many function words of English as of the asked language."""
-    english, num_own = english_words(text, code)
-    return len(english) >= max(MIN_SURE_ENGLISH_WORDS, num_own)
 
 
 def english_words(text: str, code: str) -> tuple[list[str], int]:

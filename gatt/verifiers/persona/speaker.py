@@ -17,12 +17,10 @@ from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import CJK, words
 
 _RE = Patterns("speaker")
-
-_SHORT = 3
 _PERSONS = Patterns("persons")
+_SHORT = 3
 _ENGLISH_MARKERS = word_set("persons", "english_markers")
 _MIN_ENGLISH_SHARE = 0.12
-
 _ENGLISH_WORDS = word_set("persons", "english_i")
 _OTHER_WORDS = word_set("persons", "other_i")
 _ELIDED = re.compile(r"(?<!\w)(?:j|m)['’]\w", re.IGNORECASE)

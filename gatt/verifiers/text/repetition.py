@@ -17,9 +17,7 @@ MIN_WINDOW_WORDS = 16
 MIN_DISTINCT_SHARE = 0.3
 MAX_LOOP_WORDS = 20
 MIN_REPEATS = 3
-"""Times from which a word or phrase that is the whole reply is a loop: "Ciao ciao ciao"."""
-MOST_EMPHATIC_WORDS = 3
-"""Times that yes, no or laughter may be a whole reply: "No, no, no!"."""
+"""Times from which a word that is the whole reply is a loop: "Ciao ciao ciao"; "No, no, no!" is none."""
 MIN_RECURRENCES = 4
 RECURRING_SHARE = 0.6
 """Of the words of a reply that a word begins and ends, and that comes again in between."""
@@ -97,7 +95,7 @@ def _one_word(word: str, count: int) -> str | None:
     is_han = bool(_HAN_OR_KANA.fullmatch(word))
     # An even run of one Han character is a doubled word, said half as often.
     num_said = count // 2 if is_han and count % 2 == 0 else count
-    most = 2 * MOST_EMPHATIC_WORDS if is_han else MOST_EMPHATIC_WORDS
+    most = 2 * MIN_REPEATS if is_han else MIN_REPEATS
     if num_said < MIN_REPEATS or (count <= most and _is_emphatic(word)):
         return None
     return f"one word repeated: {word!r}, {count} times"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Literal
 
 from gatt.verifiers.base import Verdict
@@ -92,24 +93,17 @@ class Likes(Rule):
         first = min([*plain, *vague], key=lambda hit: hit.span)
         if _RE.NO_HOBBY.search(" ".join(sentences)):
             return self.failed("denies having a hobby at all", first.span)
-        beginnings = [start for start, _ in spans]
-
-        def placed(hits: list[Hit], is_vague: bool) -> Iterator[_Said]:
-            for hit in hits[:_MAX_HITS]:
-                number = bisect_right(beginnings, hit.span[0]) - 1
-                start, end = (
-                    bisect_left(folded[number].starts, at - beginnings[number]) for at in hit.span
-                )
-                cut = max(0, start - _WINDOW)
-                near = sentences[number][cut : end + _WINDOW]
-                yield _Said(hit, number, is_vague, near, start - cut, end - cut)
-
-        meant = [
-            one
-            for one in (*placed(plain, False), *placed(vague, True))
-            if not _is_denied(one, "".join(sentences[one.number + 1 : one.number + 2]))
-            and not _is_question_to_the_user(one.sentence)
-        ]
+        meant: list[_Said] = []
+        for hit in (*plain[:_MAX_HITS], *vague[:_MAX_HITS]):
+            number = bisect_right(spans, hit.span[0], key=itemgetter(0)) - 1
+            begin, starts = spans[number][0], folded[number].starts
+            start, end = (bisect_left(starts, at - begin) for at in hit.span)
+            cut = max(0, start - _WINDOW)
+            near = sentences[number][cut : end + _WINDOW]
+            one = _Said(hit, number, hit not in plain, near, start - cut, end - cut)
+            following = "".join(sentences[number + 1 : number + 2])
+            if not _is_denied(one, following) and not _is_question_to_the_user(near):
+                meant.append(one)
         if not meant:
             return self.failed(f"only denies or asks {quote(first.text)}", first.span)
         is_any_language = not meant[0].is_vague and is_foreign(reply)

@@ -23,18 +23,15 @@ Characters = tuple[Annotated[str, Len(1, 1)], ...]
 _RE = Patterns("forms")
 
 
-class _Absence(Rule):
-    """The common part of rules that something must not occur."""
-
-    def _without(self, reply: str) -> Verdict:
-        num_words = len(words(reply))
-        if num_words < MIN_WORDS:
-            return self.undecided(f"only {num_words} words: too short to tell")
-        return self.passed("says nothing of what is excluded")
+def _without(rule: Rule, reply: str) -> Verdict:
+    num_words = len(words(reply))
+    if num_words < MIN_WORDS:
+        return rule.undecided(f"only {num_words} words: too short to tell")
+    return rule.passed("says nothing of what is excluded")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermsRule(_Absence):
+class TermsRule(Rule):
     """Passes if the terms occur as asked; see `TermMatcher` for what an occurrence is.
 
     Occurrences in talk about the task ("I will mention tea in every reply") are not counted.
@@ -72,7 +69,7 @@ class TermsRule(_Absence):
                 return self.failed(f"does not say {quote(str(one))}")
         counted = self.any_of or self.all_of
         if not counted:
-            return self._without(reply)
+            return _without(self, reply)
         hit = counted.first(said)
         if hit:
             return self.passed(f"says {quote(hit.text)}", hit.span)
@@ -80,7 +77,7 @@ class TermsRule(_Absence):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Excludes(_Absence):
+class Excludes(Rule):
     """Passes if none of the characters and terms occurs.
 
     A reply under `MIN_WORDS` words without a hit is undecided: it has said too
@@ -109,7 +106,7 @@ class Excludes(_Absence):
             if any(form in self.characters for form in _forms(character)):
                 return self.failed(f"holds {character!r}", (index, index + 1))
         hit = self.terms.first(reply)
-        return self.failed(f"says {quote(hit.text)}", hit.span) if hit else self._without(reply)
+        return self.failed(f"says {quote(hit.text)}", hit.span) if hit else _without(self, reply)
 
 
 @lru_cache(maxsize=4096)
