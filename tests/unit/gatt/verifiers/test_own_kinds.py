@@ -143,7 +143,6 @@ SOUND = blocks()["rhymes.py"]
         (SOUND.replace('"last_letter"', '"words"'), ["'words'", "shipped"]),
         (SOUND.replace("version = 1", "version = '1'"), ["'1'", "version"]),
         (SOUND.replace("examples = (", "examples = ()\n    more = ("), ["examples"]),
-        (SOUND + SOUND.replace("class LastLetter", "class Other"), ["'last_letter'"]),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(folder: Path, text: str, facts: list[str]) -> None:
