@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
-
-from annotated_types import MinLen
+from typing import Any, ClassVar
 
 from gatt.verifiers.phrases import read_phrases, word_set
 from gatt.verifiers.text.folding import fold, fold_text
@@ -53,10 +51,13 @@ class TermMatcher:
     begins with; either is then found for the other.
     """
 
+    least: ClassVar[int] = 0
+
     def __init__(self, terms: Iterable[str], adjectives: Iterable[str] = ()) -> None:
         self.terms = tuple(terms)
-        if not all(map(str.strip, self.terms)):
-            raise ValueError(f"is {list(self.terms)!r}: expected texts that are not blank")
+        if len(self.terms) < self.least or not all(map(str.strip, self.terms)):
+            found = f"is {list(self.terms)!r}"
+            raise ValueError(f"{found}: expected texts that are not blank, at least {self.least}")
         self._adjectives = "|".join(map(re.escape, adjectives))
 
     @classmethod
@@ -107,8 +108,12 @@ class TermMatcher:
             yield Hit(reply[start:end], (start, end))
 
 
-Terms = Annotated[TermMatcher, MinLen(1)]
-"""A parameter with at least one term."""
+class Terms(TermMatcher):
+    """A parameter with at least one term."""
+
+    least = 1
+
+
 NO_TERMS = TermMatcher(())
 
 

@@ -79,7 +79,8 @@ class QuestionAbout(Rule):
         for span, text, following in zip(spans, texts, [*texts[1:], ""], strict=True):
             if self.unless.first(text):
                 continue
-            if self._is_offered(text):
+            offer = None if is_question(text) else self.offers.first(text)
+            if offer and _RE.SPEAKER_OFFERS.search(text) and not _is_turned_down(text, offer):
                 return self.passed(f"offers {quote(reply[slice(*span)])}", span)
             if self._is_asked(text, following):
                 return self.passed(f"asks {quote(reply[slice(*span)])}", span)
@@ -89,12 +90,6 @@ class QuestionAbout(Rule):
         if not asked:
             return self.failed("asks no question of the user")
         return self._judge_by_likeness(reply, asked)
-
-    def _is_offered(self, text: str) -> bool:
-        hit = self.offers.first(text)
-        if hit is None or is_question(text) or not _RE.SPEAKER_OFFERS.search(text):
-            return False
-        return not _is_turned_down(text, hit)
 
     def _is_asked(self, text: str, following: str) -> bool:
         hit = self.topics.first(text)
