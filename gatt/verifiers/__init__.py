@@ -1,8 +1,8 @@
-"""Verifiers: one small file a kind, and one explicit table of their names."""
+"""Verifiers: rules that judge one reply, and one explicit table of their names."""
 
 from __future__ import annotations
 
-from gatt.verifiers.base import Examples, Status, Verdict, Verifier
+from gatt.verifiers.base import Examples, Status, Verdict
 from gatt.verifiers.table import (
     VERIFIERS,
     build,
@@ -18,7 +18,6 @@ __all__ = [
     "Examples",
     "Status",
     "Verdict",
-    "Verifier",
     "build",
     "check_all",
     "overall",

@@ -1,10 +1,10 @@
-"""What a verifier is: a rule that reads one reply and gives a verdict with evidence."""
+"""What a verifier gives: a verdict with evidence. And the replies with a known verdict that it brings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 Status = Literal["pass", "fail", "undecided"]
 
@@ -28,13 +28,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON takes it."""
-        return {
-            "status": self.status,
-            "evidence": self.evidence,
-            "verifier": self.verifier,
-            "version": self.version,
-            "span": list(self.span) if self.span else [],
-        }
+        return {**asdict(self), "span": list(self.span or ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +36,5 @@ class Examples:
     """Replies with a known verdict, for one set of parameters."""
 
     params: Mapping[str, Any]
-    good: tuple[str, ...]
-    bad: tuple[str, ...]
-
-
-class Verifier(Protocol):
-    """One kind of rule. Its constructor takes the parameters by keyword.
-
-    A constructor raises `VerifierError` for parameters that make no sense, so
-    that a catalogue or suite is refused before the first reply is sampled.
-    """
-
-    kind: ClassVar[str]
-    version: ClassVar[int]
-    """Raised by one with every change that can change a verdict."""
-    examples: ClassVar[tuple[Examples, ...]]
-    """At least one set; `gatt catalog check` and the tests run them all."""
-
-    def check(self, reply: str) -> Verdict:
-        """Return the verdict on one reply; never raises on any text."""
-        ...
+    good: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()

@@ -14,26 +14,22 @@ from gatt.verifiers.table import verifier_class
 
 _TYPES: Final = {
     "str": "text",
+    "Case": "text",
+    "Place": "text",
     "int": "whole number",
+    "Count": "whole number",
     "float": "number",
     "bool": "true or false",
-    "Sequence[str]": "list of texts",
-    "Sequence[Sequence[str]]": "lists of texts",
-    "Mapping[str, Any]": "mapping",
-    "Sequence[Mapping[str, Any]]": "list of mappings",
+    "tuple[str, ...]": "list of texts",
+    "Characters": "list of texts",
+    "TermMatcher": "list of texts",
+    "Terms": "list of texts",
+    "tuple[Terms, ...]": "lists of texts",
+    "Facts": "mapping",
+    "Inner": "mapping",
+    "Inners": "list of mappings",
 }
-_ARGUMENT: Final = re.compile(r"^    (?P<name>\w+): (?P<text>.+)$")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a kind."""
-
-    name: str
-    type: str
-    default: str
-    """As YAML takes it; empty where a value must be given."""
-    about: str
+_ARGUMENT: Final = re.compile(r"    (?P<name>\w+): (?P<text>.+(?:\n {6,}.+)*)")
 
 
 @dataclass(frozen=True)
@@ -44,16 +40,25 @@ class Shown:
     about: str
     origin: str
     """File or package; empty if it is shipped."""
-    parameters: tuple[Parameter, ...]
+    parameters: list[tuple[str, str, str, str]]
+    """Name, type, default as YAML takes it (empty where a value must be given), and what it is."""
     params: dict[str, Any]
     passing: str | None
     """None for a kind that never passes by itself."""
     failing: str
 
     @property
-    def rule(self) -> str:
-        """The rule as a catalogue writes it."""
-        return json.dumps({"kind": self.kind, **self.params}, ensure_ascii=False)
+    def lines(self) -> list[str]:
+        """The rule as a catalogue writes it, and the two replies."""
+        rule = json.dumps({"kind": self.kind, **self.params}, ensure_ascii=False)
+        passing = (
+            json.dumps(self.passing, ensure_ascii=False) if self.passing else "never by itself"
+        )
+        return [
+            rule,
+            f"passes: {passing}",
+            f"fails:  {json.dumps(self.failing, ensure_ascii=False)}",
+        ]
 
 
 def describe(kind: str) -> Shown:
@@ -63,79 +68,48 @@ def describe(kind: str) -> Shown:
         VerifierError: no such kind, or one of a package that cannot be used.
     """
     cls: Any = verifier_class(kind)
-    about, arguments = _documented(inspect.getdoc(cls) or "")
-    inherited = [_documented(inspect.getdoc(base) or "")[1] for base in reversed(cls.__mro__[1:-1])]
-    texts = {name: text for some in (*inherited, arguments) for name, text in some.items()}
+    texts: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        arguments = (inspect.getdoc(base) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
+        texts |= {one["name"]: _one_line(one["text"]) for one in _ARGUMENT.finditer(arguments)}
     first = next((one for one in cls.examples if one.good and one.bad), cls.examples[0])
     return Shown(
         kind,
-        about,
+        _one_line((inspect.getdoc(cls) or "").partition("\n\n")[0]),
         origin(kind),
-        tuple(
-            Parameter(name, _type(given.annotation), _default(given.default), texts.get(name, ""))
+        [
+            (name, _type(given.annotation), _default(given.default), texts.get(name, ""))
             for name, given in inspect.signature(cls).parameters.items()
-        ),
+        ],
         dict(first.params),
         None if kind in DECIDED_LATER else next(iter(first.good), None),
-        _shortest_said(first.bad),
+        next((reply for reply in first.bad if reply.strip()), ""),
     )
 
 
 def as_text(shown: Shown) -> str:
     """Return a kind as a terminal shows it."""
     lines = [shown.kind + (f"  (of {shown.origin})" if shown.origin else ""), f"  {shown.about}"]
-    for one in shown.parameters:
-        default = f", default {one.default}" if one.default else ""
-        lines.append(f"    {one.name} ({one.type}{default}): {one.about}")
-    passing = json.dumps(shown.passing, ensure_ascii=False) if shown.passing else "never by itself"
-    lines += [
-        f"  {shown.rule}",
-        f"    passes: {passing}",
-        f"    fails:  {json.dumps(shown.failing, ensure_ascii=False)}",
-    ]
-    return "\n".join(lines) + "\n"
+    for name, kind, default, about in shown.parameters:
+        lines.append(f"    {name} ({kind}{default and f', default {default}'}): {about}")
+    rule, *replies = shown.lines
+    return "\n".join([*lines, f"  {rule}", *(f"    {reply}" for reply in replies)]) + "\n"
 
 
 def as_markdown(shown: Shown) -> str:
     """Return a kind as the reference shows it."""
-    rows = [
-        f"| `{one.name}` | {one.type} | {f'`{one.default}`' if one.default else 'must be given'} "
-        f"| {_cell(one.about)} |"
-        for one in shown.parameters
-    ]
-    table = ["| parameter | type | default | |", "|---|---|---|---|", *rows, ""] if rows else []
-    passing = json.dumps(shown.passing, ensure_ascii=False) if shown.passing else "never by itself"
-    return "\n".join(
-        [
-            f"### `{shown.kind}`",
-            "",
-            shown.about,
-            "",
-            *table,
-            "```yaml",
-            shown.rule,
-            f"# passes: {passing}",
-            f"# fails:  {json.dumps(shown.failing, ensure_ascii=False)}",
-            "```",
-            "",
-        ]
-    )
+    table = ["| parameter | type | default | |", "|---|---|---|---|"]
+    for name, kind, default, about in shown.parameters:
+        given = f"`{default}`" if default else "must be given"
+        table.append(f"| `{name}` | {kind} | {given} | {about.replace('|', chr(92) + '|')} |")
+    rule, *replies = shown.lines
+    shown_table = [*table, ""] if shown.parameters else []
+    code = ["```yaml", rule, *(f"# {reply}" for reply in replies), "```", ""]
+    return "\n".join([f"### `{shown.kind}`", "", shown.about, "", *shown_table, *code])
 
 
-def _documented(doc: str) -> tuple[str, dict[str, str]]:
-    """Return the first paragraph of a docstring, and the text of each argument, on one line each."""
-    about = " ".join(doc.partition("\n\n")[0].split())
-    arguments: dict[str, str] = {}
-    name = ""
-    for line in doc.partition("\nArgs:\n")[2].splitlines():
-        if line and not line.startswith(" "):
-            break
-        if found := _ARGUMENT.match(line):
-            name = found["name"]
-            arguments[name] = found["text"]
-        elif name and line.strip():
-            arguments[name] += f" {line.strip()}"
-    return about, arguments
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _type(annotation: object) -> str:
@@ -143,16 +117,7 @@ def _type(annotation: object) -> str:
     return _TYPES.get(name, name)
 
 
-def _default(value: object) -> str:
+def _default(value: Any) -> str:
     if value is inspect.Parameter.empty:
         return ""
-    return json.dumps(list(value) if isinstance(value, tuple) else value)
-
-
-def _shortest_said(replies: tuple[str, ...]) -> str:
-    """Return the first reply that says something, so that a reader sees why it fails."""
-    return next((reply for reply in replies if reply.strip()), next(iter(replies), ""))
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
+    return json.dumps(value, default=lambda matcher: matcher.terms)

@@ -1,23 +1,32 @@
-"""The common part of all verifiers: junk fails, and verdicts carry kind and version."""
+"""What a verifier is: a rule that reads one reply and gives a verdict with evidence."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import ClassVar
 
-from gatt.errors import VerifierError
+from gatt.errors import GattError, VerifierError
 from gatt.verifiers.base import Examples, Status, Verdict
 from gatt.verifiers.phrases import read_phrases
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.markup import visible
 from gatt.verifiers.text.task_talk import without_task_talk
-from gatt.verifiers.text.visible import visible
-from gatt.verifiers.text.words import is_letter
 
 Span = tuple[int, int]
 EVIDENCE_CHARACTERS = 60
 MAX_CHARACTERS = 20_000
 """Length up to which a reply is read: every rule takes time linear in the length up to here."""
+
+
+class _OfTheKind:
+    """The examples of a kind that is shipped, read at their first use."""
+
+    def __get__(self, _: object, cls: type[Rule]) -> tuple[Examples, ...]:
+        return tuple(
+            Examples(one["params"], tuple(one.get("good", ())), tuple(one.get("bad", ())))
+            for one in read_phrases("examples").get(cls.kind, ())
+        )
 
 
 class Rule(ABC):
@@ -28,37 +37,49 @@ class Rule(ABC):
     (`reads_sense`) judges the rest of the reply; a rule of form judges all of it.
 
     Subclasses set `kind`, `version` and `examples`, take their parameters by
-    keyword, and write `judge`. `judge` gets what a reader sees (`visible`), as long
-    as the reply, unless the subclass sets `reads_markup`.
+    keyword, and write `judge`. A constructor raises `VerifierError` for parameters that make no
+    sense, so that a catalogue is refused before the first reply is sampled. `judge` gets what a
+    reader sees (`visible`), as long as the reply, unless the subclass sets `reads_markup`.
     """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
+    """Raised by one with every change that can change a verdict."""
     reads_sense: ClassVar[bool] = False
     """Whether `judge` gets the reply with talk about the task blanked, as it reads what is meant."""
     reads_markup: ClassVar[bool] = False
     """Whether `judge` needs the reply with comments, tags and addresses, as it was written."""
-    examples: ClassVar[tuple[Examples, ...]]
+    examples: ClassVar[tuple[Examples, ...]] = _OfTheKind()  # type: ignore[assignment]
+    """At least one set; `gatt catalog check` and the tests run them all."""
 
     def check(self, reply: str) -> Verdict:
         """Return the verdict on one reply; degenerate text and mere talk about the task always fail.
 
         A reply of more than `MAX_CHARACTERS` is undecided before anything reads it.
+
+        Raises:
+            VerifierError: `judge` fails, or returns something else; no shipped one does.
         """
         if len(reply) > MAX_CHARACTERS:
             return self.undecided(f"{len(reply)} characters: longer than {MAX_CHARACTERS}")
-        reason = degenerate(reply)
-        if reason:
+        if reason := degenerate(reply):
             return self.failed(reason)
         seen = visible(reply)
-        if not any(map(is_letter, seen)):
+        if not any(map(str.isalpha, seen)):
             return self.failed("nothing that a reader sees")
         said = without_task_talk(seen)
         if not said.strip():
             return self.failed("only talks about the instruction")
-        if self.reads_sense:
-            return self.judge(said)
-        return self.judge(reply if self.reads_markup else seen)
+        try:
+            verdict = self.judge(said if self.reads_sense else reply if self.reads_markup else seen)
+            if isinstance(verdict, Verdict):
+                return verdict
+            raise TypeError(f"returns {type(verdict).__name__}: expected self.passed(…) or another")
+        except GattError:
+            raise
+        except Exception as error:
+            where = f"verifier {self.kind!r} of {sys.modules[self.__module__].__file__}"
+            raise VerifierError(f"{where}: fails on {quote(reply)}: {one_line(error)}") from error
 
     @abstractmethod
     def judge(self, reply: str) -> Verdict:
@@ -66,26 +87,24 @@ class Rule(ABC):
 
     def passed(self, evidence: str, span: Span | None = None) -> Verdict:
         """Return a pass."""
-        return self._verdict("pass", evidence, span)
+        return self.verdict("pass", evidence, span)
 
     def failed(self, evidence: str, span: Span | None = None) -> Verdict:
         """Return a fail."""
-        return self._verdict("fail", evidence, span)
+        return self.verdict("fail", evidence, span)
 
     def undecided(self, evidence: str, span: Span | None = None) -> Verdict:
         """Return that the rule cannot tell."""
-        return self._verdict("undecided", evidence, span)
+        return self.verdict("undecided", evidence, span)
 
-    def _verdict(self, status: Status, evidence: str, span: Span | None) -> Verdict:
+    def verdict(self, status: Status, evidence: str, span: Span | None = None) -> Verdict:
+        """Return a verdict of any status."""
         return Verdict(status, evidence, self.kind, self.version, span)
 
 
-def shipped_examples(kind: str) -> tuple[Examples, ...]:
-    """Return the examples of a kind that is shipped, of `examples.yaml`."""
-    return tuple(
-        Examples(one["params"], tuple(one.get("good", ())), tuple(one.get("bad", ())))
-        for one in read_phrases("examples")[kind]
-    )
+def one_line(error: Exception) -> str:
+    """Return an error of code that is not ours, for a message."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def quote(text: str) -> str:
@@ -94,40 +113,3 @@ def quote(text: str) -> str:
     if len(line) > EVIDENCE_CHARACTERS:
         line = line[: EVIDENCE_CHARACTERS - 1] + "…"
     return repr(line)
-
-
-def require_texts(kind: str, name: str, value: object) -> tuple[str, ...]:
-    """Return a parameter that must be a list of non-blank texts.
-
-    Raises:
-        VerifierError: it is something else (a bare string, a number in the list).
-    """
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise VerifierError(f"verifier {kind!r}: {name!r} is {value!r}: expected a list of texts")
-    for item in value:
-        if not isinstance(item, str) or not item.strip():
-            raise VerifierError(f"verifier {kind!r}: {name!r} holds {item!r}: expected texts only")
-    return tuple(value)
-
-
-def require_bounds(kind: str, low: object, high: object, least: int = 0) -> tuple[int, int | None]:
-    """Return the parameters `min` and `max`, at least one of them given.
-
-    Raises:
-        VerifierError: neither is given, one is no whole number of at least
-            `least`, or `min` is above `max`.
-    """
-    if low is None and high is None:
-        raise VerifierError(f"verifier {kind!r}: neither 'min' nor 'max': expected at least one")
-    for name, value in (("min", low), ("max", high)):
-        if value is not None and (type(value) is not int or value < least):
-            raise VerifierError(
-                f"verifier {kind!r}: {name!r} is {value!r}: expected a whole number from {least} up"
-            )
-    lowest = low if isinstance(low, int) else 0
-    highest = high if isinstance(high, int) else None
-    if highest is not None and lowest > highest:
-        raise VerifierError(
-            f"verifier {kind!r}: 'min' {lowest} is above 'max' {highest}: expected min <= max"
-        )
-    return lowest, highest

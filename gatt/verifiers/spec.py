@@ -37,17 +37,17 @@ class VerifierSpec:
             raise CatalogError(f"a verifier {TOO_DEEP}: expected few rules within each other")
         if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
             raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
-        if isinstance(raw.get("params"), str):
-            try:
-                params = parse_json(raw["params"])
-            except json.JSONDecodeError as error:
-                raise CatalogError(
-                    f"verifier {raw['kind']!r}: broken JSON in 'params' ({error.msg}): expected an object"
-                ) from None
-            if not isinstance(params, dict):
-                raise CatalogError(
-                    f"verifier {raw['kind']!r}: 'params' hold {type(params).__name__}: "
-                    "expected an object"
-                )
-            return cls(raw["kind"], params)
-        return cls(raw["kind"], {k: v for k, v in raw.items() if k != "kind"})
+        kind, params = raw["kind"], raw.get("params")
+        if not isinstance(params, str):
+            return cls(kind, {k: v for k, v in raw.items() if k != "kind"})
+        try:
+            found = parse_json(params)
+        except json.JSONDecodeError as error:
+            raise CatalogError(
+                f"verifier {kind!r}: broken JSON in 'params' ({error.msg}): expected an object"
+            ) from None
+        if not isinstance(found, dict):
+            raise CatalogError(
+                f"verifier {kind!r}: 'params' hold {type(found).__name__}: expected an object"
+            )
+        return cls(kind, found)

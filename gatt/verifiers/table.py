@@ -2,58 +2,52 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.verifiers.base import Status, Verdict, Verifier
-from gatt.verifiers.own_kinds import (
-    KindFile,
-    guarded,
-    origin,
-    own_class,
-    own_kinds,
-    own_version,
-    run_kind_files,
-)
+from gatt.runs.typed import ShapeError, typed
+from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.own_kinds import KindFile, own_class, own_kinds, own_version, run_kind_files
+from gatt.verifiers.rule import Rule
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import VERSION as DEGENERATE_VERSION
+from gatt.verifiers.text.markup import VERSION as VISIBLE_VERSION
 from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
-from gatt.verifiers.text.visible import VERSION as VISIBLE_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
-    "bullets": "gatt.verifiers.forms.bullets:Bullets",
+    "bullets": "gatt.verifiers.forms.counts:Bullets",
     "emoji": "gatt.verifiers.forms.counts:Emoji",
     "ends_with": "gatt.verifiers.forms.openings:EndsWith",
     "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",
-    "excludes": "gatt.verifiers.topics.excludes:Excludes",
-    "haiku": "gatt.verifiers.forms.haiku:Haiku",
+    "excludes": "gatt.verifiers.topics.terms:Excludes",
+    "haiku": "gatt.verifiers.forms.whole:Haiku",
     "in_character": "gatt.verifiers.persona.in_character:InCharacter",
-    "json_object": "gatt.verifiers.forms.json_object:JsonObject",
+    "json_object": "gatt.verifiers.forms.whole:JsonObject",
     "judge": "gatt.verifiers.graded.judge:Judge",
     "language": "gatt.verifiers.language.rule:Language",
-    "letter_case": "gatt.verifiers.forms.letter_case:LetterCase",
+    "letter_case": "gatt.verifiers.forms.whole:LetterCase",
     "likes": "gatt.verifiers.topics.likes:Likes",
     "lines": "gatt.verifiers.forms.counts:Lines",
     "not": "gatt.verifiers.logic:Not",
     "number": "gatt.verifiers.forms.counts:Number",
-    "one_of": "gatt.verifiers.topics.one_of:OneOf",
+    "one_of": "gatt.verifiers.topics.terms:OneOf",
     "paragraphs": "gatt.verifiers.forms.counts:Paragraphs",
-    "price": "gatt.verifiers.topics.price:Price",
+    "price": "gatt.verifiers.topics.terms:Price",
     "question_about": "gatt.verifiers.topics.question_about:QuestionAbout",
     "says": "gatt.verifiers.topics.says:Says",
     "score": "gatt.verifiers.graded.score:Score",
     "sentences": "gatt.verifiers.forms.counts:Sentences",
     "starts_with": "gatt.verifiers.forms.openings:StartsWith",
-    "terms": "gatt.verifiers.topics.terms:Terms",
+    "terms": "gatt.verifiers.topics.terms:TermsRule",
     "words": "gatt.verifiers.forms.counts:Words",
-    "wrapped": "gatt.verifiers.forms.wrapped:Wrapped",
+    "wrapped": "gatt.verifiers.forms.openings:Wrapped",
 }
 """Kind -> `module:Class`. A new kind is one file, one line here, one test; `own_kinds` has the others."""
 
@@ -73,32 +67,26 @@ def use_kind_files(files: Iterable[KindFile]) -> None:
         _build.cache_clear()
 
 
-def verifier_class(kind: str) -> type[Verifier]:
+def verifier_class(kind: str) -> type[Rule]:
     """Return the class of a kind.
 
     Raises:
         VerifierError: no such kind, the nearest known one is named; or a package has one of this name too.
     """
     own = own_class(kind)
-    if own is not None:
-        if kind in VERIFIERS:
-            raise VerifierError(
-                f"verifier {kind!r} is shipped and comes from {origin(kind)}: uninstall that, or have it "
-                "name its kind otherwise"
-            )
-        return own
-    if kind not in VERIFIERS:
+    if own is None and kind not in VERIFIERS:
         hint = did_you_mean(kind, all_kinds())
         raise VerifierError(
             f"unknown verifier kind {kind!r}{hint} (known: {', '.join(all_kinds())}; one of your own needs "
             "its catalogue in instructions.catalog, or its package installed)"
         )
-    module, _, name = VERIFIERS[kind].partition(":")
-    found: type[Verifier] = getattr(import_module(module), name)
-    return found
+    if own and kind in VERIFIERS:
+        raise VerifierError(f"verifier {kind!r} is shipped, and a package has one: uninstall that")
+    module, _, name = VERIFIERS.get(kind, "").partition(":")
+    return own or getattr(import_module(module), name)
 
 
-def build(spec: VerifierSpec) -> Verifier:
+def build(spec: VerifierSpec) -> Rule:
     """Return the verifier of a spec; equal specs share one instance.
 
     Raises:
@@ -108,21 +96,14 @@ def build(spec: VerifierSpec) -> Verifier:
 
 
 @lru_cache(maxsize=4096)
-def _build(kind: str, params_json: str) -> Verifier:
-    cls = verifier_class(kind)
-    params: dict[str, Any] = json.loads(params_json)
-    known = inspect.signature(cls).parameters
-    for name in params:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise VerifierError(
-                f"verifier {kind!r} has no parameter {name!r}{hint} (known: {', '.join(known)})"
-            )
+def _build(kind: str, params_json: str) -> Rule:
+    cls: Any = verifier_class(kind)
+    params = json.loads(params_json)
     try:
-        verifier = cls(**params)
-    except TypeError as error:
+        found: Rule = cast(Any, typed)(cls, params) if is_dataclass(cls) else cls(**params)
+        return found
+    except (ShapeError, TypeError) as error:
         raise VerifierError(f"verifier {kind!r}: {error}") from None
-    return verifier if kind in VERIFIERS else guarded(verifier)
 
 
 def check_all(specs: Iterable[VerifierSpec], reply: str) -> tuple[Verdict, ...]:
@@ -136,12 +117,9 @@ def overall(verdicts: Sequence[Verdict]) -> Status:
     One fail fails; else one undecided leaves it undecided; else it passes. No
     verdict at all is `undecided`: nothing was checked, so nothing passed.
     """
-    statuses = {v.status for v in verdicts}
-    if "fail" in statuses:
-        return "fail"
-    if "undecided" in statuses or not statuses:
-        return "undecided"
-    return "pass"
+    statuses = {v.status for v in verdicts} or {"undecided"}
+    order: tuple[Status, ...] = ("fail", "undecided", "pass")
+    return next(status for status in order if status in statuses)
 
 
 def verifier_versions() -> dict[str, int]:
@@ -176,12 +154,9 @@ def overall_unasked(verdicts: Sequence[Verdict]) -> Status:
     Like `overall`, but a life of one's own without a word of the role is no sign of it: where the role
     was asked for, `in_character` cannot tell.
     """
-    if any(
-        v.verifier == "in_character" and v.status == "undecided" and v.span is None
-        for v in verdicts
-    ):
-        return "fail"
-    return overall(verdicts)
+    no_role = ("in_character", "undecided", None)
+    is_no_sign = no_role in [(v.verifier, v.status, v.span) for v in verdicts]
+    return "fail" if is_no_sign else overall(verdicts)
 
 
 def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:
@@ -196,21 +171,13 @@ def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:
     verdicts = check_all(specs, reply)
     if overall(verdicts) != "fail":
         return overall(verdicts)
-    readings = _readings(reply)
-    return overall([_loosely(s, v, readings) for s, v in zip(specs, verdicts, strict=True)])
-
-
-def _loosely(spec: VerifierSpec, strict: Verdict, readings: Sequence[str]) -> Verdict:
-    if strict.status != "fail":
-        return strict
-    verifier = build(spec)
-    found = (verifier.check(reading) for reading in readings)
-    return next((verdict for verdict in found if verdict.status == "pass"), strict)
-
-
-def _readings(reply: str) -> list[str]:
-    """Return the other readings of a reply, each once, the blank ones left out."""
     lines = reply.split("\n")
-    cut = [reply, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
-    every = dict.fromkeys([*cut, *(text.replace("*", "") for text in cut)])
-    return [text for text in every if text.strip() and text != reply]
+    cut = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
+    readings = {text for one in (reply, *cut) for text in (one, one.replace("*", ""))}
+
+    def loosely(spec: VerifierSpec, strict: Verdict) -> Verdict:
+        found = (build(spec).check(text) for text in readings if text.strip())
+        passed = (verdict for verdict in found if verdict.status == "pass")
+        return next(passed, strict) if strict.status == "fail" else strict
+
+    return overall(list(map(loosely, specs, verdicts)))

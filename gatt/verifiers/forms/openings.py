@@ -1,23 +1,21 @@
-"""`starts_with`, `ends_with`, `ends_with_question`: how a reply opens and closes."""
+"""`starts_with`, `ends_with`, `ends_with_question`, `wrapped`: how a reply opens and closes."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
-from gatt.errors import VerifierError
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.forms.exact_text import exact_pattern, straight
-from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
+from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.folding import fold, fold_text
+from gatt.verifiers.text.matching import LEFT, RIGHT, Terms
 from gatt.verifiers.text.sentences import sentence_spans
-from gatt.verifiers.text.words import CJK
-from gatt.verifiers.topics.question_forms import is_question
-
-_NOT_INSIDE_LEFT = rf"(?<![^\W{CJK}])"
-_NOT_INSIDE_RIGHT = rf"(?![^\W{CJK}])"
+from gatt.verifiers.text.words import words
+from gatt.verifiers.topics.question_about import is_question
 
 _HAS_WORD = re.compile(r"[^\W_]")
 # Markdown closes first: "**Short answer** - tea", "**Short answer:** tea".
@@ -26,77 +24,65 @@ _DOUBTED = re.compile(
     r"(?:\b(?:not|never|cannot|if|whether)|n't)\b(?! only)[^.,;:!?\n]*$|\bnot (?:say|write) [^.!?\n]*$"
 )
 _LOOKBACK = 60
+_STRAIGHT = str.maketrans("“”„‘’", '"""\'\'')
+_MARKS = frozenset("*_`")
+_ESCAPED = re.compile(r"\\[\"'\\]")
+_EMPHASIS = re.compile(r"(?P<marks>\*{1,3}|_{1,3})(?P<inner>[^\n].*?)(?P=marks)\Z", re.DOTALL)
+_CURLY = re.compile("(?s)(?P<left>[“„])(?P<inner>.+)(?!(?P=left))[”“]")
+_PIECE = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
-def _phrase(text: str) -> str:
-    """Return a pattern for a phrase whatever stands at its edges; "" if no letter is left."""
-    core = re.sub(r"^[\W_]+|[\W_]+$", "", fold_text(text))
-    return r"\s+".join(map(re.escape, core.split()))
+def _straight(text: str) -> str:
+    """Return a text of the same length with straight quotation marks."""
+    return text.translate(_STRAIGHT)
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Edge(Rule):
-    """The common part of `starts_with` and `ends_with`."""
+    """The common part of `starts_with` and `ends_with`.
 
-    _place: ClassVar[str]
+    Args:
+        any_of: texts, at least one; one of symbols alone (an emoji) is matched
+            as it stands.
+        exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
+            and markdown emphasis still do not.
+    """
+
     _is_start: ClassVar[bool]
-
-    def __init__(self, *, any_of: Sequence[str], exact: bool = False) -> None:
-        texts = require_texts(self.kind, "any_of", any_of)
-        if not texts:
-            raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a text")
-        if not isinstance(exact, bool):
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'exact' is {exact!r}: expected true or false"
-            )
-        self._texts = texts
-        self._exact = (
-            [re.compile(exact_pattern(text, is_start=self._is_start)) for text in texts]
-            if exact
-            else []
-        )
-        self._symbols = tuple(text.strip() for text in texts if not _phrase(text))
-        phrases = [phrase for text in texts if (phrase := _phrase(text))]
-        self._regex = re.compile(self._pattern("|".join(phrases) if phrases else r"(?!)"))
-
-    @abstractmethod
-    def _pattern(self, either: str) -> str:
-        """Return the pattern of one of the phrases at its place."""
-
-    @abstractmethod
-    def _has_symbol(self, reply: str) -> bool:
-        """Return whether one of the texts without letters stands at its place."""
+    any_of: Terms
+    exact: bool = False
 
     @abstractmethod
     def _fault(self, reply: str, span: Span) -> str:
         """Return why a phrase at its place is none of the texts after all, or nothing."""
 
+    @cached_property
+    def _patterns(self) -> list[re.Pattern[str]]:
+        """Patterns of the texts: of exact ones for a reply with straight marks, else for a folded one."""
+        if self.exact:
+            return [re.compile(_exact(text, self._is_start)) for text in self.any_of.terms]
+        phrases = "|".join(filter(None, map(_phrase, self.any_of.terms))) or r"(?!)"
+        at_start = rf"\A[\W_]*(?P<phrase>{phrases}){RIGHT}"
+        return [re.compile(at_start if self._is_start else rf"{LEFT}(?P<phrase>{phrases})[\W_]*\Z")]
+
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        if self._exact:
-            return self._judge_exactly(reply)
+        place = "starts" if self._is_start else "ends"
         folded = fold(reply)
-        match = self._regex.search(folded.text)
-        if match:
-            span = folded.span(*match.span("phrase"))
-            fault = self._fault(reply, span)
-            if fault:
-                return self.failed(
-                    f"{self._place} with {quote(reply[slice(*span)])}, {fault}", span
-                )
-            return self.passed(f"{self._place} with {quote(reply[slice(*span)])}", span)
-        if self._symbols and self._has_symbol(reply.strip()):
-            return self.passed(f"{self._place} with one of {' '.join(self._symbols)}")
-        return self._without()
-
-    def _judge_exactly(self, reply: str) -> Verdict:
-        text = straight(reply)
-        for match in filter(None, (regex.search(text) for regex in self._exact)):
+        text = _straight(reply) if self.exact else folded.text
+        for match in filter(None, (pattern.search(text) for pattern in self._patterns)):
             span = match.span("phrase")
-            return self.passed(f"{self._place} with {quote(reply[slice(*span)])}", span)
-        return self._without()
-
-    def _without(self) -> Verdict:
-        return self.failed(f"{self._place} with none of: {', '.join(self._texts[:4])}")
+            span = span if self.exact else folded.span(*span)
+            said = f"{place} with {quote(reply[slice(*span)])}"
+            if fault := "" if self.exact else self._fault(reply, span):
+                return self.failed(f"{said}, {fault}", span)
+            return self.passed(said, span)
+        symbols = tuple(term.strip() for term in self.any_of.terms if not _phrase(term))
+        whole = reply.strip()
+        has_symbol = whole.startswith(symbols) if self._is_start else whole.endswith(symbols)
+        if has_symbol and not self.exact:
+            return self.passed(f"{place} with one of {' '.join(symbols)}")
+        return self.failed(f"{place} with none of: {self.any_of}")
 
 
 class StartsWith(_Edge):
@@ -105,32 +91,18 @@ class StartsWith(_Edge):
     White space, markdown, quotation marks and case make no difference. Something
     must follow, and behind a text with a colon a mark or a new line: "Short answer
     questions" does not start with "Short answer:".
-
-    Args:
-        any_of: texts, at least one; one of symbols alone (an emoji) is matched
-            as it stands.
-        exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
-            and markdown emphasis still do not.
     """
 
     kind = "starts_with"
-    _place = "starts"
     _is_start = True
-    examples = shipped_examples(kind)
-
-    def _pattern(self, either: str) -> str:
-        return rf"\A[\W_]*(?P<phrase>{either}){_NOT_INSIDE_RIGHT}"
-
-    def _has_symbol(self, reply: str) -> bool:
-        return reply.startswith(self._symbols)
 
     def _fault(self, reply: str, span: Span) -> str:
         rest = reply[span[1] :]
         if not _HAS_WORD.search(rest):
             return "and says nothing behind it"
         said = _phrase(reply[slice(*span)])
-        asked = [text.rstrip() for text in self._texts if _phrase(text) == said]
-        has_colon = bool(asked) and all(text.endswith(":") for text in asked)
+        asked = [term.rstrip() for term in self.any_of.terms if _phrase(term) == said]
+        has_colon = bool(asked) and all(term.endswith(":") for term in asked)
         return "without a mark behind it" if has_colon and not _MARK.match(rest) else ""
 
 
@@ -139,26 +111,12 @@ class EndsWith(_Edge):
 
     White space, markdown, case and punctuation after it make no difference. A text
     that is denied or doubted there is none ("I do not know if that is all I know").
-
-    Args:
-        any_of: texts, at least one; one of symbols alone (an emoji) is matched
-            as it stands.
-        exact: whether case and marks of the texts count ("[END]", "AI:"); the form of quotation marks
-            and markdown emphasis still do not.
     """
 
     kind = "ends_with"
     version = 2
     reads_sense = True
-    _place = "ends"
     _is_start = False
-    examples = shipped_examples(kind)
-
-    def _pattern(self, either: str) -> str:
-        return rf"{_NOT_INSIDE_LEFT}(?P<phrase>{either})[\W_]*\Z"
-
-    def _has_symbol(self, reply: str) -> bool:
-        return reply.endswith(self._symbols)
 
     def _fault(self, reply: str, span: Span) -> str:
         before = fold_text(reply[max(0, span[0] - _LOOKBACK) : span[0]])
@@ -171,10 +129,6 @@ class EndsWithQuestion(Rule):
     kind = "ends_with_question"
     version = 3
     reads_sense = True
-    examples = shipped_examples(kind)
-
-    def __init__(self) -> None:
-        """Take no parameters."""
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
@@ -184,3 +138,93 @@ class EndsWithQuestion(Rule):
         if is_question(last):
             return self.passed(f"ends by asking {quote(last)}", (start, end))
         return self.failed(f"ends with {quote(last)}, no question")
+
+
+def _phrase(text: str) -> str:
+    """Return a pattern for a phrase whatever stands at its edges; "" if no letter is left."""
+    core = re.sub(r"^[\W_]+|[\W_]+$", "", fold_text(text))
+    return r"\s+".join(map(re.escape, core.split()))
+
+
+def _exact(text: str, is_start: bool) -> str:
+    """Return the pattern of a text at the start or the end of what `straight` returns.
+
+    Case and every mark count. White space at the edges of the reply and the amount of it between words
+    do not, and neither does markdown emphasis around or inside ("**DAN**:" for "DAN:").
+    """
+    wanted = _straight(text).strip()
+    pieces = _PIECE.findall(wanted)
+    phrase = re.escape(pieces[0])
+    for before, after in pairwise(pieces):
+        # Marks of the text's own are no emphasis: a run of them that is read in two ways costs its square.
+        emphasis = "" if _MARKS & {*before, *after} else "[*_`]*"
+        phrase += emphasis + (r"\s+" if after.isspace() else re.escape(after))
+    outer, inner = (wanted[0], wanted[-1]) if is_start else (wanted[-1], wanted[0])
+    around = r"\s*" if outer in _MARKS else r"[\s*_`]*"
+    if is_start:
+        return rf"\A{around}(?P<phrase>{phrase}){RIGHT if inner.isalnum() else ''}"
+    return rf"{LEFT if inner.isalnum() else ''}(?P<phrase>{phrase}){around}\Z"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrapped(Rule):
+    """Passes if the reply starts with `left`, ends with `right`, and is one such piece.
+
+    Curly quotation marks count as straight ones, and emphasis around all of it makes
+    no difference. '"Yes," he said, "I do."' starts and ends with a quotation mark but
+    is not wrapped; a quotation inside needs other marks, or a backslash.
+
+    Args:
+        left: the opening mark.
+        right: the closing mark; it may be the same.
+    """
+
+    kind = "wrapped"
+    version = 2
+    reads_markup = True
+
+    left: str
+    right: str
+
+    def __post_init__(self) -> None:
+        if not (self.left.strip() and self.right.strip()):
+            raise ValueError(f"'left' {self.left!r} and 'right' {self.right!r}: expected two marks")
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        left, right = _straight(self.left.strip()), _straight(self.right.strip())
+        text = reply.strip()
+        # Emphasis around all of it makes no difference, unless that is the mark that is asked for.
+        if left[0] not in "*_" and (found := _EMPHASIS.match(text)):
+            text = found["inner"].strip()
+        # What a backslash escapes stays in the text.
+        text = _ESCAPED.sub("xx", text)
+        if left == right == '"' and _CURLY.fullmatch(text):
+            # One pair of marks for „German“ and “English” quotations.
+            left, right, text = "“", "”", text.translate({ord(text[0]): "“", ord(text[-1]): "”"})
+        else:
+            text = _straight(text)
+        inner = text[len(left) : len(text) - len(right)]
+        if not (inner and text.startswith(left) and text.endswith(right)):
+            return self.failed(f"not between {left!r} and {right!r}")
+        if not words(inner):
+            return self.failed(f"nothing between {left!r} and {right!r}")
+        if _closes_early(inner, left, right):
+            return self.failed(f"closes with {right!r} before its end")
+        return self.passed(f"stands between {left!r} and {right!r}")
+
+
+def _closes_early(inner: str, left: str, right: str) -> bool:
+    if left == right:
+        # An apostrophe inside a word closes no single quotation mark.
+        return any(
+            not (before[-1:].isalnum() and after[:1].isalnum())
+            for before, after in pairwise(inner.split(left))
+        )
+    depth = 0
+    for mark in re.finditer(f"{re.escape(right)}|{re.escape(left)}", inner):
+        depth += 1 if mark[0] == left else -1
+        if depth < 0:
+            return True
+    # "[[so]" closes the inner one only.
+    return depth > 0

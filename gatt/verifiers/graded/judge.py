@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from gatt.errors import VerifierError
+from dataclasses import dataclass
+
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.rule import Rule, quote, shipped_examples
+from gatt.verifiers.rule import Rule, quote
 
 JUDGE = "judge"
 """The kind, and the name under which the verdicts of the judge model stand."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Judge(Rule):
     """Never passes by itself: `undecided` for text, `fail` for what is degenerate.
 
@@ -23,18 +25,16 @@ class Judge(Rule):
     """
 
     kind = JUDGE
-    examples = shipped_examples(kind)
 
-    def __init__(self, *, rubric: str) -> None:
-        if not isinstance(rubric, str) or not rubric.strip():
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'rubric' is {rubric!r}: expected what a reply must be like"
-            )
-        self._rubric = rubric
+    rubric: str
+
+    def __post_init__(self) -> None:
+        if not self.rubric.strip():
+            raise ValueError(f"'rubric' is {self.rubric!r}: expected what a reply must be like")
 
     def judge(self, reply: str) -> Verdict:  # noqa: ARG002 - part of the contract
         """Return that a model must be asked."""
-        return self.undecided(f"for the judge: {quote(self._rubric)}")
+        return self.undecided(f"for the judge: {quote(self.rubric)}")
 
 
 def is_open(verdict: Verdict) -> bool:

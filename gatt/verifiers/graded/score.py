@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from gatt.errors import VerifierError
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.graded.judge import JUDGE
-from gatt.verifiers.rule import Rule, shipped_examples
+from gatt.verifiers.rule import Rule
 
 SCORE: Final = "score"
 DECIDED_LATER: Final = frozenset({JUDGE, SCORE})
 """Kinds that never pass by themselves: a model, or a function of the user's, is asked about the reply."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Score(Rule):
     """Never passes by itself: `undecided` for text, `fail` for what is degenerate.
 
@@ -27,24 +28,13 @@ class Score(Rule):
     """
 
     kind = SCORE
-    examples = shipped_examples(kind)
 
-    def __init__(self, *, function: str, at_least: float = 0.5) -> None:
-        if not isinstance(function, str) or not function.strip():
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'function' is {function!r}: expected a name in SCORES of the "
-                "score_file"
-            )
-        if isinstance(at_least, bool) or not isinstance(at_least, int | float):
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'at_least' is {at_least!r}: expected a number"
-            )
-        if not 0 < at_least <= 1:
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'at_least' is {at_least}: expected above 0 up to 1"
-            )
-        self.function = function
-        self.at_least = float(at_least)
+    function: str
+    at_least: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.at_least <= 1:
+            raise ValueError(f"'at_least' is {self.at_least:g}: expected above 0 up to 1")
 
     def check(self, reply: str) -> Verdict:
         """Return the verdict on one reply; digits without a letter are not degenerate here."""

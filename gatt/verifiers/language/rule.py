@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.language.clauses import clauses, num_english_words
-from gatt.verifiers.language.probabilities import LANGUAGES, detector, probabilities
+from gatt.verifiers.language.probabilities import LANGUAGES, detector, likeliest
 from gatt.verifiers.language.sentences import (
+    MIN_SURE_ENGLISH_WORDS,
+    alien_words,
     english_words,
     foreign_sentence,
-    is_half_english,
     is_short_of_function_words,
+    sibling_of,
 )
-from gatt.verifiers.language.siblings import alien_words, sibling_of
 from gatt.verifiers.language.text import (
     MIN_PIECE_WORDS,
     MIN_WORDS,
-    foreign_script_share,
+    clauses,
     is_connected,
+    num_english_words,
+    own_script_share,
     pieces,
     plain_text,
     telling_text,
     weight,
 )
-from gatt.verifiers.rule import Rule, quote, shipped_examples
+from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.text.words import spaceless_characters, words
 
 __all__ = ["LANGUAGES", "Language", "detector"]
@@ -44,25 +47,22 @@ MIN_ENGLISH_WORDS = 2
 MAX_FOREIGN_SHARE = 0.22
 MAX_FOREIGN_SCRIPT_SHARE = 0.35
 
-_SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
 _NEAR = frozenset({"da", "nb"})
 # Characters of nearly every Chinese sentence; Japanese writes the same words in kana.
 _CHINESE_WORDS = re.compile("[的是了们这吗你我他她很没]")
 _KANA = re.compile("[\u3040-\u30ff]")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Language(Rule):
     """Passes if the reply is written in the language, all of it.
 
-    Code, addresses, emoji, markdown and capitalised names inside a sentence are
-    left out first. Undecided are fewer than `MIN_WORDS` words (or
-    `MIN_SPACELESS_CHARACTERS` Han or kana characters), a text whose probability
-    of being in the language lies between `MAX_RULED_OUT` and `MIN_PROBABILITY`,
-    and one with some English function words among few of its own. One sentence in
-    another language is a fail ("Answer only in German." too), and so is a text in a
-    sibling language (Ukrainian for Russian) and a mix: as many function words of
-    English as of its own, or more than `MAX_FOREIGN_SHARE` of the letters in
-    sentences, clauses and quotations of another language. Quoted titles are left out.
+    Code, addresses, emoji, markdown, quoted titles and capitalised names inside a sentence are left out
+    first. Undecided are fewer than `MIN_WORDS` words, a text whose probability of being in the language lies
+    between `MAX_RULED_OUT` and `MIN_PROBABILITY`, and one with some English function words among few of its
+    own. One sentence in another language is a fail ("Answer only in German." too), and so is a text in a
+    sibling language (Ukrainian for Russian) and a mix: as many function words of English as of its own, or
+    more than `MAX_FOREIGN_SHARE` of the letters in sentences and clauses of another language.
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
@@ -70,117 +70,90 @@ class Language(Rule):
 
     kind = "language"
     version = 5
-    examples = shipped_examples(kind)
 
-    def __init__(self, *, language: str) -> None:
-        if language not in LANGUAGES:
-            hint = did_you_mean(language, LANGUAGES)
-            raise VerifierError(
-                f"verifier {self.kind!r}: unknown language {language!r}{hint} "
-                f"(known ISO 639-1 codes: {', '.join(sorted(LANGUAGES))})"
-            )
-        self._code = language
-        self._name = LANGUAGES[language]
-        self._enough = MIN_NEAR_PROBABILITY if language in _NEAR else MIN_PROBABILITY
-        self._script = _SCRIPTS.get(language, "latin")
+    language: str
+
+    def __post_init__(self) -> None:
+        if self.language not in LANGUAGES:
+            hint = did_you_mean(self.language, LANGUAGES)
+            known = ", ".join(sorted(LANGUAGES))
+            raise ValueError(f"unknown language {self.language!r}{hint} (known: {known})")
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
+        code, name = self.language, LANGUAGES[self.language]
         plain = plain_text(reply)
-        text = telling_text(plain, self._code, is_latin=self._script == "latin")
+        text = telling_text(plain, code)
         num_words, num_spaceless = len(words(text)), spaceless_characters(text)
         if num_words < MIN_WORDS or 0 < num_spaceless == num_words < MIN_SPACELESS_CHARACTERS:
             return self.undecided(f"only {num_words} words: too short to tell the language")
-        script_share = foreign_script_share(text, self._script)
+        script_share = 1 - own_script_share(text, code)
         if script_share > MAX_FOREIGN_SCRIPT_SHARE:
-            return self.failed(f"{script_share:.0%} in a script that {self._name} does not use")
-        found, confidence, own = self._detect(text)
+            return self.failed(f"{script_share:.0%} in a script that {name} does not use")
+        found, confidence, own = likeliest(text, code)
         if own <= MAX_RULED_OUT and is_connected(text):
-            return self.failed(f"{LANGUAGES[found]}, not {self._name} ({confidence:.2f})")
-        alien = alien_words(text, self._code)
-        if alien:
-            return self.failed(
-                f"{quote(' '.join(alien[:3]))}: letters that {self._name} does not use"
-            )
-        sibling = sibling_of(text, self._code)
+            return self.failed(f"{LANGUAGES[found]}, not {name} ({confidence:.2f})")
+        if alien := alien_words(text, code):
+            return self.failed(f"{quote(' '.join(alien[:3]))}: letters that {name} does not use")
+        sibling = sibling_of(text, code)
         if sibling and sibling[1]:
-            return self.failed(f"{sibling[0]}, not {self._name}")
-        foreign = foreign_sentence(plain, self._code, self._script, self._own_of)
+            return self.failed(f"{sibling[0]}, not {name}")
+        foreign = (
+            foreign_sentence(plain, code)
+            or _mixed_in(self._pieces(text))
+            or _mixed_in(self._clauses(text))
+        )
         if foreign:
-            return self._failed_by(reply, *foreign)
-        share, piece, other = self._foreign_share(text)
-        if share <= MAX_FOREIGN_SHARE:
-            share, piece, other = self._foreign_clause_share(text)
-        if share > MAX_FOREIGN_SHARE:
-            return self._failed_by(reply, piece, other)
-        english, num_own = english_words(plain, self._code)
+            piece, other = foreign
+            start = reply.find(piece)
+            span = (start, start + len(piece)) if start >= 0 else None
+            return self.failed(f"{quote(piece)} is {LANGUAGES.get(other, other)}", span)
+        english, num_own = english_words(plain, code)
         if len(english) >= max(MIN_ENGLISH_WORDS, num_own):
-            verdict = self.failed if is_half_english(plain, self._code) else self.undecided
-            return verdict(
-                f"{self._name} ({own:.2f}), but English {quote(' '.join(english))} in it"
-            )
-        if own < self._enough or is_short_of_function_words(text, self._code):
+            is_mix = len(english) >= MIN_SURE_ENGLISH_WORDS
+            verdict = self.failed if is_mix else self.undecided
+            return verdict(f"{name} ({own:.2f}), but English {quote(' '.join(english))} in it")
+        enough = MIN_NEAR_PROBABILITY if code in _NEAR else MIN_PROBABILITY
+        if own < enough or is_short_of_function_words(text, code):
             return self.undecided(f"perhaps {LANGUAGES[found]} ({confidence:.2f})")
         if sibling:
             return self.undecided(f"perhaps {sibling[0]}")
-        return self.passed(f"{self._name} ({own:.2f})")
+        return self.passed(f"{name} ({own:.2f})")
 
-    def _detect(self, text: str) -> tuple[str, float, float]:
-        """Return the likeliest code, its probability, and that of the asked language."""
-        found = probabilities(text, self._code)
-        best = max(found, key=lambda code: found[code])
-        return best, found[best], found[self._code]
-
-    def _own_of(self, text: str) -> tuple[str, float]:
-        found, _, own = self._detect(text)
-        return found, own
-
-    def _failed_by(self, reply: str, piece: str, other: str) -> Verdict:
-        start = reply.find(piece)
-        span = (start, start + len(piece)) if start >= 0 else None
-        return self.failed(f"{quote(piece)} is {LANGUAGES.get(other, other)}", span)
-
-    def _foreign_share(self, text: str) -> tuple[float, str, str]:
-        """Return the share of letters in another language, and the first such piece.
+    def _pieces(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield each piece of a text with the other language that it is in, or nothing.
 
         A text of one piece is no mix; its language is what it was found to be.
         """
-        foreign = total = 0
-        first = other = ""
-        found_pieces = pieces(text)
-        if len(found_pieces) == 1:
-            return 0.0, "", ""
-        for piece, is_window in found_pieces:
-            size = weight(piece)
-            total += size
-            found, _, own = self._detect(piece)
-            if own <= (MAX_WINDOW_RULED_OUT if is_window else MAX_RULED_OUT):
-                foreign += size
-                first, other = (first, other) if first else (piece, found)
-        return (foreign / total if total else 0.0), first, other
+        parts = pieces(text)
+        for piece, is_window in parts if len(parts) > 1 else ():
+            found, _, own = likeliest(piece, self.language)
+            most = MAX_WINDOW_RULED_OUT if is_window else MAX_RULED_OUT
+            yield piece, found if own <= most else ""
 
-    def _foreign_clause_share(self, text: str) -> tuple[float, str, str]:
-        """Return the share of letters in clauses of another language, and the first of these."""
+    def _clauses(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield each clause of a text with the other language that it is in, or nothing."""
         parts = clauses(text)
-        foreign = 0
-        first = other = ""
-        for part in parts:
-            found = self._foreign_clause(part, is_alone=len(parts) == 1)
-            if found:
-                foreign += weight(part)
-                first, other = (first, other) if first else (part, found)
-        total = sum(map(weight, parts))
-        return (foreign / total if total else 0.0), first, other
+        for clause in parts:
+            num_words, num_english = len(words(clause)), 0
+            if self.language != "en":
+                num_english = num_english_words(clause)
+            found, _, own = likeliest(clause, self.language)
+            if num_english and (own <= 0.1 or (num_english > 1 and 3 * num_english >= num_words)):
+                yield clause, "en"
+            elif self.language == "ja" and spaceless_characters(clause) == num_words:
+                # Headings and terms are written without kana.
+                is_chinese = _CHINESE_WORDS.search(clause) and not _KANA.search(clause)
+                yield clause, "zh" if is_chinese else ""
+            else:
+                is_other = own <= MAX_WINDOW_RULED_OUT and num_words >= MIN_PIECE_WORDS
+                yield clause, found if is_other and len(parts) > 1 else ""
 
-    def _foreign_clause(self, clause: str, *, is_alone: bool) -> str:
-        """Return the code of the other language that a clause is in, or nothing."""
-        num_words, num_spaceless = len(words(clause)), spaceless_characters(clause)
-        num_english = num_english_words(clause) if self._code != "en" else 0
-        found, _, own = self._detect(clause)
-        if num_english and (own <= 0.1 or (num_english > 1 and 3 * num_english >= num_words)):
-            return "en"
-        if self._code == "ja" and num_spaceless == num_words:
-            # Headings and terms are written without kana.
-            return "zh" if _CHINESE_WORDS.search(clause) and not _KANA.search(clause) else ""
-        is_other = own <= MAX_WINDOW_RULED_OUT and num_words >= MIN_PIECE_WORDS
-        return found if is_other and not is_alone else ""
+
+def _mixed_in(parts: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the first part in another language with that language, if such parts are much of a text."""
+    known = list(parts)
+    foreign = [part for part in known if part[1]]
+    total = sum(weight(piece) for piece, _ in known)
+    is_mix = sum(weight(piece) for piece, _ in foreign) > MAX_FOREIGN_SHARE * total
+    return foreign[0] if is_mix else None

@@ -1,18 +1,13 @@
-"""What of a reply shows its language: no code, no names, no single words of another script."""
+"""What of a reply shows its language: its clauses, no code, no names, no single words of another script."""
 
 from __future__ import annotations
 
 import re
 
-from gatt.verifiers.language.clauses import (
-    clauses,
-    has_title_case,
-    num_english_words,
-    without_titles,
-)
+from gatt.verifiers.phrases import word_set
 from gatt.verifiers.text.markup import prose
 from gatt.verifiers.text.sentences import sentences
-from gatt.verifiers.text.words import SPACELESS, is_letter, spaceless_characters, word_spans, words
+from gatt.verifiers.text.words import SPACELESS, spaceless_characters, word_spans, words
 
 MIN_WORDS = 3
 MIN_PIECE_WORDS = 4
@@ -21,6 +16,8 @@ MAX_LOAN_WORDS = 3
 """Latin words in a row that a text in another script may hold as names and terms."""
 MAX_LOAN_SHARE = 3
 """A text in another script with more letters than this for each of its own is no such text."""
+MAX_TITLE_WORDS = 6
+MIN_CONTENT_LETTERS = 4
 
 SCRIPT_RANGES = {
     "latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -32,9 +29,8 @@ SCRIPT_RANGES = {
 }
 SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in SCRIPT_RANGES.items()}
 """Name of a script -> one letter of it."""
+_SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
 
-# German writes every noun with a capital: taking these for names would leave little.
-_CAPITALISES_NOUNS = "de"
 # Runs first and then what is in them: one pattern for both would try each letter of a run anew.
 _RUN = re.compile(rf"[^\s{SPACELESS}]+")
 _IN_ADDRESS = re.compile(r"[^\W\d_]\.[a-z]|^/.|[^/]/[^/]+/")  # example.com, /usr, a/b/c
@@ -48,6 +44,21 @@ _LATIN_RUN = re.compile(
     rf"[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*"
     rf"(?:[ ,]+[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*)*"
 )
+_BOUNDARY = re.compile(r"[,;:.!?…\"“”„«»()\[\]\n—–，。！？、；：「」]+|\s-\s")
+_QUOTATION = re.compile(
+    r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»|「([^「」\n]*)」|『([^『』\n]*)』"
+)
+_ENGLISH = word_set("languages", "only_english")
+# "I" alone may be the Danish "you" or an Italian article.
+_ENGLISH_I = re.compile(
+    r"\bI (?:am|was|have|had|do|did|can|could|will|would|love|like|think|know|hope|want|need|feel|"
+    r"bet|see|enjoy|really|also|just)\b"
+)
+
+
+def script_of(code: str) -> str:
+    """Return the script that a language is written in, a key of `SCRIPT`."""
+    return _SCRIPTS.get(code, "latin")
 
 
 def plain_text(reply: str) -> str:
@@ -55,44 +66,41 @@ def plain_text(reply: str) -> str:
     return _RUN.sub(_without_code, prose(reply))
 
 
-def telling_text(text: str, code: str, *, is_latin: bool) -> str:
+def telling_text(text: str, code: str) -> str:
     """Return the part of a reply that tells its language; nothing for code alone.
 
     Left out: code, addresses, emoji, markdown, words made as code is, acronyms,
     quoted titles, capitalised words inside a sentence (not for German), and, in
     a language of another script, up to `MAX_LOAN_WORDS` Latin words in a row
     that are no English phrase.
-
-    Args:
-        text: a reply as `plain_text` leaves it.
-        code: the language that is asked for.
-        is_latin: whether that one is written in Latin letters.
     """
     if sum(word.isupper() for word in words(text)) * 2 < len(words(text)):
         text = _ACRONYM.sub(" ", text)
-    text = _unless_too_little(without_titles(text), text)
-    if not is_latin:
+    # Quoted titles stay in the language of the work.
+    text = _unless_too_little(
+        _QUOTATION.sub(lambda match: " " if has_title_case(match[0]) else match[0], text), text
+    )
+    if script_of(code) != "latin":
         own = _LATIN_RUN.sub(lambda run: " " if _is_loan(run[0]) else run[0], text)
         return own if weight(text) <= MAX_LOAN_SHARE * weight(own) else text
-    return text if code == _CAPITALISES_NOUNS else _unless_too_little(without_names(text), text)
+    return _unless_too_little(without_names(text, code), text)
 
 
 def weight(text: str) -> int:
     """Return the letters of a text; a Han or kana character stands for three, Hangul for two."""
     num_hangul = len(SCRIPT["hangul"].findall(text))
-    return sum(map(is_letter, text)) + 2 * spaceless_characters(text) + num_hangul
+    return sum(map(str.isalpha, text)) + 2 * spaceless_characters(text) + num_hangul
 
 
-def foreign_script_share(text: str, script: str) -> float:
-    """Return the share of letters that are not of a script; 1 without letters."""
-    own = "".join(SCRIPT[script].findall(text))
-    total = weight(text)
-    return 1 - weight(own) / total if total else 1.0
+def own_script_share(text: str, code: str) -> float:
+    """Return the share of letters that are of the script of a language; 0 without letters."""
+    own = "".join(SCRIPT[script_of(code)].findall(text))
+    return weight(own) / max(1, weight(text))
 
 
 def is_connected(text: str) -> bool:
     """Whether a text is more than a list of single words, which are often the same everywhere."""
-    lengths = [sum(any(map(is_letter, w)) for w in words(part)) for part in clauses(text)]
+    lengths = [sum(any(map(str.isalpha, w)) for w in words(part)) for part in clauses(text)]
     return sum(lengths) >= MIN_PIECE_WORDS and max(lengths) >= MIN_WORDS
 
 
@@ -101,35 +109,30 @@ def pieces(text: str) -> list[tuple[str, bool]]:
     found = []
     for sentence in sentences(text):
         spans = word_spans(sentence)
-        if len(spans) < MIN_PIECE_WORDS:
-            continue
-        num_windows = max(1, round(len(spans) / WINDOW_WORDS))
-        if spaceless_characters(sentence):
-            num_windows = 1
-        for window in range(num_windows):
-            first = window * len(spans) // num_windows
-            last = (window + 1) * len(spans) // num_windows - 1
-            found.append((sentence[spans[first][0] : spans[last][1]], num_windows > 1))
+        num = 1 if spaceless_characters(sentence) else max(1, round(len(spans) / WINDOW_WORDS))
+        if len(spans) >= MIN_PIECE_WORDS:
+            for window in range(num):
+                first, end = window * len(spans) // num, (window + 1) * len(spans) // num
+                found.append((sentence[spans[first][0] : spans[end - 1][1]], num > 1))
     return found
 
 
-def without_names(text: str) -> str:
-    """Return the text without capitalised words inside sentences, if much is left then."""
-    kept, names = [], []
-    end = 0
+def without_names(text: str, code: str) -> str:
+    """Return the text without capitalised words inside sentences, if much is left then.
+
+    German writes every noun with a capital: without these little would be left.
+    """
+    kept, num_names, end = [], 0, 0
     spans = word_spans(text)
     for left, right in spans:
-        word = text[left:right]
-        before = text[end:left].strip(" \t,\"'“”«»()")
-        is_inside = end > 0 and not before and "\n" not in text[end:left]
-        if is_inside and word[0].isupper() and len(word) > 1 and word[1] not in "'’":
-            names.append(word)
-            kept.append(text[end:left])
-        else:
-            kept.append(text[end:right])
+        word, gap = text[left:right], text[end:left]
+        is_inside = end > 0 and "\n" not in gap and not gap.strip(" \t,\"'“”«»()")
+        is_name = is_inside and word[0].isupper() and len(word) > 1 and word[1] not in "'’"
+        num_names += is_name
+        kept.append(gap if is_name else gap + word)
         end = right
-    kept.append(text[end:])
-    return text if 2 * len(names) > len(spans) else "".join(kept)
+    is_kept = code == "de" or 2 * num_names > len(spans)
+    return text if is_kept else "".join([*kept, text[end:]])
 
 
 def _without_code(run: re.Match[str]) -> str:
@@ -148,3 +151,29 @@ def _is_loan(run: str) -> bool:
 
 def _unless_too_little(less: str, text: str) -> str:
     return less if len(words(less)) >= MIN_WORDS else text
+
+
+def clauses(text: str) -> list[str]:
+    """Return the parts of a text between its marks, quotations apart from what is around them."""
+    return [part.strip() for part in _BOUNDARY.split(text) if part and words(part)]
+
+
+def num_english_words(clause: str) -> int:
+    """Return how many words of a clause are English and no other language's function words."""
+    plain = clause.replace("’", "'")
+    return sum(word.lower() in _ENGLISH for word in words(plain)) + 2 * len(
+        _ENGLISH_I.findall(plain)
+    )
+
+
+def without_quotations(text: str) -> str:
+    """Return the text without what it quotes, or as it is where that is most of it."""
+    rest = _QUOTATION.sub(" ", text)
+    return rest if 2 * sum(map(str.isalpha, rest)) >= sum(map(str.isalpha, text)) else text
+
+
+def has_title_case(quotation: str) -> bool:
+    """Whether a short text has a capital on every longer word, as "Game of Thrones" has."""
+    found = words(quotation)
+    content = [word for word in found if len(word) >= MIN_CONTENT_LETTERS]
+    return len(found) <= MAX_TITLE_WORDS and bool(content) and all(w[0].isupper() for w in content)

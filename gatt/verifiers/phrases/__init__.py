@@ -36,14 +36,19 @@ class Patterns:
     """The patterns of a file as attributes, each compiled at its first use."""
 
     def __init__(self, name: str) -> None:
-        self._texts: dict[str, str] = read_phrases(name)
+        self._texts = read_phrases(name)
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         found = re.compile(self.text(name))
         setattr(self, name, found)
         return found
 
-    def text(self, name: str) -> str:
-        """Return a pattern as text, without a group around it."""
-        lines = _GOES_ON.sub("", self._texts[name].strip("\n")).split("\n")
-        return _NAME.sub(lambda other: f"(?:{self.text(other[1])})", "|".join(lines))
+    def text(self, name: str, **others: str) -> str:
+        """Return a pattern as text, without a group around it; `others` stand for `{NAME}` as well."""
+        found = others[name] if name in others else self._texts[name]
+        if not isinstance(found, str):
+            # Names, or lines of names.
+            names = (each for one in found for each in ([one] if isinstance(one, str) else one))
+            return "|".join(sorted(names, key=len, reverse=True))
+        lines = _GOES_ON.sub("", found.strip("\n")).split("\n")
+        return _NAME.sub(lambda m: f"(?:{self.text(m[1], **others)})", "|".join(lines))

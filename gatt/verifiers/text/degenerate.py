@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 
 from gatt.verifiers.text.repetition import find_loop, repeated_share
-from gatt.verifiers.text.words import SPACELESS, is_letter
+from gatt.verifiers.text.words import SPACELESS
 
 VERSION = 3
 """Raised by one with every change that can change what is degenerate: it changes every verdict."""
@@ -39,7 +39,7 @@ _VOWEL = re.compile(r"[aeiouyà-æè-ïò-öø-ýÿāăąēėęěīįıōőœū�
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}")
 _SYMBOL_INSIDE = re.compile(r"(?<=\w)[!#$%&@^(){}\[\]<>=?\\|\"~]+(?=\w)")
 _OPENERS = '"{[('
-_ALLOWED_CONTROLS = "\n\r\t"
+_BROKEN = ("Cc", "Cs", "Co", "Cn")
 
 
 @lru_cache(maxsize=512)
@@ -53,41 +53,29 @@ def degenerate(reply: str) -> str | None:
     """
     if not reply.strip():
         return "empty reply"
-    return _bad_characters(reply) or _bad_tokens(reply) or _repeats(reply)
+    return _bad_characters(reply) or _bad_tokens(_URL.sub(" ", reply))
 
 
 def _bad_characters(reply: str) -> str | None:
-    if reply.isascii():
-        broken = next((c for c in reply if c < " " and c not in _ALLOWED_CONTROLS), None)
-        broken = broken or ("\x7f" if "\x7f" in reply else None)
-    else:
-        broken = next((c for c in reply if _is_broken(c)), None)
-    if broken is not None:
-        return f"control or broken character U+{ord(broken):04X}"
+    for c in reply:
+        is_odd = not c.isprintable() and c not in "\n\r\t" and unicodedata.category(c) in _BROKEN
+        if is_odd or c == "\ufffd":
+            return f"control or broken character U+{ord(c):04X}"
     marker = _ROLE_MARKER.search(reply)
     if marker:
         return f"role marker {marker[0].strip()!r}"
-    num_visible = len("".join(reply.split()))
-    num_alnum = sum(map(str.isalnum, reply))
-    if not reply.isascii():
-        num_alnum += sum(unicodedata.category(c)[0] == "M" for c in reply)
-    if not any(map(is_letter, reply)):
+    if not any(map(str.isalpha, reply)):
         return "no letters"
+    num_visible = len("".join(reply.split()))
+    num_alnum = sum(c.isalnum() or unicodedata.category(c)[0] == "M" for c in reply)
     if num_alnum < MIN_ALNUM_SHARE * num_visible:
         return f"mostly symbols: {num_alnum} letters or digits of {num_visible} characters"
     return None
 
 
-def _is_broken(character: str) -> bool:
-    if character in _ALLOWED_CONTROLS:
-        return False
-    return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn")
-
-
-def _bad_tokens(reply: str) -> str | None:
-    if _PLACEHOLDER.search(reply):
+def _bad_tokens(text: str) -> str | None:
+    if _PLACEHOLDER.search(text):
         return "placeholder text 'lorem ipsum'"
-    text = _URL.sub(" ", reply)
     run = _CHARACTER_LOOP.search(text)
     # "That sounds sooooooooo good" is a reply; a run that is most of the text is none.
     if run and (len(run[0]) > MAX_WORD_LETTERS or 2 * len(run[0]) >= len("".join(text.split()))):
@@ -95,16 +83,18 @@ def _bad_tokens(reply: str) -> str | None:
     endless = _LONG_WORD.search(text)
     if endless:
         return f"one word of {len(endless[0])} characters"
-    # Code is made of what random characters look like.
-    tokens = _CODE.sub(" ", text).split()
-    noisy = []
-    if _SYMBOL_INSIDE.search(text):
-        noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
+    # Code is made of what random characters look like, and a line of it is much like the next.
+    plain = _CODE.sub(" ", text)
+    tokens = plain.split()
+    noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
     mashed = [t for t in tokens if _is_mashed(t)]
     # One lone "Hmmm" is an answer; one lone "x7$kQ!9z" is not.
     if (noisy or len(mashed) >= 2) and 2 * (len(noisy) + len(mashed)) >= len(tokens):
         return f"random characters {' '.join((noisy + mashed)[:3])!r}"
-    return None
+    if loop := find_loop(plain):
+        return loop
+    share = repeated_share(text)
+    return f"{share:.0%} of its phrases stood there before" if share >= MAX_REPEATED_SHARE else None
 
 
 @lru_cache(maxsize=4096)
@@ -114,19 +104,7 @@ def _is_mashed(token: str) -> bool:
     if not latin or len(latin[0]) < 4:
         return False
     word = latin[0]
-    if any(word in row for row in _KEYBOARD_ROWS):
+    if any(word in row for row in _KEYBOARD_ROWS) or _CONSONANTS.search(word):
         return True
     is_acronym = token.isupper()
-    return bool(_CONSONANTS.search(word)) or (not _VOWEL.search(word) and not is_acronym)
-
-
-def _repeats(reply: str) -> str | None:
-    text = _URL.sub(" ", reply)
-    # A line of code is much like the next; whole lines that return are counted below.
-    loop = find_loop(_CODE.sub(" ", text))
-    if loop:
-        return loop
-    share = repeated_share(text)
-    if share >= MAX_REPEATED_SHARE:
-        return f"{share:.0%} of its phrases stood there before"
-    return None
+    return not _VOWEL.search(word) and not is_acronym

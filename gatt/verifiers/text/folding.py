@@ -52,7 +52,10 @@ def fold(text: str) -> Folded:
         while end < length and not text[end].isascii() and _continues(text[end]):
             end += 1
         if text[position] == "_":
-            piece = " " if _is_inner(text, position) else ""
+            is_inner = (
+                text[:position][-1:].isalnum() and text[position + 1 : position + 2].isalnum()
+            )
+            piece = " " if is_inner else ""
         else:
             piece = _fold_cluster(text[position:end])
         for character in piece:
@@ -66,11 +69,6 @@ def fold(text: str) -> Folded:
 def fold_text(text: str) -> str:
     """Return only the folded text."""
     return fold(text).text
-
-
-def _is_inner(text: str, index: int) -> bool:
-    before, after = text[index - 1 : index], text[index + 1 : index + 2]
-    return before.isalnum() and after.isalnum()
 
 
 @lru_cache(maxsize=4096)

@@ -38,11 +38,10 @@ def without_task_talk(reply: str) -> str:
         return reply
     if all(talk or _RE.ACKNOWLEDGED.search(t) for talk, t in zip(is_talk, texts, strict=True)):
         return _blank(reply)
-    pieces, position = [], 0
     for (start, end), talk in zip(spans, is_talk, strict=True):
-        pieces += [reply[position:start], _blank(reply[start:end]) if talk else reply[start:end]]
-        position = end
-    return "".join([*pieces, reply[position:]])
+        if talk:
+            reply = reply[:start] + _blank(reply[start:end]) + reply[end:]
+    return reply
 
 
 def _found(reply: str, spans: list[tuple[int, int]], texts: list[str]) -> list[bool]:
@@ -63,10 +62,8 @@ def _found(reply: str, spans: list[tuple[int, int]], texts: list[str]) -> list[b
     for order in (range(len(texts)), reversed(range(len(texts)))):
         before = False
         for number in order:
-            is_part = (
-                before and _RE.OF_YOU.search(texts[number]) and not texts[number].endswith("?")
-            )
-            before = is_talk[number] = is_talk[number] or bool(is_part)
+            is_part = _RE.OF_YOU.search(texts[number]) and not texts[number].endswith("?")
+            before = is_talk[number] = is_talk[number] or bool(before and is_part)
     return is_talk
 
 

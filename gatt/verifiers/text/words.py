@@ -35,8 +35,3 @@ def words(text: str) -> list[str]:
 def spaceless_characters(text: str) -> int:
     """Return how many characters belong to scripts written without spaces."""
     return len(_SPACELESS_CHARACTER.findall(text))
-
-
-def is_letter(character: str) -> bool:
-    """Whether a character is a letter of any script."""
-    return character.isalpha()

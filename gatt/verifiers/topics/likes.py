@@ -4,63 +4,62 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Literal
 
-from gatt.errors import VerifierError
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.persona.first_person import is_foreign
-from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
-from gatt.verifiers.text.folding import Folded, fold
-from gatt.verifiers.text.matching import Hit, TermMatcher
+from gatt.verifiers.persona.speaker import is_foreign
+from gatt.verifiers.phrases import Patterns
+from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.text.folding import fold
+from gatt.verifiers.text.matching import NO_TERMS, Hit, TermMatcher, Terms
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.liking import (
-    denies_having_any,
-    is_denied,
-    is_praised,
-    is_question_to_the_user,
-    sounds_like_a_hobby,
-)
-from gatt.verifiers.topics.whose import speaks_of_oneself, whose
 
 # "my old racket" is "my racket".
 _OF_THINGS = ("old", "new", "own", "little", "favorite", "favourite", "best", "first")
 _MAX_FRAGMENT_WORDS = 4
-_LABEL = re.compile(r"\bhobb(?:y|ies) ?:")
 _STEM_LETTERS = 4
 # A reply of 20,000 characters may be one sentence full of terms.
 _WINDOW = 400
 _MAX_HITS = 50
+_RE = Patterns("liking")
+_WHOSE = Patterns("whose")
+
+Whose = Literal["speaker", "other", "general", "nobody"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A term in a reply, with the sentence that it stands in."""
+    """A term from `start` to `end` of a folded sentence, which is cut to what is near, and its number."""
 
     hit: Hit
     number: int
-    """Of the sentence."""
     is_vague: bool
-    around: str
-    """The sentence, folded, as far as it is near."""
+    sentence: str
     start: int
-    """Where the term begins in it."""
     end: int
 
+    @property
+    def stem(self) -> str:
+        """The first letters of the term, the same in all its forms."""
+        return self.hit.text[:_STEM_LETTERS].lower()
 
+
+@dataclass(frozen=True, kw_only=True)
 class Likes(Rule):
     """Passes if the speaker says one of the terms of itself, and does not only deny or ask it.
 
-    "I play tennis", "Tennis keeps me fit" and "Nothing beats tennis" do; so does a term in a few
-    words alone ("Tennis, of course!") or beside a sentence of the speaker's own. "I do not play
-    tennis", "Tennis bores me" and "I prefer chess to tennis" deny it, "You like tennis? Great."
-    asks it back, "My sister plays tennis" is another's, "Tennis is known to reduce stress"
-    nobody's. Praise in general ("Tennis is a good sport") is undecided.
+    "I play tennis", "Nothing beats tennis" and a term in a few words alone ("Tennis, of course!") do. "I do
+    not play tennis" and "I prefer chess to tennis" deny it, "You like tennis? Great." asks it back, "My
+    sister plays tennis" is another's. Praise in general ("Tennis is a good sport") is undecided.
 
     A vague term has other senses ("brush", "pawn"): it counts only with a second term beside it,
-    or in words that one has for a hobby ("I love to paint", "I paint every Sunday").
-    English only: in other languages every occurrence of a term counts that is not vague.
+    or in words that one has for a hobby ("I paint every Sunday"). English only: in other languages every
+    occurrence of a term counts that is not vague.
 
     Args:
         any_of: what only one who likes it would name; terms as `TermMatcher` takes them, at
@@ -72,103 +71,164 @@ class Likes(Rule):
     kind = "likes"
     version = 3
     reads_sense = True
-    examples = shipped_examples(kind)
 
-    def __init__(
-        self, *, any_of: Sequence[str], vague: Sequence[str] = (), not_in: Sequence[str] = ()
-    ) -> None:
-        self._terms = require_texts(self.kind, "any_of", any_of)
-        if not self._terms:
-            raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
-        self._matcher = TermMatcher(self._terms, _OF_THINGS)
-        self._vague = TermMatcher(require_texts(self.kind, "vague", vague))
-        self._not_in = TermMatcher(require_texts(self.kind, "not_in", not_in))
+    any_of: Terms
+    vague: TermMatcher = NO_TERMS
+    not_in: TermMatcher = NO_TERMS
+
+    @cached_property
+    def _plain(self) -> TermMatcher:
+        return TermMatcher(self.any_of.terms, _OF_THINGS)
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
-        others = [hit.span for hit in self._not_in.hits(reply)]
-        plain = [hit for hit in self._matcher.hits(reply) if not _is_inside(hit, others)]
-        vague = [hit for hit in self._vague.hits(reply) if not _is_inside(hit, others)]
-        vague = [hit for hit in vague if not _is_inside(hit, [other.span for other in plain])]
+        others = self.not_in.hits(reply)
+        plain = _outside(self._plain.hits(reply), others)
+        vague = _outside(self.vague.hits(reply), [*others, *plain])
         if not plain and not vague:
-            asked = ", ".join(self._terms[:4]) + (", …" if len(self._terms) > 4 else "")
-            return self.failed(f"says none of: {asked}")
+            return self.failed(f"says none of: {self.any_of}")
         spans = sentence_spans(reply)
         folded = [fold(reply[start:end]) for start, end in spans]
         sentences = [sentence.text for sentence in folded]
-        said = [*_place(plain, spans, folded, False), *_place(vague, spans, folded, True)]
         first = min([*plain, *vague], key=lambda hit: hit.span)
-        if denies_having_any(" ".join(sentences)):
+        if _RE.NO_HOBBY.search(" ".join(sentences)):
             return self.failed("denies having a hobby at all", first.span)
-        meant = [
-            one
-            for one in said
-            if not is_denied(one.around, one.start, one.end, _next(sentences, one))
-            and not is_question_to_the_user(one.around)
-        ]
+        meant: list[_Said] = []
+        for hit in (*plain[:_MAX_HITS], *vague[:_MAX_HITS]):
+            number = bisect_right(spans, hit.span[0], key=itemgetter(0)) - 1
+            begin, starts = spans[number][0], folded[number].starts
+            start, end = (bisect_left(starts, at - begin) for at in hit.span)
+            cut = max(0, start - _WINDOW)
+            near = sentences[number][cut : end + _WINDOW]
+            one = _Said(hit, number, hit not in plain, near, start - cut, end - cut)
+            following = "".join(sentences[number + 1 : number + 2])
+            if not _is_denied(one, following) and not _is_question_to_the_user(near):
+                meant.append(one)
         if not meant:
             return self.failed(f"only denies or asks {quote(first.text)}", first.span)
-        if not meant[0].is_vague and is_foreign(reply):
-            return self.passed(f"says {quote(meant[0].hit.text)}", meant[0].hit.span)
-        doubtful: _Said | None = None
+        is_any_language = not meant[0].is_vague and is_foreign(reply)
+        doubtful: Hit | None = None
         for one in meant:
-            verdict = _speaks(one, sentences, meant)
-            if verdict:
+            is_own = is_any_language or _speaks(one, sentences, meant)
+            if is_own:
                 return self.passed(f"says {quote(one.hit.text)}", one.hit.span)
-            if verdict is None and doubtful is None:
-                doubtful = one
+            if is_own is None:
+                doubtful = doubtful or one.hit
         if doubtful:
             return self.undecided(
-                f"names {quote(doubtful.hit.text)}, maybe not of itself", doubtful.hit.span
+                f"names {quote(doubtful.text)}, maybe not of itself", doubtful.span
             )
         return self.failed(f"does not say {quote(first.text)} of itself", first.span)
 
 
 def _speaks(one: _Said, sentences: list[str], meant: list[_Said]) -> bool | None:
     """Whether the speaker says the term of itself and means it; None if that cannot be told."""
-    sentence = one.around
-    owner = whose(sentence, one.start, one.end)
+    sentence = one.sentence
+    owner = _whose(sentence, one.start, one.end)
     if one.is_vague:
-        return owner == "speaker" and (
-            _has_second(one, meant) or sounds_like_a_hobby(sentence, one.start, one.end)
+        # A second term stands in the same sentence or in one beside it.
+        has_second = any(
+            abs(other.number - one.number) <= 1 and other.stem != one.stem for other in meant
         )
+        before, after = sentence[: one.start], sentence[one.end :]
+        is_of_a_hobby = _RE.HOBBY_WORDS.search(sentence) or (
+            _RE.SPEAKER_DOES.search(before) and _RE.WHEN.match(after)
+        )
+        return owner == "speaker" and (has_second or bool(is_of_a_hobby))
     if owner == "speaker":
         return True
-    if owner == "other" or _LABEL.search(sentence):
+    if owner == "other" or _RE.LABEL.search(sentence):
         return False
-    if owner == "general":
-        return is_praised(sentence, in_general=True)
-    beside = sentences[max(0, one.number - 1) : one.number + 2]
-    is_fragment = len(words(sentence)) <= _MAX_FRAGMENT_WORDS
-    if is_fragment or any(map(speaks_of_oneself, beside)):
+    if owner == "nobody":
+        beside = sentences[max(0, one.number - 1) : one.number + 2]
+        if len(words(sentence)) <= _MAX_FRAGMENT_WORDS or any(map(_speaks_of_oneself, beside)):
+            return True
+    if _RE.PRAISES.search(sentence):
         return True
-    return is_praised(sentence, in_general=False)
+    is_dry = owner == "general" and not _RE.GOOD.search(sentence)
+    return False if is_dry or _RE.TEXTBOOK.search(sentence) else None
 
 
-def _has_second(one: _Said, meant: list[_Said]) -> bool:
-    """Whether another term stands in the same sentence or in one beside it."""
-    stem = one.hit.text[:_STEM_LETTERS].lower()
-    return any(
-        abs(other.number - one.number) <= 1 and other.hit.text[:_STEM_LETTERS].lower() != stem
-        for other in meant
-    )
+def _is_denied(one: _Said, following: str) -> bool:
+    """Whether a sentence denies its term, or the next one does ("No.")."""
+    before, after = one.sentence[: one.start], one.sentence[one.end :]
+    before = before if before.endswith(" ") else f"{before} "
+    if _RE.DENIES.search(before) and not _RE.BEATS_ALL.search(before):
+        return not (_RE.CANNOT_NOW.search(before) and _RE.ONLY_NOW.search(after))
+    if _RE.AS_DULL_AS.search(before):
+        return True
+    if _RE.FOUND.search(before) and _RE.FOUND_DULL.search(after):
+        return True
+    return bool(_RE.DENIED_AFTER.search(f"{after} {following}"))
 
 
-def _next(sentences: list[str], one: _Said) -> str:
-    return "".join(sentences[one.number + 1 : one.number + 2])
+def _is_question_to_the_user(sentence: str) -> bool:
+    """Whether a sentence asks about another and says nothing of the speaker."""
+    if not sentence.rstrip(" \"')").endswith("?"):
+        return False
+    asked = _RE.ASKS.sub(" ", sentence)
+    return bool(_RE.OF_THE_USER.search(sentence)) and not _RE.OF_MYSELF.search(asked)
 
 
-def _place(
-    hits: list[Hit], spans: list[Span], folded: list[Folded], is_vague: bool
-) -> Iterator[_Said]:
-    beginnings = [start for start, _ in spans]
-    for hit in hits[:_MAX_HITS]:
-        number = bisect_right(beginnings, hit.span[0]) - 1
-        left, right = (bisect_left(folded[number].starts, at - spans[number][0]) for at in hit.span)
-        start = max(0, left - _WINDOW)
-        around = folded[number].text[start : right + _WINDOW]
-        yield _Said(hit, number, is_vague, around, left - start, right - start)
+def _outside(hits: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:
+    """Return the hits that overlap none of the others."""
+    spans = [other.span for other in others]
+    return [
+        hit
+        for hit in hits
+        if not any(start < hit.span[1] and hit.span[0] < end for start, end in spans)
+    ]
 
 
-def _is_inside(hit: Hit, spans: Sequence[Span]) -> bool:
-    return any(start < hit.span[1] and hit.span[0] < end for start, end in spans)
+def _whose(sentence: str, start: int, end: int) -> Whose:
+    """Return whose the words from `start` to `end` are in a folded sentence.
+
+    "I play tennis" is the speaker's, "You must love tennis" another's, "Tennis is known to reduce stress" is
+    general, and "Tennis!" names nobody. The nearest person before them in their clause decides, else the
+    first behind them, else any in the sentence.
+    """
+    plain = _WHOSE.ASIDE.sub(_blank, sentence)
+    left = max((found.end() for found in _WHOSE.CLAUSE_END.finditer(plain, 0, start)), default=0)
+    behind = _WHOSE.CLAUSE_END.search(plain, end)
+    right = behind.start() if behind else len(plain)
+    if _WHOSE.WITH_ME.search(plain, left, right):
+        return "speaker"
+    offered = _WHOSE.OFFERS.search(plain, 0, start)
+    if offered and "speaker" not in _persons(plain, offered.start(1), start):
+        return "other"
+    if before := _persons(plain, left, start):
+        return before[-1]
+    if after := _persons(plain, end, right):
+        return after[0]
+    is_subject, is_general = _WHOSE.GENERAL_AFTER.match(plain[end:]), _WHOSE.GENERAL.search(plain)
+    anywhere = _persons(plain, 0, len(plain))
+    if anywhere and not (is_subject and is_general):
+        return "speaker" if "speaker" in anywhere else "other"
+    return "general" if is_subject or is_general else "nobody"
+
+
+def _speaks_of_oneself(sentence: str) -> bool:
+    """Whether a folded sentence says something of its speaker, beyond "I hope" and "I see"."""
+    return "speaker" in _persons(_WHOSE.ASIDE.sub(_blank, sentence), 0, len(sentence))
+
+
+def _blank(aside: re.Match[str]) -> str:
+    """Return as many characters without a person; of "my sister" the sister stays."""
+    text = aside[0]
+    if _WHOSE.KIN_MARK.search(text):
+        return " " * text.rindex(" ") + text[text.rindex(" ") :]
+    return " " * len(text)
+
+
+def _persons(text: str, start: int, end: int) -> list[Whose]:
+    found: list[Whose] = []
+    for mark in _WHOSE.MARK.finditer(text, start, end):
+        if mark["first"]:
+            found.append("speaker")
+        elif "speaker" in found and (
+            mark["noun"] or _WHOSE.OBJECT_YOU.search(text, start, mark.end())
+        ):
+            continue
+        elif not (mark["noun"] and _WHOSE.BESIDE.search(text, start, mark.start())):
+            found.append("other")
+    return found

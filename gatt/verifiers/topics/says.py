@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from gatt.errors import VerifierError
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.rule import Rule, Span, quote, require_texts, shipped_examples
-from gatt.verifiers.text.addressed import NO_WORD, REGRETS, flaw_of, is_heading
-from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
+from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.folding import fold_text
-from gatt.verifiers.text.matching import Hit, TermMatcher
+from gatt.verifiers.text.matching import NO_TERMS, TermMatcher, Terms
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.polarity import (
+from gatt.verifiers.topics.addressed import (
+    NO_WORD,
+    REGRETS,
+    as_meant,
     calls_needless,
     clauses_around,
+    flaw_of,
     is_denied,
+    is_heading,
     num_negations,
     takes_back,
 )
-from gatt.verifiers.topics.terms_beside import groups_of_terms, shown
 
-PLACES = ("anywhere", "end")
+Place = Literal["anywhere", "end"]
 MOST_CLOSING_WORDS = 6
 """Words that may follow what stands at the end: "Have a nice day!"."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Says(Rule):
     """Passes if one sentence names the thing and means it for the user.
 
@@ -47,65 +51,45 @@ class Says(Rule):
     kind = "says"
     version = 2
     reads_sense = True
-    examples = shipped_examples(kind)
 
-    def __init__(
-        self,
-        *,
-        any_of: Sequence[str],
-        beside: Sequence[Sequence[str]] = (),
-        deeds: Sequence[str] = (),
-        unless: Sequence[str] = (),
-        place: str = "anywhere",
-    ) -> None:
-        self._terms = require_texts(self.kind, "any_of", any_of)
-        if not self._terms:
-            raise VerifierError(f"verifier {self.kind!r}: 'any_of' is empty: expected a term")
-        if place not in PLACES:
-            raise VerifierError(
-                f"verifier {self.kind!r}: 'place' is {place!r}: expected one of {', '.join(PLACES)}"
-            )
-        self._matcher = TermMatcher(self._terms)
-        self._beside = groups_of_terms(self.kind, "beside", beside)
-        self._deeds = TermMatcher(require_texts(self.kind, "deeds", deeds))
-        self._unless = TermMatcher(require_texts(self.kind, "unless", unless))
-        self._place = place
+    any_of: Terms
+    beside: tuple[Terms, ...] = ()
+    deeds: TermMatcher = NO_TERMS
+    unless: TermMatcher = NO_TERMS
+    place: Place = "anywhere"
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
         spans = sentence_spans(reply)
-        found: tuple[str, Span] | None = None
+        said = [reply[start:end] for start, end in spans]
+        found: list[tuple[str, Span]] = []
         for number, span in enumerate(spans):
-            following = (
-                fold_text(reply[slice(*spans[number + 1])]) if number + 1 < len(spans) else ""
-            )
-            for flaw in self._flaws(reply[slice(*span)], following):
-                flaw = flaw or self._misplaced(reply, spans[number + 1 :])
+            following = fold_text(said[number + 1]) if number + 1 < len(said) else ""
+            for flaw in self._flaws(said[number], following):
+                flaw = flaw or self._misplaced(said[number + 1 :])
                 if not flaw:
-                    return self.passed(f"says {quote(reply[slice(*span)])}", span)
-                found = found or (flaw, span)
-        if found:
-            flaw, span = found
-            said = reply[slice(*span)]
-            is_doubtful = flaw == REGRETS or (flaw == NO_WORD and is_heading(fold_text(said)))
-            verdict = self.undecided if is_doubtful else self.failed
-            return verdict(f"{flaw}: {quote(said)}", span)
-        return self.failed(f"says none of: {shown(self._terms)}")
+                    return self.passed(f"says {quote(said[number])}", span)
+                found.append((flaw, span))
+        if not found:
+            return self.failed(f"says none of: {self.any_of}")
+        flaw, span = found[0]
+        first = reply[slice(*span)]
+        is_doubtful = flaw == REGRETS or (flaw == NO_WORD and is_heading(fold_text(first)))
+        verdict = self.undecided if is_doubtful else self.failed
+        return verdict(f"{flaw}: {quote(first)}", span)
 
     def _flaws(self, sentence: str, following: str) -> Iterator[str | None]:
         """Yield what is wrong with each place of a sentence that names the thing, None if nothing."""
-        text = with_typos_mended(spelt_out(fold_text(sentence)), self._terms)
-        hits = self._matcher.hits(text)
-        others = [matcher.first(text) for matcher in self._beside]
-        if not hits or None in others:
+        text = as_meant(sentence, self.any_of.terms)
+        beside = [hit.span for matcher in self.beside if (hit := matcher.first(text))]
+        if len(beside) < len(self.beside):
             return
-        unless = self._unless.first(text)
-        for hit in hits:
+        unless = self.unless.first(text)
+        for hit in self.any_of.hits(text):
+            starts, ends = zip(hit.span, *beside, strict=True)
             if unless:
                 yield f"speaks of {unless.text!r}"
-                continue
-            together = [hit, *(other for other in others if other)]
-            if any(map(self._is_reversed, _clauses(text, together))):
+            elif any(map(self._is_reversed, clauses_around(text, min(starts), max(ends)))):
                 yield "denies it"
             elif takes_back(following) and (text.rstrip().endswith("?") or len(words(text)) <= 4):
                 yield "takes it back"
@@ -113,19 +97,12 @@ class Says(Rule):
                 yield flaw_of(text, *hit.span)
 
     def _is_reversed(self, clause: str) -> bool:
-        if self._deeds.first(clause):
+        if self.deeds.first(clause):
             return calls_needless(clause) or num_negations(clause) % 2 == 0
         return is_denied(clause)
 
-    def _misplaced(self, reply: str, later: Sequence[Span]) -> str | None:
-        if self._place == "anywhere":
-            return None
-        said = [reply[start:end] for start, end in later]
-        num_words = sum(len(words(sentence)) for sentence in said)
-        is_asked = any(sentence.rstrip().endswith("?") for sentence in said)
-        return "not at the end" if num_words > MOST_CLOSING_WORDS or is_asked else None
-
-
-def _clauses(text: str, hits: Sequence[Hit]) -> list[str]:
-    """Return the clauses from the first to the last of some places."""
-    return clauses_around(text, min(hit.span[0] for hit in hits), max(hit.span[1] for hit in hits))
+    def _misplaced(self, later: Sequence[str]) -> str | None:
+        num_words = sum(len(words(sentence)) for sentence in later)
+        is_asked = any(sentence.rstrip().endswith("?") for sentence in later)
+        is_late = num_words > MOST_CLOSING_WORDS or is_asked
+        return "not at the end" if self.place == "end" and is_late else None

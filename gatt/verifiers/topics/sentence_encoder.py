@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -80,14 +80,22 @@ class MiniLmEncoder:
         from torch.nn import functional
 
         weights = self._weights
+
+        def linear(x: Tensor, name: str) -> Tensor:
+            return functional.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+        def norm(x: Tensor, name: str) -> Tensor:
+            weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
+            return functional.layer_norm(x, weight.shape, weight, bias, self._epsilon)
+
         tables = "embeddings.{}_embeddings.weight"
         state = weights[tables.format("word")][ids_BT] + weights[tables.format("token_type")][0]
         state = state + weights[tables.format("position")][: ids_BT.shape[1]]
-        state = self._norm(state, "embeddings.LayerNorm")
+        state = norm(state, "embeddings.LayerNorm")
         for number in range(self._num_layers):
             layer = f"encoder.layer.{number}"
             query, key, value = (
-                self._linear(state, f"{layer}.attention.self.{name}")
+                linear(state, f"{layer}.attention.self.{name}")
                 .view(*ids_BT.shape, self._num_heads, -1)
                 .transpose(1, 2)
                 for name in ("query", "key", "value")
@@ -95,25 +103,13 @@ class MiniLmEncoder:
             seen = functional.scaled_dot_product_attention(
                 query, key, value, attn_mask=mask_BT[:, None, None, :]
             )
-            seen = self._linear(seen.transpose(1, 2).flatten(2), f"{layer}.attention.output.dense")
-            state = self._norm(state + seen, f"{layer}.attention.output.LayerNorm")
-            inner = functional.gelu(self._linear(state, f"{layer}.intermediate.dense"))
-            inner = self._linear(inner, f"{layer}.output.dense")
-            state = self._norm(state + inner, f"{layer}.output.LayerNorm")
+            seen = linear(seen.transpose(1, 2).flatten(2), f"{layer}.attention.output.dense")
+            state = norm(state + seen, f"{layer}.attention.output.LayerNorm")
+            inner = functional.gelu(linear(state, f"{layer}.intermediate.dense"))
+            state = norm(
+                state + linear(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm"
+            )
         return state
-
-    def _linear(self, state: Tensor, name: str) -> Tensor:
-        from torch.nn import functional
-
-        return functional.linear(
-            state, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        )
-
-    def _norm(self, state: Tensor, name: str) -> Tensor:
-        from torch.nn import functional
-
-        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        return functional.layer_norm(state, weight.shape, weight, bias, self._epsilon)
 
 
 def has_embedded_encoder() -> bool:
@@ -121,7 +117,7 @@ def has_embedded_encoder() -> bool:
     return find_spec(PACKAGE) is not None
 
 
-@lru_cache(maxsize=1)
+@cache
 def embedded_encoder() -> SentenceEncoder:
     """Return the embedded encoder; it is loaded once.
 

@@ -21,9 +21,9 @@ def test_the_replies_that_are_shown_pass_and_fail(kind: str) -> None:
     assert verifier.check(shown.failing).status == "fail"
     assert (shown.passing is None) == (kind in DECIDED_LATER)
     assert shown.passing is None or verifier.check(shown.passing).status == "pass"
-    assert [one.name for one in shown.parameters if not one.about or "[" in one.type] == []
+    assert [one for one in shown.parameters if not one[3] or "[" in one[1]] == []
     text = as_text(shown)
-    for part in (kind, shown.about, shown.rule, *(one.name for one in shown.parameters)):
+    for part in (kind, shown.about, *shown.lines, *(one[0] for one in shown.parameters)):
         assert part in text
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gatt.verifiers
 from data_synth.catalog.gauntlet import JUNK
-from gatt.verifiers import VERIFIERS, Verifier, build, check_all, overall, verifier_versions
+from gatt.verifiers import VERIFIERS, build, check_all, overall, verifier_versions
 from gatt.verifiers.base import Examples
 from gatt.verifiers.graded.score import DECIDED_LATER
 from gatt.verifiers.rule import Rule, quote
@@ -24,7 +24,7 @@ CASES = [
 ]
 
 
-def _build(kind: str, examples: Examples) -> Verifier:
+def _build(kind: str, examples: Examples) -> Rule:
     return build(VerifierSpec(kind, examples.params))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatt.data.catalog.read import load_catalog
-from gatt.verifiers.persona.facts import PersonaFacts
+from gatt.verifiers.persona.facts import Facts, PersonaFacts
 
 
 def test_every_role_of_the_catalogue_knows_its_name() -> None:
@@ -15,7 +15,7 @@ def test_every_role_of_the_catalogue_knows_its_name() -> None:
     ]
     assert len(roles) > 150
     for entry, params in roles:
-        facts = PersonaFacts("in_character", params["facts"], params["any_of"])
+        facts = PersonaFacts(Facts(**params["facts"]), params["any_of"])
         name = params["facts"]["name"]
         for reply in (f"My name is {name}.", f"I am {name}, at your service.", f"Call me {name}."):
             assert facts.contradiction(reply) is None, entry.id
@@ -30,5 +30,5 @@ def test_every_role_of_the_catalogue_knows_its_name() -> None:
 
 
 def test_what_is_not_known_is_not_contradicted() -> None:
-    nobody = PersonaFacts("in_character", {}, ("Maria",))
+    nobody = PersonaFacts(Facts(), ("Maria",))
     assert nobody.contradiction("My name is Sara, I am 22 years old and live in Paris.") is None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.verifiers.persona.first_person import first_person_word
-from gatt.verifiers.persona.speaker import is_of_oneself
-from gatt.verifiers.text.chat_spelling import spelt_out, with_typos_mended
-from gatt.verifiers.text.inflection import inflections, plurals
-from gatt.verifiers.text.syllables import syllables
+from gatt.verifiers.forms.whole import syllables
+from gatt.verifiers.persona.speaker import first_person_word, is_of_oneself
+from gatt.verifiers.text.matching import inflections, plurals
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.polarity import clauses_around, is_denied
+from gatt.verifiers.topics.addressed import as_meant, clauses_around, is_denied
+from tests.unit.gatt.verifiers.text.cases import CASES
 
 
 def test_words_of_several_scripts() -> None:
@@ -45,27 +44,10 @@ def test_syllables(word: str, number: int) -> None:
     ],
 )
 def test_spellings_of_chats(typed: str, terms: list[str], meant: str) -> None:
-    assert with_typos_mended(spelt_out(typed), terms) == meant
+    assert as_meant(typed, tuple(terms)) == meant
 
 
-@pytest.mark.parametrize(
-    ("clause", "denied"),
-    [
-        ("we do not offer it", True),
-        ("skip the soup", True),
-        ("never skip the soup", False),
-        ("do not miss the soup", False),
-        ("never travel without a passport", False),
-        ("you can do without it", True),
-        ("you don't have to floss", True),
-        ("there is no charge for it", False),
-        ("why not try it", False),
-        ("it isn't only tasty", False),
-        ("if you have not seen it, go", False),
-        ("neither sell nor recommend it", True),
-        ("don't put off your visit", False),
-    ],
-)
+@pytest.mark.parametrize(("clause", "denied"), CASES["negations"])
 def test_negations_are_counted(clause: str, denied: bool) -> None:
     assert is_denied(clause) is denied
 

@@ -9,14 +9,14 @@ import yaml
 
 from gatt.data.catalog.read import load_catalog
 from gatt.sources.questions import question_bank
-from gatt.verifiers import check_all, overall
+from gatt.verifiers import build, check_all, overall
+from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.topics import question_about, sentence_encoder
-from gatt.verifiers.topics.question_about import QuestionAbout
-from gatt.verifiers.topics.question_forms import is_question
+from gatt.verifiers.topics.question_about import is_question
 
 KNOWN = ["What is the mileage of your car?", "How many miles has your car done?"]
-MILEAGE = QuestionAbout(topics=["mileage"], questions=KNOWN)
+MILEAGE = build(VerifierSpec("question_about", {"topics": ["mileage"], "questions": KNOWN}))
 
 
 @pytest.fixture
@@ -60,7 +60,8 @@ def test_a_question_without_the_term_is_compared(reply: str, status: str, eviden
     verdict = MILEAGE.check(reply)
     assert verdict.status == status
     assert evidence in verdict.evidence
-    assert QuestionAbout(topics=["mileage"]).check(reply).status == "fail"
+    bare = build(VerifierSpec("question_about", {"topics": ["mileage"]}))
+    assert bare.check(reply).status == "fail"
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -81,7 +82,7 @@ def test_rates_of_the_catalogue() -> None:
     others = [s for t in question_bank().topics for m in t.messages for s in sentences(m)]
     others = [s for s in others if is_question(s)]
     entries = [
-        (entry, QuestionAbout(**spec.params))
+        (entry, build(spec))
         for entry in load_catalog().entries
         for spec in entry.verifiers
         if spec.kind == "question_about"
