@@ -43,23 +43,30 @@ CORPUS = [
 ]
 
 
-def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer of about 300 tokens with the given chat template."""
+def train_bpe(corpus: Sequence[str], split: Any, special_tokens: Sequence[str] = ()) -> Tokenizer:
+    """Train a byte-level BPE tokenizer of about 300 tokens."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = split
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=300,
-        special_tokens=SPECIAL,
+        special_tokens=list(special_tokens),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(CORPUS * 4, trainer)
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    tokenizer.train_from_iterator(corpus, trainer)
+    return tokenizer
+
+
+def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
+    """Return a byte-level BPE tokenizer of about 300 tokens with the given chat template."""
+    split = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=train_bpe(CORPUS * 4, split, SPECIAL),
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        chat_template=template,
     )
-    fast.chat_template = template
-    return fast
 
 
 def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> LlamaForCausalLM:
