@@ -1,13 +1,17 @@
-"""What tests of whole stages share: dialogues on disk and an engine that answers from a function."""
+"""What tests of whole stages share: dialogues, an instruction, and an engine that answers from a function."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gatt.data.dialogue import Dialogue, Message
+from gatt.data.instruction import Instruction, Probe
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.verifiers.spec import VerifierSpec
 
 PLACES = ("river", "harbor", "market", "valley", "station", "castle", "garden", "museum")
 
@@ -20,6 +24,22 @@ def dialogue(number: int, num_turns: int = 3) -> Dialogue:
         messages.append(Message("user", f"What was the {place} like on day {turn} of {number}?"))
         messages.append(Message("assistant", f"The {place} was calm on day {turn} of {number}."))
     return Dialogue(f"d-{number:03d}", tuple(messages))
+
+
+def hobby(value: str, **changes: Any) -> Instruction:
+    """Return the instruction to enjoy something, as the catalogue would make it, with some fields changed."""
+    rule = (VerifierSpec("terms", {"any_of": [value]}),)
+    made = Instruction(
+        id=f"hobby.{value}",
+        text=f"You enjoy {value}.",
+        wording="verbose",
+        entries=(f"hobby.{value}",),
+        families=("hobby",),
+        split="train",
+        verifiers=rule,
+        probes=(Probe(f"Do you like {value}?", rule),),
+    )
+    return replace(made, **changes)
 
 
 def write_dialogues(path: Path, num: int = 6, num_turns: int = 3) -> Path:
