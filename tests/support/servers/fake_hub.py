@@ -8,8 +8,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.support.servers.faulty_server import QuietHandler
 
 
 @dataclass
@@ -30,7 +32,6 @@ class FakeHub:
     repos: dict[str, Repo] = field(default_factory=dict)
     """By kind and id, as `models/owner/name`."""
     tokens: set[str] = field(default_factory=set)
-    agents: set[str] = field(default_factory=set)
     refuses: int = 0
     """Status of every answer, if not 0."""
 
@@ -88,12 +89,9 @@ def fake_hub() -> Iterator[FakeHub]:
     """Serve a hub while the block runs."""
     hub = FakeHub()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def _answer(self) -> None:
             hub.tokens.add(self.headers.get("authorization", ""))
-            hub.agents.add(self.headers.get("user-agent", ""))
             if self.headers.get("transfer-encoding") == "chunked":
                 body = b""
                 while size := int(self.rfile.readline(), 16):
@@ -102,25 +100,14 @@ def fake_hub() -> Iterator[FakeHub]:
                 self.rfile.readline()
             else:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            status, value = hub.answer(self.command, self.path, body)
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(*hub.answer(self.command, self.path, body))
 
         do_GET = do_POST = _answer
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    hub.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        hub.url = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield hub
+        finally:
+            server.shutdown()
