@@ -1,6 +1,6 @@
 """How the time of one training step grows with the turns of its dialogue: comb against rows.
 
-    python scripts/bench_scaling.py --turns 10 20 40 80 --json results/scaling.json --plot scaling.png
+    python scripts/bench_scaling.py --turns 10 20 40 80 --json results/scaling.json
 
 A step trains every turn of one dialogue: as one comb, and as one expanded row a turn. Each is timed by
 `bench_training.py --only`, in a process of its own; several rounds give medians.
@@ -23,7 +23,6 @@ from gatt.models.packaged.table import EMBEDDED
 from gatt.runs.provenance import provenance
 
 CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
-INK = {"comb": "#0b6e4f", "expanded": "#b3541e"}
 
 
 def measure(turns: int, name: str, args: argparse.Namespace) -> float:
@@ -41,7 +40,7 @@ def measure(turns: int, name: str, args: argparse.Namespace) -> float:
 
 
 def main() -> None:
-    """Time all lengths, smallest first, and print, write and draw them."""
+    """Time all lengths, smallest first, and print and write them."""
     args = arguments()
     console = Console(stderr=True)
     seconds: dict[str, dict[int, list[float]]] = {
@@ -53,6 +52,7 @@ def main() -> None:
                 seconds[kind][turns].append(measure(turns, name, args))
                 console.print(f"round {number + 1} of {args.rounds}: {turns} turns, {kind}: "
                               f"{seconds[kind][turns][-1]:.2f} s")  # fmt: skip
+            # The longest take most of the time: what has been timed so far is kept.
             save(seconds, args)
     print_table(rows_of(seconds), args)
 
@@ -67,17 +67,14 @@ def rows_of(seconds: dict[str, dict[int, list[float]]]) -> list[dict[str, Any]]:
 
 
 def save(seconds: dict[str, dict[int, list[float]]], args: argparse.Namespace) -> None:
-    """Write and draw what has been timed so far: the longest take most of the time."""
-    rows = rows_of(seconds)
+    """Write what has been timed so far."""
     if args.json:
         report = {
-            "rows": rows, "seconds": seconds, "provenance": provenance(),
+            "rows": rows_of(seconds), "seconds": seconds, "provenance": provenance(),
             "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
         }  # fmt: skip
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    if args.plot:
-        plot(rows, args.plot)
 
 
 def print_table(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
@@ -92,29 +89,6 @@ def print_table(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
             f"{comb / row['turns']:.2f}", f"{expanded / row['turns']:.2f}",
         )  # fmt: skip
     Console(width=100).print(table)
-
-
-def plot(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw seconds a dialogue and seconds a target over the turns."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    turns = [row["turns"] for row in rows]
-    for kind, ink in INK.items():
-        whole = [row[f"{kind}_seconds"] for row in rows]
-        left.plot(turns, whole, "o-", color=ink, label=kind)
-        right.plot(turns, [s / n for s, n in zip(whole, turns, strict=True)], "o-", color=ink)
-    left.set_ylabel("seconds a dialogue")
-    right.set_ylabel("seconds a target")
-    left.legend(frameon=False)
-    for axes in (left, right):
-        axes.set_xlabel("turns, each with a target")
-        axes.set_xticks(turns)
-        axes.set_ylim(bottom=0)
-        axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
 
 
 def arguments() -> argparse.Namespace:
@@ -133,7 +107,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=1, help="of all lengths (default: 1)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there (.png or .svg)")
     return parser.parse_args()
 
 

@@ -18,19 +18,8 @@ from gatt.models.chat_template import encode
 from tests.support.models.engine_prompts import generated
 
 WORDS = [
-    "the",
-    "sea",
-    "is",
-    "long",
-    "and",
-    "quiet",
-    "here,",
-    "where",
-    "shall",
-    "we",
-    "go",
-    "today?",
-]
+    "the", "sea", "is", "long", "and", "quiet", "here,", "where", "shall", "we", "go", "today?",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

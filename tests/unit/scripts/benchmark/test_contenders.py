@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_layouts_measure_alike_but_for_time(tmp_path: Path) -> None:
 
 def test_an_unknown_size_and_a_template_that_takes_more() -> None:
     with pytest.raises(ConfigError, match="random-llama:9b: expected one of tiny, 135m, 1b, 8b"):
-        base_model(Setting(**{**vars(SETTING), "model": "random-llama:9b"}))
-    small = Setting(**{**vars(SETTING), "exchange_tokens": 5})
+        base_model(replace(SETTING, model="random-llama:9b"))
+    small = replace(SETTING, exchange_tokens=5)
     with pytest.raises(ConfigError, match="exchange-tokens 5: the template takes more"):
         next(contenders(small, tiny_tokenizer(), Path("nowhere")))
