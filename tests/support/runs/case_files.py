@@ -1,4 +1,4 @@
-"""Case files, and evaluations of them."""
+"""Case files and suites, and evaluations of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ def write_case_file(folder: Path, cases: Iterable[Mapping[str, Any]]) -> Path:
     """Write `cases.jsonl` in a folder and return its path."""
     path = folder / "cases.jsonl"
     path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    return path
+
+
+def write_suite_file(folder: Path, head: str, cases: Iterable[Mapping[str, Any]]) -> Path:
+    """Write a suite of cases with these settings as YAML, and return its file."""
+    write_case_file(folder, cases)
+    path = folder / "suite.yaml"
+    path.write_text(f"cases: cases.jsonl\n{head}", encoding="utf-8")
     return path
 
 

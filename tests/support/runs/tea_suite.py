@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.support.runs.case_files import write_suite_file
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
 QUESTION = "What do you sell?"
@@ -21,8 +22,4 @@ def case(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def suite(folder: Path, *cases: dict[str, Any], turns: str = "[1, 2, 3, 4]") -> str:
-    lines = "".join(json.dumps(one) + "\n" for one in cases)
-    (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
-    path = folder / "tea.yaml"
-    path.write_text(f"cases: cases.jsonl\nturns: {turns}\nprobe_turns: [3]\n", encoding="utf-8")
-    return str(path)
+    return str(write_suite_file(folder, f"turns: {turns}\nprobe_turns: [3]\n", cases))

@@ -1,17 +1,17 @@
-"""A hub on localhost: makes repositories and keeps what is committed, as huggingface_hub sends it."""
+"""A hub in the process: makes repositories and keeps what is committed, as huggingface_hub sends it."""
 
 from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import ThreadingHTTPServer
 from typing import Any
 
-from tests.support.servers.faulty_server import QuietHandler
+import httpx2
+from huggingface_hub import set_client_factory
+from huggingface_hub.utils._http import default_client_factory
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Repo:
 class FakeHub:
     """The repositories of the hub, and the requests to it."""
 
-    url: str = ""
+    url: str = "http://hub.test"
     repos: dict[str, Repo] = field(default_factory=dict)
     """By kind and id, as `models/owner/name`."""
     tokens: set[str] = field(default_factory=set)
@@ -39,7 +39,7 @@ class FakeHub:
         """Return status and JSON of an answer."""
         if self.refuses:
             return self.refuses, {"error": "not for you"}
-        words = path.partition("?")[0].strip("/").split("/")[1:]
+        words = path.strip("/").split("/")[1:]
         if words == ["repos", "create"]:
             return self._create(json.loads(body))
         if words == ["validate-yaml"]:
@@ -86,28 +86,18 @@ class FakeHub:
 
 @contextmanager
 def fake_hub() -> Iterator[FakeHub]:
-    """Serve a hub while the block runs."""
+    """Let huggingface_hub send its requests to a hub while the block runs; another host refuses them."""
     hub = FakeHub()
 
-    class Handler(QuietHandler):
-        def _answer(self) -> None:
-            hub.tokens.add(self.headers.get("authorization", ""))
-            if self.headers.get("transfer-encoding") == "chunked":
-                body = b""
-                while size := int(self.rfile.readline(), 16):
-                    body += self.rfile.read(size)
-                    self.rfile.readline()
-                self.rfile.readline()
-            else:
-                body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            self.send(*hub.answer(self.command, self.path, body))
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        if f"{request.url.scheme}://{request.url.host}" != hub.url:
+            raise httpx2.ConnectError("connection refused", request=request)
+        hub.tokens.add(request.headers.get("authorization", ""))
+        status, value = hub.answer(request.method, request.url.path, request.read())
+        return httpx2.Response(status, json=value)
 
-        do_GET = do_POST = _answer
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        hub.url = f"http://127.0.0.1:{server.server_address[1]}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield hub
-        finally:
-            server.shutdown()
+    set_client_factory(lambda: httpx2.Client(transport=httpx2.MockTransport(handle)))
+    try:
+        yield hub
+    finally:
+        set_client_factory(default_client_factory)

@@ -74,32 +74,6 @@ def seeded_script(seed: int, share: float, weights: Mapping[str, float]) -> Scri
     return script
 
 
-class QuietHandler(BaseHTTPRequestHandler):
-    """A request to a server on this machine, of which nothing is logged."""
-
-    protocol_version = "HTTP/1.1"
-    # Headers and body in one packet: apart they wait for each other's acknowledgement.
-    wbufsize = 65536
-    disable_nagle_algorithm = True
-
-    def log_message(self, *args: Any) -> None:
-        """Say nothing."""
-
-    def send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
-        """Answer with bytes, or with a value as JSON."""
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        length = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
-        self.send_head(status, length | dict(headers or {}))
-        self.wfile.write(raw)
-
-    def send_head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send all that stands before the body."""
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-
 class FaultyServer:
     """Serves on a free port of this machine until it is left.
 
@@ -178,8 +152,16 @@ class _Http(ThreadingHTTPServer):
         """Say nothing of clients that went away."""
 
 
-class _Handler(QuietHandler):
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # Headers and body in one packet: apart they wait for each other's acknowledgement.
+    wbufsize = 65536
+    disable_nagle_algorithm = True
+
     server: _Http
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
 
     def do_POST(self) -> None:
         faulty = self.server.faulty
@@ -234,6 +216,18 @@ class _Handler(QuietHandler):
         if said == "truncated":
             raw = raw[: len(raw) * 2 // 3]
         return self.send(200, b"<html>" + raw if said == "invalid" else raw)
+
+    def send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        length = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
+        self.send_head(status, length | dict(headers or {}))
+        self.wfile.write(raw)
+
+    def send_head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
 
     def send_endlessly(self) -> None:
         self.send_head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
