@@ -6,8 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.pipeline import run_synth
@@ -41,7 +40,6 @@ from tests.support.runs.stages import write_dialogues
 
 pytestmark = pytest.mark.integration
 
-START_SECONDS = 150
 GREEDY = SamplingParams(max_new_tokens=12, temperature=0.0, top_p=1.0)
 USERS = ("Hi! How are you today?", "What is the capital of France?", "Name three fruits, please.")
 
@@ -52,17 +50,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@retry(stop=stop_after_delay(150), wait=wait_fixed(0.3), retry=retry_if_exception_type(OSError))
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     """Return once the server says that it is well."""
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
-        try:
-            with urllib.request.urlopen(url, timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.3)
-    pytest.fail(f"no server after {START_SECONDS} s: {log.read_text(encoding='utf-8')[-3000:]}")
+    assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
+    urllib.request.urlopen(url, timeout=2).close()
 
 
 def save_random_adapter(folder: Path) -> Path:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from benchmark.flops import ModelShape, Work, hides_pairs, work_of
+from benchmark.flops import ModelShape, Work, work_of
 from hypothesis import given, settings
 from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import LlamaConfig, MistralConfig
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from tests.support.models.combs_of_rows import vectors_of
@@ -58,9 +57,3 @@ def test_operations_are_those_that_torch_counts() -> None:
     pairs = Work(num_tokens=0, num_pairs=7, num_scored=0)
     shape = ModelShape(linear=0, adapter=0, head=0, attention=16)
     assert 3 * pairs.forward_flops(shape) == pairs.flops(shape) == 7 * 12 * 16
-
-
-def test_windows_shorter_than_a_row_hide_pairs() -> None:
-    assert not hides_pairs(LlamaConfig(), 10_000)
-    assert hides_pairs(MistralConfig(sliding_window=128), 129)
-    assert not hides_pairs(MistralConfig(sliding_window=128), 128)
