@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmark.apart import measured_apart, write_report
 from rich.console import Console
 from rich.table import Table
 
@@ -29,7 +29,6 @@ from data_synth.config import SynthConfig, TeacherConfig
 from gatt.data.dialogue import Dialogue, Message, write_dialogues
 from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
-from gatt.runs.provenance import provenance
 from gatt.sources.config import SourceConfig
 from gatt.verifiers import Verdict
 
@@ -141,36 +140,25 @@ def dialogue(number: int, num_turns: int) -> Dialogue:
     return Dialogue(f"d{number}", tuple(messages))
 
 
-def in_a_process(num_targets: int, words: list[str]) -> dict[str, Any]:
-    """Return what a process of its own measured."""
-    command = [sys.executable, __file__, *words, "--only", str(num_targets)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{num_targets} targets: ended with status {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def main() -> None:
     """Measure every size, smallest first, and print and write the figures."""
     args = arguments()
     if args.only:
         sys.stdout.write(json.dumps(measure(args.only, args)) + "\n")
         return
-    words = ["--turns", str(args.turns), "--dialogues", str(args.dialogues)]
-    rows = [in_a_process(num, words) for num in sorted(args.targets)]
+    rows = [
+        measured_apart(f"{num} targets", __file__, *sys.argv[1:], "--only", str(num))
+        for num in sorted(args.targets)
+    ]
     added = rows[-1]["peak_mib"] - rows[0]["peak_mib"]
     worst = max(row["ms_a_target_beside"] for row in rows)
     print_table(rows)
-    if args.json:
-        report = {
-            "rows": rows,
-            "pipeline_ms_a_target": worst,
-            "pipeline_added_mib": added,
-            "provenance": provenance(),
-        }
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(
+        f"beside verifiers, filters and teacher: {worst:.3f} ms a target; memory: {added:.0f} MiB more at "
+        f"{rows[-1]['targets']} targets than at {rows[0]['targets']}"
+    )
+    report = {"rows": rows, "pipeline_ms_a_target": worst, "pipeline_added_mib": added}
+    write_report(args, report)
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:

@@ -9,18 +9,15 @@ A step trains every turn of one dialogue: as one comb, and as one expanded row a
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from benchmark.apart import measured_apart, write_report
 from rich.console import Console
 from rich.table import Table
 
 from gatt.models.packaged.table import EMBEDDED
-from gatt.runs.provenance import provenance
 
 CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
 
@@ -28,15 +25,12 @@ CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
 def measure(turns: int, name: str, args: argparse.Namespace) -> float:
     """Return the seconds of one step."""
     words = [
-        sys.executable, str(Path(__file__).with_name("bench_training.py")), "--only", name,
-        "--turns", str(turns), "--model", args.model, "--seed", str(args.seed),
+        "--only", name, "--turns", str(turns), "--model", args.model, "--seed", str(args.seed),
         "--exchange-tokens", str(args.exchange_tokens), "--reply-tokens", str(args.reply_tokens),
     ]  # fmt: skip
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
-        raise SystemExit(f"{name}, {turns} turns: {last[0]}")
-    return float(json.loads(done.stdout.splitlines()[-1])["seconds"][-1])
+    script = str(Path(__file__).with_name("bench_training.py"))
+    found = measured_apart(f"{name}, {turns} turns", script, *words)
+    return float(found["seconds"][-1])
 
 
 def main() -> None:
@@ -53,7 +47,7 @@ def main() -> None:
                 console.print(f"round {number + 1} of {args.rounds}: {turns} turns, {kind}: "
                               f"{seconds[kind][turns][-1]:.2f} s")  # fmt: skip
             # The longest take most of the time: what has been timed so far is kept.
-            save(seconds, args)
+            write_report(args, {"rows": rows_of(seconds), "seconds": seconds})
     print_table(rows_of(seconds), args)
 
 
@@ -64,17 +58,6 @@ def rows_of(seconds: dict[str, dict[int, list[float]]]) -> list[dict[str, Any]]:
         {"turns": n} | {f"{kind}_seconds": statistics.median(f[n]) for kind, f in seconds.items()}
         for n in lengths
     ]
-
-
-def save(seconds: dict[str, dict[int, list[float]]], args: argparse.Namespace) -> None:
-    """Write what has been timed so far."""
-    if args.json:
-        report = {
-            "rows": rows_of(seconds), "seconds": seconds, "provenance": provenance(),
-            "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
-        }  # fmt: skip
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 def print_table(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
