@@ -10,7 +10,7 @@ from checks.coverage import (
     coverage_of_power,
     coverage_of_rates,
 )
-from checks.simulated import Design, Likeness, paired_runs, runs
+from checks.simulated import Design, Likeness
 
 CROSSED = Design(60, 4, 20)
 """Every instruction stands over twelve dialogues."""
@@ -82,15 +82,3 @@ def test_turns_that_are_pooled_are_no_more_dialogues() -> None:
 def test_the_detectable_difference_is_found_in_four_of_five_runs() -> None:
     found = coverage_of_power(Design(60, 1, 60), Likeness(0.3), 0.3, NUM_RUNS // 2)
     assert 0.8 - 0.03 < found.rejected < 0.97
-
-
-def test_simulated_runs_have_the_rate_and_the_likeness_that_they_say() -> None:
-    design = Design.parse("40x1x10")
-    alike = list(runs(design, Likeness(instruction=0.99), np.array([0.3, 0.3]), 200, seed=1))
-    assert np.mean([passed for passed, _ in alike]) == pytest.approx(0.3, abs=0.05)
-    first, ways = alike[0]
-    assert np.bincount(ways.instruction).tolist() == [4] * 10
-    by_instruction = [first[0][ways.instruction == code].mean() for code in range(10)]
-    assert sum(0.2 < share < 0.8 for share in by_instruction) <= 2
-    arms = [p for p, _ in paired_runs(design, Likeness(0.3), (0.8, 0.2), 200, seed=1)]
-    assert np.mean(arms, axis=(0, 2)) == pytest.approx([0.8, 0.2], abs=0.03)

@@ -80,14 +80,12 @@ def test_what_is_drawn_is_blind_and_its_marks_are_set_against_the_verdicts(
         (("draw", "none", "new"), "none/samples.jsonl: cannot read"),
         (("draw", "run", "new", "--arms", "gattt"), "no reply to read of gattt: expected some of"),
         (("count", "run", "none"), "none: No such file"),
-        (("count", "run", "empty"), "empty: expected what `draw` wrote"),
         (("count", "run", "other"), "not all of its 1 replies are decided ones of"),
     ],
 )
 def test_bad_input_is_one_line(
     words: tuple[str, ...], said: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (run.parent / "empty").touch()
     (run.parent / "other").write_text('{"name": "a", "kept": true}\n', encoding="utf-8")
     command, *names = words
     assert said in str(
