@@ -20,7 +20,7 @@ from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from gatt.train.config import TrainConfig
-from tests.support.runs.command_modules import command_modules
+from tests.support.runs.fake_commands import command_modules
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))

@@ -1,4 +1,4 @@
-"""Train one optimiser step and write what it saw: run by one process or by many.
+"""A trainer before its first step, and what it sees in its steps: in one process or in many.
 
 Usage: python -m tests.support.models.first_step CONFIG OUTPUT
 """
@@ -15,7 +15,7 @@ from transformers.trainer_callback import TrainerCallback
 from gatt.config.load import load_config
 from gatt.train.arguments import training_arguments
 from gatt.train.config import TrainConfig
-from gatt.train.run import open_store, prepare
+from gatt.train.run import Prepared, open_store, prepare
 from gatt.train.runtime import current_runtime, leave
 from gatt.train.trainer import GattTrainer
 
@@ -49,10 +49,19 @@ def logged(trainer: GattTrainer, key: str) -> list[float]:
     return [line[key] for line in trainer.state.log_history if key in line]
 
 
-def main(config_path: str, output: str) -> None:
-    config = load_config(TrainConfig, Path(config_path))
+def prepared_run(config: TrainConfig) -> Prepared:
+    """Return what a run of a configuration makes before its first step."""
     args = training_arguments(config)
-    prepared = prepare(config, args, open_store(config, args))
+    return prepare(config, args, open_store(config, args))
+
+
+def ready(config: TrainConfig) -> GattTrainer:
+    """Return the trainer of a configuration, with its rows."""
+    return prepared_run(config).trainer
+
+
+def main(config_path: str, output: str) -> None:
+    prepared = prepared_run(load_config(TrainConfig, Path(config_path)))
     losses, gradients = record_steps(prepared.trainer)
     runtime = current_runtime()
     if runtime.is_main:

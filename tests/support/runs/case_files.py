@@ -9,6 +9,10 @@ from typing import Any
 
 from eval.config import EvalConfig
 
+TEA = {"kind": "terms", "any_of": ["tea"]}
+QUESTION = "What do you sell?"
+RULE = "You run a tea shop. Mention tea in every reply."
+
 
 def write_case_file(folder: Path, cases: Iterable[Mapping[str, Any]]) -> Path:
     """Write `cases.jsonl` in a folder and return its path."""
@@ -37,3 +41,16 @@ def case_config(folder: Path, path: Path, **changes: Any) -> EvalConfig:
         "task_completion": False,
     }
     return EvalConfig(**settings | changes)
+
+
+def tea_case(name: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "user_turns": [f"Question {turn} of {name}?" for turn in range(1, 5)],
+        "instruction": {"text": RULE, "family": "tea", "value": "tea", "verifiers": [TEA]},
+        "probes": [{"question": QUESTION, "verifiers": [TEA]}],
+    } | changes
+
+
+def tea_suite(folder: Path, *cases: dict[str, Any], turns: str = "[1, 2, 3, 4]") -> str:
+    return str(write_suite_file(folder, f"turns: {turns}\nprobe_turns: [3]\n", cases))

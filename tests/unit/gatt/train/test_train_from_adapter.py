@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ModelError
 from gatt.train.run import train
-from tests.support.models.ready_trainer import ready
+from tests.support.models.first_step import ready
 from tests.support.models.tiny import (
     sample,
     save_tiny_model,

@@ -34,7 +34,7 @@ from gatt.train.data.rows import build_rows
 from gatt.train.data.samples import read_all_samples
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
-from tests.support.models.ready_trainer import ready
+from tests.support.models.first_step import ready
 from tests.support.models.tiny import (
     CHATML,
     REWRITING,
