@@ -12,13 +12,10 @@ import pytest
 from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
-from eval.config import EvalConfig
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.run import evaluate
-from gatt.data.catalog.choice import InstructionChoice
 from gatt.generation.config import EngineConfig
-from gatt.sources.config import SourceConfig
-from tests.support.runs.stages import write_dialogues
+from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config
 from tests.support.servers.faulty_server import MODEL, FaultyServer, Script
 from tests.support.servers.served import settings, shorten_pauses
@@ -64,24 +61,8 @@ def test_synthesis_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> Non
 
 
 def test_an_evaluation_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> None:
-    path = write_dialogues(tmp_path / "d.jsonl", num=4, num_turns=4)
-
     def rows(name: str, *servers: FaultyServer) -> bytes:
-        config = EvalConfig(
-            output_dir=tmp_path / name,
-            engine=engine(*servers),
-            arms=("base",),
-            part=None,
-            source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-            instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
-            splits=("train",),
-            num_dialogues=4,
-            turns=(1, 2, 4),
-            probe_turns=(2,),
-            histories=("reference", "own"),
-            batch_cases=4,
-            task_completion=False,
-        )
+        config = dialogue_config(tmp_path, output_dir=tmp_path / name, engine=engine(*servers))
         evaluate(config)
         return (config.output_dir / ROLLOUTS_FILE).read_bytes()
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.config import EvalConfig
+from gatt.data.catalog.choice import InstructionChoice
+from gatt.sources.config import SourceConfig
+from tests.support.runs.stages import write_dialogues
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
 QUESTION = "What do you sell?"
@@ -40,6 +43,19 @@ def case_config(folder: Path, path: Path, **changes: Any) -> EvalConfig:
         "histories": ("own",),
         "task_completion": False,
     }
+    return EvalConfig(**settings | changes)
+
+
+def dialogue_config(folder: Path, **changes: Any) -> EvalConfig:
+    """Return an evaluation of dialogues of four turns under hobbies: both histories, a probe at turn 2."""
+    path = write_dialogues(folder / "d.jsonl", num=5, num_turns=4)
+    settings: dict[str, Any] = {
+        "output_dir": folder / "out", "arms": ("base",), "part": None, "splits": ("train",),
+        "source": SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
+        "instructions": InstructionChoice(families=("hobby",), num_entries=(1.0,)), "num_dialogues": 4,
+        "turns": (1, 2, 4), "probe_turns": (2,), "histories": ("reference", "own"), "batch_cases": 4,
+        "task_completion": False,
+    }  # fmt: skip
     return EvalConfig(**settings | changes)
 
 
