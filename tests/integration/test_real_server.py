@@ -16,15 +16,12 @@ import torch
 from peft import LoraConfig, get_peft_model
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.pipeline import run_synth
-from eval.config import EvalConfig
 from eval.records.samples import read_samples as read_replies
 from eval.results.compare import compare
 from eval.run import evaluate
 from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.write import export
-from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.dialogue import Message
 from gatt.data.sample import read_samples
 from gatt.errors import GenerationError
@@ -34,9 +31,9 @@ from gatt.generation.local.engine import TransformersEngine
 from gatt.generation.servers.config import ServerConfig
 from gatt.models.load import load_model
 from gatt.models.packaged.table import EMBEDDED
-from gatt.sources.config import SourceConfig
 from tests.support.models.engine_prompts import reference
-from tests.support.runs.stages import write_dialogues
+from tests.support.runs.case_files import dialogue_config
+from tests.support.runs.synth_runs import synth_config
 
 pytestmark = pytest.mark.integration
 
@@ -105,12 +102,6 @@ def served(adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             process.wait()
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> SourceConfig:
-    path = write_dialogues(tmp_path / "d.jsonl", 6, 3)
-    return SourceConfig(name="jsonl", path=str(path), min_turns=3, max_turns=3)
-
-
 def test_greedy_replies_are_those_of_plain_generate(served: EngineConfig) -> None:
     requests = [GenerationRequest(str(n), (Message("user", u),)) for n, u in enumerate(USERS)]
     found = make_engine(served).generate(requests, GREEDY)
@@ -125,24 +116,13 @@ def test_a_model_that_it_does_not_serve_is_refused(served: EngineConfig) -> None
         make_engine(replace(served, model="another")).generate([request], GREEDY)
 
 
-def test_samples_are_made_end_to_end(
-    served: EngineConfig, source: SourceConfig, tmp_path: Path
-) -> None:
-    config = SynthConfig(
-        output_dir=tmp_path / "synth",
-        num_samples=4,
-        plain_fraction=0.5,
-        part=None,
-        source=source,
-        instructions=InstructionConfig(families=("language",), num_entries=(1.0,)),
-        teacher=TeacherConfig(
-            engine=served,
-            sampling=SamplingConfig(max_new_tokens=24, temperature=0.7, top_p=0.9),
-            prefill_attempts=0,
-            hint_attempts=0,
-        ),
-        batch_samples=2,
+def test_samples_are_made_end_to_end(served: EngineConfig, tmp_path: Path) -> None:
+    config = synth_config(tmp_path, num_samples=4, plain_fraction=0.5, batch_samples=2)
+    sampling = SamplingConfig(max_new_tokens=24, temperature=0.7, top_p=0.9)
+    teacher = replace(
+        config.teacher, engine=served, sampling=sampling, prefill_attempts=0, hint_attempts=0
     )
+    config = replace(config, teacher=teacher)
     result = run_synth(config)
     assert (result.num_samples, result.num_turns, result.num_new) == (4, 12, 4)
     assert result.num_targets >= 2
@@ -154,21 +134,18 @@ def test_samples_are_made_end_to_end(
 
 
 def test_verdicts_are_those_of_the_local_model_and_its_adapter(
-    served: EngineConfig, adapter: Path, source: SourceConfig, tmp_path: Path
+    served: EngineConfig, adapter: Path, tmp_path: Path
 ) -> None:
-    local = EvalConfig(
+    local = dialogue_config(
+        tmp_path,
         output_dir=tmp_path / "local",
         arms=("base", "gatt"),
         adapters={"gatt": adapter},
-        source=source,
-        part=None,
         num_dialogues=2,
-        splits=("train",),
         turns=(1, 3),
         probe_turns=(),
         histories=("own",),
         sampling=SamplingConfig(max_new_tokens=8, temperature=0.0),
-        task_completion=False,
     )
     evaluate(local)
     # The merged model stands for the arm: it is asked under the name that it is served by.
