@@ -39,30 +39,9 @@ RANDOM_LLAMAS = {
 }
 """Hidden size, layers, heads, key/value heads, intermediate size."""
 WORDS = [
-    "the",
-    "a",
-    "of",
-    "to",
-    "and",
-    "in",
-    "is",
-    "it",
-    "you",
-    "that",
-    "he",
-    "was",
-    "for",
-    "on",
-    "are",
-    "with",
-    "as",
-    "his",
-    "they",
-    "at",
-    "be",
-    "this",
-    "from",
-]
+    "the", "a", "of", "to", "and", "in", "is", "it", "you", "that", "he", "was", "for", "on", "are", "with",
+    "as", "his", "they", "at", "be", "this", "from",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
