@@ -148,42 +148,32 @@ def roll_out_by_engine(
 ) -> None:
     """Roll dialogues out in lock-step with this project's engine."""
     engine.forget()
-
-    def answer(said: Sequence[Sequence[Message]], turn: int) -> list[str]:
+    dialogues = [conversation(f"d{i}", setting) for i in range(num_dialogues)]
+    said: list[list[Message]] = [[d[0]] for d in dialogues]
+    for turn in range(setting.turns):
+        for messages, dialogue in zip(said, dialogues, strict=True):
+            messages.append(dialogue[1 + 2 * turn])
         requests = [
             GenerationRequest(f"d{i}/{turn}", tuple(messages), f"d{i}")
             for i, messages in enumerate(said)
         ]
-        return [reply.text for reply in engine.generate(requests, _greedy(setting))]
-
-    _roll_out(answer, setting, num_dialogues)
+        for messages, reply in zip(said, engine.generate(requests, _greedy(setting)), strict=True):
+            messages.append(Message("assistant", reply.text or "…"))
 
 
 def roll_out_by_generate(
     loaded: LoadedModel, setting: SamplingSetting, num_dialogues: int, batch: int
 ) -> None:
     """Roll dialogues out with padded `generate`, which reads each whole history at every turn."""
-
-    def answer(said: Sequence[Sequence[Message]], _: int) -> list[str]:
-        prompts = [encode(loaded.tokenizer, m, add_generation_prompt=True) for m in said]
-        replies = by_generate(loaded, prompts, batch, setting.new_tokens)
-        decode = loaded.tokenizer.decode
-        return [decode(ids, skip_special_tokens=True).strip() for ids in replies]
-
-    _roll_out(answer, setting, num_dialogues)
-
-
-def _roll_out(
-    answer: Callable[[Sequence[Sequence[Message]], int], list[str]],
-    setting: SamplingSetting,
-    num_dialogues: int,
-) -> None:
     dialogues = [conversation(f"d{i}", setting) for i in range(num_dialogues)]
     said: list[list[Message]] = [[d[0]] for d in dialogues]
     for turn in range(setting.turns):
         for messages, dialogue in zip(said, dialogues, strict=True):
             messages.append(dialogue[1 + 2 * turn])
-        for messages, text in zip(said, answer(said, turn), strict=True):
+        prompts = [encode(loaded.tokenizer, m, add_generation_prompt=True) for m in said]
+        replies = by_generate(loaded, prompts, batch, setting.new_tokens)
+        for messages, ids in zip(said, replies, strict=True):
+            text = loaded.tokenizer.decode(ids, skip_special_tokens=True).strip()
             messages.append(Message("assistant", text or "…"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
+from tests.support.runs.stages import write_jsonl
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
@@ -136,6 +136,4 @@ def sample(
 
 def write_samples(path: Path, samples: Sequence[GattSample]) -> Path:
     """Write samples as JSONL."""
-    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+    return write_jsonl(path, (s.as_dict() for s in samples))

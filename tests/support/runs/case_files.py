@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from eval.config import EvalConfig
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.sources.config import SourceConfig
-from tests.support.runs.stages import write_dialogues
+from tests.support.runs.stages import write_dialogues, write_jsonl
 
 TEA = {"kind": "terms", "any_of": ["tea"]}
 QUESTION = "What do you sell?"
@@ -19,9 +18,7 @@ RULE = "You run a tea shop. Mention tea in every reply."
 
 def write_case_file(folder: Path, cases: Iterable[Mapping[str, Any]]) -> Path:
     """Write `cases.jsonl` in a folder and return its path."""
-    path = folder / "cases.jsonl"
-    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-    return path
+    return write_jsonl(folder / "cases.jsonl", cases)
 
 
 def write_suite_file(folder: Path, head: str, cases: Iterable[Mapping[str, Any]]) -> Path:

@@ -15,7 +15,7 @@ from eval.metrics.paired import differences
 from eval.records.samples import Sample
 from gatt.data.instruction import Instruction, Probe
 from gatt.verifiers.base import Verdict
-from tests.support.runs.stages import hobby
+from tests.support.runs.stages import hobby, write_jsonl
 
 TURNS = (1, 2, 4, 8, 20)
 ARMS = ("base", "base+reminder", "gatt")
@@ -181,8 +181,7 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
 def write_samples(folder: Path, samples: list[Sample]) -> Path:
     """Write the samples of a run to its folder, which is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
-    (folder / "samples.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_jsonl(folder / "samples.jsonl", (s.as_dict() for s in samples))
     return folder
 
 

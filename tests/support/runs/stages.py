@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,11 +42,16 @@ def hobby(value: str, **changes: Any) -> Instruction:
     return replace(made, **changes)
 
 
-def write_dialogues(path: Path, num: int = 6, num_turns: int = 3) -> Path:
-    """Write dialogues as JSONL in messages form."""
-    lines = [json.dumps(dialogue(n, num_turns).as_dict()) + "\n" for n in range(num)]
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write JSON lines."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     path.write_text("".join(lines), encoding="utf-8")
     return path
+
+
+def write_dialogues(path: Path, num: int = 6, num_turns: int = 3) -> Path:
+    """Write dialogues as JSONL in messages form."""
+    return write_jsonl(path, (dialogue(n, num_turns).as_dict() for n in range(num)))
 
 
 def write_model(folder: Path, weights: bytes = b"weights") -> Path:
