@@ -75,9 +75,9 @@ class Chatter:
         return " ".join(words)
 
 
-def bits_a_character(texts: Sequence[str], size: int = 4_000_000) -> float:
-    """Return what deflate needs for a character of the texts, joined up to a size."""
-    data = "\n".join(texts)[:size]
+def bits_a_character(texts: Sequence[str]) -> float:
+    """Return what deflate needs for a character of the texts, joined up to four million."""
+    data = "\n".join(texts)[:4_000_000]
     return 8 * len(zlib.compress(data.encode(), 9)) / len(data)
 
 

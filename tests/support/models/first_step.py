@@ -20,9 +20,9 @@ from gatt.train.runtime import current_runtime, leave
 from gatt.train.trainer import GattTrainer
 
 
-def randomise_lora_b(model: torch.nn.Module, seed: int = 1) -> None:
+def randomise_lora_b(model: torch.nn.Module) -> None:
     """Draw every LoRA B at random: at zero, as PEFT starts, the gradient of A would be zero."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "lora_B" in name:

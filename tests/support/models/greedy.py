@@ -41,9 +41,9 @@ class Agreement:
         return self.num_equal / self.num_tokens
 
 
-def random_requests(num_prompts: int, seed: int = 0) -> list[GenerationRequest]:
+def random_requests(num_prompts: int) -> list[GenerationRequest]:
     """Return the prompts of all turns of random dialogues of up to 12 turns, asides among them."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     requests: list[GenerationRequest] = []
     while len(requests) < num_prompts:
         name = f"d{len(requests)}"

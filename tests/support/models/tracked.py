@@ -12,12 +12,12 @@ from tests.support.runs.case_files import write_suite_file
 SHORT = {"kind": "words", "max": 1}
 
 
-def write_suite(folder: Path, rules: list[dict[str, object] | None], num_turns: int = 3) -> Path:
+def write_suite(folder: Path, rules: list[dict[str, object] | None]) -> Path:
     """Write a suite of a case for each rule and return its file; without a rule all is undecided."""
     cases = []
     for number, rule in enumerate(rules):
         messages = []
-        for turn in range(1, num_turns + 1):
+        for turn in range(1, 4):
             messages += [
                 {"role": "user", "content": f"Walk {number}, day {turn}?"},
                 {"role": "assistant", "content": f"By the river {number}."},

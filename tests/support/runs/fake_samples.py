@@ -104,11 +104,7 @@ def sample(**changes: Any) -> Sample:
     return Sample(**plain | changes)
 
 
-def fake_samples(
-    num_dialogues: int = 16,
-    turns: tuple[int, ...] = TURNS,
-    histories: tuple[str, ...] = ("reference",),
-) -> list[Sample]:
+def fake_samples(num_dialogues: int = 16) -> list[Sample]:
     """Return all arms on the same dialogues: ordinary turns, probes, plain dialogues."""
     rng = random.Random(7)
     found = []
@@ -116,16 +112,14 @@ def fake_samples(
         of = VALUES[(0, 1, 0, 1, 0, 2, 1, 0, 1, 0, 3, 1, 0, 1, 2, 3)[number % 16]]
         family, value, split, good = of
         given = instruction(family, value, split, "terse" if number % 3 else "verbose")
-        for history, arm, (index, turn), kind in product(
-            histories, ARMS, enumerate(turns), ("turn", "probe")
-        ):
-            chance = CHANCE[arm][min(index, 4)] * (1 if split == "train" else 0.8)
+        for arm, (index, turn), kind in product(ARMS, enumerate(TURNS), ("turn", "probe")):
+            chance = CHANCE[arm][index] * (1 if split == "train" else 0.8)
             where = sample(
-                arm=arm, history=history, dialogue=f"chat-{412 + 37 * number:04}", turn=turn, kind=kind,
+                arm=arm, dialogue=f"chat-{412 + 37 * number:04}", turn=turn, kind=kind,
                 instruction=given, family=family, split=split,
             )  # fmt: skip
             found.append(_answer(where, rng, chance, good, value))
-    for number, arm, turn in product(range(4), ("base", "gatt"), turns):
+    for number, arm, turn in product(range(4), ("base", "gatt"), TURNS):
         topic = {"user": QUESTIONS[turn % 5], "reply": PLAIN[turn % 5], "status": "fail"}
         where = {"arm": arm, "dialogue": f"plain-{number:02}", "turn": turn}
         found.append(sample(**where, **topic, instruction=None, split="none", verdicts=()))
