@@ -184,10 +184,7 @@ def time_roll_outs(args: argparse.Namespace) -> dict[str, Any]:
 
 def setting_of(args: argparse.Namespace) -> SamplingSetting:
     """Return what all contenders share."""
-    return SamplingSetting(
-        turns=args.turns, new_tokens=args.new_tokens, user_tokens=args.user_tokens,
-        reply_tokens=args.reply_tokens, seed=args.seed,
-    )  # fmt: skip
+    return SamplingSetting(turns=args.turns, new_tokens=args.new_tokens)
 
 
 def model_of(args: argparse.Namespace) -> str:
@@ -197,7 +194,7 @@ def model_of(args: argparse.Namespace) -> str:
 
 def tokens_held(args: argparse.Namespace) -> int:
     """Return room for all that the roll-outs hold, so that nothing is encoded again."""
-    return 2 * args.dialogues * args.turns * (args.user_tokens + args.new_tokens + 32)
+    return 2 * args.dialogues * args.turns * (SamplingSetting.user_tokens + args.new_tokens + 32)
 
 
 def best(seconds: dict[str, list[float]]) -> str:
@@ -242,17 +239,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", help="one contender of a part, once, as JSON")
     parser.add_argument("--turns", type=int, default=20, help="of a dialogue (default: 20)")
     parser.add_argument("--new-tokens", type=int, default=32, help="of a reply (default: 32)")
-    parser.add_argument("--user-tokens", type=int, default=9, help="of a user's text (default: 9)")
-    parser.add_argument(
-        "--reply-tokens", type=int, default=27, help="of a text in the history (default: 27)"
-    )
     parser.add_argument(
         "--batch-sizes", type=int, nargs="+", default=[2, 5, 10, 20], help="of generate"
     )
     parser.add_argument("--dialogues", type=int, default=32, help="to roll out (default: 32)")
     parser.add_argument("--rollout-batch-sizes", type=int, nargs="+", default=[8, 16, 32])
     parser.add_argument("--rounds", type=int, default=5, help="of all contenders (default: 5)")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     args = parser.parse_args()
     if args.only and not args.part:

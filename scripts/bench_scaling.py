@@ -25,7 +25,7 @@ CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
 def measure(turns: int, name: str, args: argparse.Namespace) -> float:
     """Return the seconds of one step."""
     words = [
-        "--only", name, "--turns", str(turns), "--model", args.model, "--seed", str(args.seed),
+        "--only", name, "--turns", str(turns), "--model", args.model,
         "--exchange-tokens", str(args.exchange_tokens), "--reply-tokens", str(args.reply_tokens),
     ]  # fmt: skip
     script = str(Path(__file__).with_name("bench_training.py"))
@@ -88,7 +88,6 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=1, help="of all lengths (default: 1)")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     return parser.parse_args()
 

@@ -56,8 +56,9 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     torch.manual_seed(0)
     console = Console(stderr=True)
+    warm_up = int(args.device == "cuda")
     setting = Setting(
-        steps=1 + args.warm_up,
+        steps=1 + warm_up,
         **{
             field.name: tuple(value) if isinstance(value, list) else value
             for field in fields(Setting)
@@ -69,7 +70,7 @@ def main() -> None:
         found = list(contenders(setting, tokenizer, Path(name)))
         if args.only:
             (one,) = [c for c in found if c.name == args.only]
-            result = measure(one, setting, args.warm_up)
+            result = measure(one, setting, warm_up)
             print(json.dumps({**result, "shape": asdict(result["shape"])}))
             return
         results: dict[str, list[dict[str, Any]]] = {c.name: [] for c in found}
@@ -82,7 +83,7 @@ def main() -> None:
                     if args.device == "cpu":
                         result = measure_apart(contender.name)
                     else:
-                        result = measure(contender, setting, args.warm_up)
+                        result = measure(contender, setting, warm_up)
                 except (TooLargeError, torch.cuda.OutOfMemoryError):
                     torch.cuda.empty_cache()
                     console.print(f"{contender.name}: the memory is too small for it")
@@ -219,15 +220,12 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=3, help="of all contenders (default: 3)")
-    parser.add_argument("--warm-up", type=int, help="untimed steps (default: 1 on CUDA, else 0)")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 2, 4], help="of TRL")
-    parser.add_argument("--expanded-batch-sizes", type=int, nargs="+", default=[1])
     parser.add_argument(
         "--max-tokens-per-row", type=int, nargs="*", default=[], help="also time combs cut at these"
     )
     parser.add_argument("--gradient-checkpointing", action="store_true")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--peak-tflops", type=float, help="of the device: prints the share of it that the comb used"
     )
@@ -235,15 +233,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", metavar="CONTENDER", help="time this one alone, print one JSON line"
     )
-    args = parser.parse_args()
-    for name in ("turns", "rounds", "exchange_tokens", "reply_tokens"):
-        if getattr(args, name) < 1:
-            parser.error(
-                f"--{name.replace('_', '-')} is {getattr(args, name)}: expected at least 1"
-            )
-    if args.warm_up is None:
-        args.warm_up = int(args.device == "cuda")
-    return args
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
