@@ -27,13 +27,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from benchmark.apart import write_report
 from playwright.sync_api import Error, Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
 from eval.metrics.statistics.wilson import wilson_interval
 from eval.report.data.selection import SCHEMA
-from gatt.runs.provenance import provenance
 from gatt.sources.chitchat import dataset_path
 
 ARMS = ("base", "gatt", "base+reminder")
@@ -75,9 +75,9 @@ class Chatter:
         return " ".join(words)
 
 
-def bits_a_character(texts: Sequence[str], size: int = 4_000_000) -> float:
-    """Return what deflate needs for a character of the texts, joined up to a size."""
-    data = "\n".join(texts)[:size]
+def bits_a_character(texts: Sequence[str]) -> float:
+    """Return what deflate needs for a character of the texts, joined up to four million."""
+    data = "\n".join(texts)[:4_000_000]
     return 8 * len(zlib.compress(data.encode(), 9)) / len(data)
 
 
@@ -324,18 +324,9 @@ def main() -> None:
             f"{row['render_seconds']:.0f} s", f"{row['render_peak_mib']:.0f} MiB", str(row["holds"]),
         )  # fmt: skip
     Console().print(table)
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        settings = {key: value for key, value in vars(args).items() if key != "json"}
-        found = {
-            "rows": rows,
-            "limits": {"report_mb": MOST_MB, "first_screen_ms": MOST_FIRST_SCREEN_MS,
-                       "transcript_ms": MOST_TRANSCRIPT_MS},
-            "settings": settings,
-            "playwright": version("playwright"),
-            "provenance": provenance(),
-        }  # fmt: skip
-        args.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    limits = {"report_mb": MOST_MB, "first_screen_ms": MOST_FIRST_SCREEN_MS,
+              "transcript_ms": MOST_TRANSCRIPT_MS}  # fmt: skip
+    write_report(args, {"rows": rows, "limits": limits, "playwright": version("playwright")})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -26,6 +25,7 @@ from typing import Any
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+from benchmark.apart import measured_apart, write_report
 from benchmark.contenders import RANDOM, random_llama
 from benchmark.sampling import (
     SamplingSetting,
@@ -48,7 +48,6 @@ from gatt.errors import GattError
 from gatt.generation.local.engine import EngineCounters
 from gatt.models.load import LoadedModel, load_adapter, load_model, load_tokenizer
 from gatt.models.packaged.table import EMBEDDED
-from gatt.runs.provenance import provenance
 
 PARTS = ("turns", "rollout")
 ENGINE, GENERATE_BATCH, BOUND = "engine", "generate_batch", "bound"
@@ -67,13 +66,7 @@ def main() -> None:
         report |= time_turns(args)
     if args.part != "turns":
         report |= time_roll_outs(args)
-    report |= {
-        "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
-        "provenance": provenance(),
-    }
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_report(args, report)
 
 
 def measure(part: str, name: str, args: argparse.Namespace) -> dict[str, Any]:
@@ -126,19 +119,7 @@ def measured(part: str, name: str, args: argparse.Namespace, number: int) -> dic
     if args.device != "cpu":
         found = measure(part, name, args)
     else:
-        words = [
-            sys.executable, __file__, "--part", part, "--only", name, "--model", args.model,
-            "--turns", str(args.turns), "--new-tokens", str(args.new_tokens),
-            "--user-tokens", str(args.user_tokens), "--reply-tokens", str(args.reply_tokens),
-            "--dialogues", str(args.dialogues), "--seed", str(args.seed),
-            "--tokenizer", args.tokenizer,
-            *(["--adapter", str(args.adapter)] if args.adapter else []),
-        ]  # fmt: skip
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
-            raise SystemExit(f"{name}: {last[0]}")
-        found = json.loads(done.stdout.strip().splitlines()[-1])
+        found = measured_apart(name, __file__, *sys.argv[1:], "--part", part, "--only", name)
     said = f"round {number + 1} of {args.rounds}: {part}: {name}: {found['seconds']:.2f} s"
     Console(stderr=True).print(said)
     return found
@@ -203,10 +184,7 @@ def time_roll_outs(args: argparse.Namespace) -> dict[str, Any]:
 
 def setting_of(args: argparse.Namespace) -> SamplingSetting:
     """Return what all contenders share."""
-    return SamplingSetting(
-        turns=args.turns, new_tokens=args.new_tokens, user_tokens=args.user_tokens,
-        reply_tokens=args.reply_tokens, seed=args.seed,
-    )  # fmt: skip
+    return SamplingSetting(turns=args.turns, new_tokens=args.new_tokens)
 
 
 def model_of(args: argparse.Namespace) -> str:
@@ -216,7 +194,7 @@ def model_of(args: argparse.Namespace) -> str:
 
 def tokens_held(args: argparse.Namespace) -> int:
     """Return room for all that the roll-outs hold, so that nothing is encoded again."""
-    return 2 * args.dialogues * args.turns * (args.user_tokens + args.new_tokens + 32)
+    return 2 * args.dialogues * args.turns * (SamplingSetting.user_tokens + args.new_tokens + 32)
 
 
 def best(seconds: dict[str, list[float]]) -> str:
@@ -261,17 +239,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", help="one contender of a part, once, as JSON")
     parser.add_argument("--turns", type=int, default=20, help="of a dialogue (default: 20)")
     parser.add_argument("--new-tokens", type=int, default=32, help="of a reply (default: 32)")
-    parser.add_argument("--user-tokens", type=int, default=9, help="of a user's text (default: 9)")
-    parser.add_argument(
-        "--reply-tokens", type=int, default=27, help="of a text in the history (default: 27)"
-    )
     parser.add_argument(
         "--batch-sizes", type=int, nargs="+", default=[2, 5, 10, 20], help="of generate"
     )
     parser.add_argument("--dialogues", type=int, default=32, help="to roll out (default: 32)")
     parser.add_argument("--rollout-batch-sizes", type=int, nargs="+", default=[8, 16, 32])
     parser.add_argument("--rounds", type=int, default=5, help="of all contenders (default: 5)")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     args = parser.parse_args()
     if args.only and not args.part:

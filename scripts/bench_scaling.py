@@ -1,6 +1,6 @@
 """How the time of one training step grows with the turns of its dialogue: comb against rows.
 
-    python scripts/bench_scaling.py --turns 10 20 40 80 --json results/scaling.json --plot scaling.png
+    python scripts/bench_scaling.py --turns 10 20 40 80 --json results/scaling.json
 
 A step trains every turn of one dialogue: as one comb, and as one expanded row a turn. Each is timed by
 `bench_training.py --only`, in a process of its own; several rounds give medians.
@@ -9,39 +9,32 @@ A step trains every turn of one dialogue: as one comb, and as one expanded row a
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from benchmark.apart import measured_apart, write_report
 from rich.console import Console
 from rich.table import Table
 
 from gatt.models.packaged.table import EMBEDDED
-from gatt.runs.provenance import provenance
 
 CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
-INK = {"comb": "#0b6e4f", "expanded": "#b3541e"}
 
 
 def measure(turns: int, name: str, args: argparse.Namespace) -> float:
     """Return the seconds of one step."""
     words = [
-        sys.executable, str(Path(__file__).with_name("bench_training.py")), "--only", name,
-        "--turns", str(turns), "--model", args.model, "--seed", str(args.seed),
+        "--only", name, "--turns", str(turns), "--model", args.model,
         "--exchange-tokens", str(args.exchange_tokens), "--reply-tokens", str(args.reply_tokens),
     ]  # fmt: skip
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
-        raise SystemExit(f"{name}, {turns} turns: {last[0]}")
-    return float(json.loads(done.stdout.splitlines()[-1])["seconds"][-1])
+    script = str(Path(__file__).with_name("bench_training.py"))
+    found = measured_apart(f"{name}, {turns} turns", script, *words)
+    return float(found["seconds"][-1])
 
 
 def main() -> None:
-    """Time all lengths, smallest first, and print, write and draw them."""
+    """Time all lengths, smallest first, and print and write them."""
     args = arguments()
     console = Console(stderr=True)
     seconds: dict[str, dict[int, list[float]]] = {
@@ -53,7 +46,8 @@ def main() -> None:
                 seconds[kind][turns].append(measure(turns, name, args))
                 console.print(f"round {number + 1} of {args.rounds}: {turns} turns, {kind}: "
                               f"{seconds[kind][turns][-1]:.2f} s")  # fmt: skip
-            save(seconds, args)
+            # The longest take most of the time: what has been timed so far is kept.
+            write_report(args, {"rows": rows_of(seconds), "seconds": seconds})
     print_table(rows_of(seconds), args)
 
 
@@ -64,20 +58,6 @@ def rows_of(seconds: dict[str, dict[int, list[float]]]) -> list[dict[str, Any]]:
         {"turns": n} | {f"{kind}_seconds": statistics.median(f[n]) for kind, f in seconds.items()}
         for n in lengths
     ]
-
-
-def save(seconds: dict[str, dict[int, list[float]]], args: argparse.Namespace) -> None:
-    """Write and draw what has been timed so far: the longest take most of the time."""
-    rows = rows_of(seconds)
-    if args.json:
-        report = {
-            "rows": rows, "seconds": seconds, "provenance": provenance(),
-            "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
-        }  # fmt: skip
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    if args.plot:
-        plot(rows, args.plot)
 
 
 def print_table(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
@@ -94,29 +74,6 @@ def print_table(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
     Console(width=100).print(table)
 
 
-def plot(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw seconds a dialogue and seconds a target over the turns."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    turns = [row["turns"] for row in rows]
-    for kind, ink in INK.items():
-        whole = [row[f"{kind}_seconds"] for row in rows]
-        left.plot(turns, whole, "o-", color=ink, label=kind)
-        right.plot(turns, [s / n for s, n in zip(whole, turns, strict=True)], "o-", color=ink)
-    left.set_ylabel("seconds a dialogue")
-    right.set_ylabel("seconds a target")
-    left.legend(frameon=False)
-    for axes in (left, right):
-        axes.set_xlabel("turns, each with a target")
-        axes.set_xticks(turns)
-        axes.set_ylim(bottom=0)
-        axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
-
-
 def arguments() -> argparse.Namespace:
     """Return the words of the command line."""
     parser = argparse.ArgumentParser(
@@ -131,9 +88,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=1, help="of all lengths (default: 1)")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there (.png or .svg)")
     return parser.parse_args()
 
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -27,6 +25,7 @@ from typing import Any
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import torch
+from benchmark.apart import TooLargeError, measured_apart, write_report
 from benchmark.contenders import Contender, Setting, contenders
 from benchmark.flops import ModelShape, work_of
 from benchmark.measure import measure
@@ -38,36 +37,14 @@ from transformers.utils.logging import set_verbosity_error
 from gatt.errors import GattError
 from gatt.models.load import load_tokenizer
 from gatt.models.packaged.table import EMBEDDED
-from gatt.runs.provenance import provenance
 
 WITHIN = 1.15
 """A batch size stays in the running while its step takes at most so many times the best one's."""
 
 
-def measure_apart(name: str, args: argparse.Namespace) -> dict[str, Any] | None:
-    """Measure a contender in a process of its own: on CPU one keeps the memory that it once took.
-
-    None where the memory was too small for it.
-    """
-    words = [
-        sys.executable, __file__, "--only", name, "--model", args.model,
-        "--turns", str(args.turns), "--exchange-tokens", str(args.exchange_tokens),
-        "--reply-tokens", str(args.reply_tokens), "--seed", str(args.seed), "--device", args.device,
-        "--batch-sizes", *map(str, args.batch_sizes),
-        "--expanded-batch-sizes", *map(str, args.expanded_batch_sizes), "--warm-up", str(args.warm_up),
-        "--max-tokens-per-row", *map(str, args.max_tokens_per_row),
-    ]  # fmt: skip
-    if args.gradient_checkpointing:
-        words.append("--gradient-checkpointing")
-    if args.tokenizer:
-        words += ["--tokenizer", args.tokenizer]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) or "MemoryError" in done.stderr:
-        return None
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
-        raise SystemExit(f"{name}: {last[0]}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+def measure_apart(name: str) -> dict[str, Any]:
+    """Measure a contender in a process of its own: on CPU one keeps the memory that it once took."""
+    found = measured_apart(name, __file__, *sys.argv[1:], "--only", name)
     return {**found, "shape": ModelShape(**found["shape"])}
 
 
@@ -79,8 +56,9 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     torch.manual_seed(0)
     console = Console(stderr=True)
+    warm_up = int(args.device == "cuda")
     setting = Setting(
-        steps=1 + args.warm_up,
+        steps=1 + warm_up,
         **{
             field.name: tuple(value) if isinstance(value, list) else value
             for field in fields(Setting)
@@ -92,7 +70,7 @@ def main() -> None:
         found = list(contenders(setting, tokenizer, Path(name)))
         if args.only:
             (one,) = [c for c in found if c.name == args.only]
-            result = measure(one, setting, args.warm_up)
+            result = measure(one, setting, warm_up)
             print(json.dumps({**result, "shape": asdict(result["shape"])}))
             return
         results: dict[str, list[dict[str, Any]]] = {c.name: [] for c in found}
@@ -101,11 +79,13 @@ def main() -> None:
             for contender in found:
                 if number and not is_in_the_running(contender.name, results):
                     continue
-                if args.device == "cpu":
-                    result = measure_apart(contender.name, args)
-                else:
-                    result = measure_or_none(contender, setting, args.warm_up)
-                if result is None:
+                try:
+                    if args.device == "cpu":
+                        result = measure_apart(contender.name)
+                    else:
+                        result = measure(contender, setting, warm_up)
+                except (TooLargeError, torch.cuda.OutOfMemoryError):
+                    torch.cuda.empty_cache()
                     console.print(f"{contender.name}: the memory is too small for it")
                     too_large.append(contender.name)
                     continue
@@ -122,18 +102,7 @@ def main() -> None:
         raise SystemExit(f"the layouts disagree on the loss: {losses}")
     report = summary(args, found, results) | {"too_large": too_large}
     print_table(report)
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-
-
-def measure_or_none(contender: Contender, setting: Setting, warm_up: int) -> dict[str, Any] | None:
-    """Measure a contender in this process; None where the device's memory is too small for it."""
-    try:
-        return measure(contender, setting, warm_up)
-    except torch.cuda.OutOfMemoryError:
-        torch.cuda.empty_cache()
-        return None
+    write_report(args, report)
 
 
 def median_seconds(runs: Sequence[dict[str, Any]]) -> float:
@@ -205,8 +174,6 @@ def summary(
             }
             for n, runs in results.items()
         ],
-        "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()},
-        "provenance": provenance(),
     }  # fmt: skip
 
 
@@ -253,15 +220,12 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=3, help="of all contenders (default: 3)")
-    parser.add_argument("--warm-up", type=int, help="untimed steps (default: 1 on CUDA, else 0)")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 2, 4], help="of TRL")
-    parser.add_argument("--expanded-batch-sizes", type=int, nargs="+", default=[1])
     parser.add_argument(
         "--max-tokens-per-row", type=int, nargs="*", default=[], help="also time combs cut at these"
     )
     parser.add_argument("--gradient-checkpointing", action="store_true")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--peak-tflops", type=float, help="of the device: prints the share of it that the comb used"
     )
@@ -269,15 +233,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", metavar="CONTENDER", help="time this one alone, print one JSON line"
     )
-    args = parser.parse_args()
-    for name in ("turns", "rounds", "exchange_tokens", "reply_tokens"):
-        if getattr(args, name) < 1:
-            parser.error(
-                f"--{name.replace('_', '-')} is {getattr(args, name)}: expected at least 1"
-            )
-    if args.warm_up is None:
-        args.warm_up = int(args.device == "cuda")
-    return args
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

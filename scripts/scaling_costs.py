@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from benchmark.flops import ModelShape, work_of
 from peft import LoraConfig, get_peft_model
+from published.rates import table
 from rich.console import Console
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -101,7 +102,7 @@ class Operations:
 def main() -> None:
     """Print the tables, or put them into the page."""
     args = arguments()
-    text = "\n".join(tables(args))
+    text = "\n".join(tables(args)).rstrip()
     if args.write is not None:
         write(args.write, text)
     else:
@@ -173,8 +174,8 @@ def tables(args: argparse.Namespace) -> list[str]:
     shapes = {name: shape_of(config) for name, config in MODELS.items()}
     counted = {name: operations(comb, shape) for name, shape in shapes.items()}
     return [
-        *of_a_sample(found, args), "", *of_the_models(shapes, counted), "",
-        *on_two_cores(found, args), "", *on_gpus(found, counted, args), "", *of_disk(found),
+        *of_a_sample(found, args), *of_the_models(shapes, counted), *on_two_cores(found, args),
+        *on_gpus(found, counted, args), "", *of_disk(found),
     ]  # fmt: skip
 
 
@@ -212,106 +213,80 @@ def of_a_sample(found: Measured, args: argparse.Namespace) -> list[str]:
     return [
         f"**A sample of {found.turns} turns, a target of {found.reply_tokens} tokens for each.**",
         "",
-        "| measured | | in `results/` |",
-        "| --- | ---: | --- |",
-        *(f"| {what} | {value} | `{where}/` |" for what, value, where in rows),
-        "",
-        "| assumed, not measured | |",
-        "| --- | ---: |",
-        *(f"| {what} | {value} |" for what, value in assumed),
+        table(["measured", "", "in `results/`"], [(*row, f"`{where}/`") for *row, where in rows]),
+        table(["assumed, not measured", ""], assumed),
     ]
 
 
 def of_the_models(shapes: dict[str, ModelShape], counted: dict[str, Operations]) -> list[str]:
     """Return the table of operations."""
-    lines = [
-        "**Operations of one sample, TFLOP; weights in bfloat16, an adapter of rank 16 in float32.**",
-        "",
-        "| model | read | sample one draw | train, comb | train, rows | weights, GB | adapter, MB | "
-        "checkpoint, MB |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for name, work in counted.items():
         config, shape = MODELS[name], shapes[name]
         embedding = 0 if config.tie_word_embeddings else config.vocab_size * config.hidden_size
         weights = (shape.linear + shape.head + embedding) * 2 / 1e9
         flops = (work.prefill, work.decode, work.training, work.training_as_rows)
-        lines.append(
-            f"| {name} | {' | '.join(map(number, flops))} | {number(weights)} | "
-            f"{number(shape.adapter * 4 / 1e6)} | {number(shape.adapter * CHECKPOINT_BYTES / 1e6)} |"
-        )
-    return lines
+        adapter = (shape.adapter * 4 / 1e6, shape.adapter * CHECKPOINT_BYTES / 1e6)
+        rows.append([name, *map(number, (*flops, weights, *adapter))])
+    head = ["model", "read", "sample one draw", "train, comb", "train, rows", "weights, GB", "adapter, MB",
+            "checkpoint, MB"]  # fmt: skip
+    title = "**Operations of one sample, TFLOP; weights in bfloat16, an adapter of rank 16 in float32.**"
+    return [title, "", table(head, rows)]
 
 
 def on_two_cores(found: Measured, args: argparse.Namespace) -> list[str]:
     """Return the table of the machine that was measured."""
-    lines = [
-        "**The embedded model on the two cores that were measured, hours.**",
-        "",
-        "| samples | sampling | training |",
-        "| ---: | ---: | ---: |",
-    ]
+    rows = []
     for samples in SAMPLES:
         hours = samples / 3600
         sampling = number(found.sampling_seconds * args.draws * hours)
-        lines.append(f"| {samples:,} | {sampling} | {number(found.training_seconds * hours)} |")
-    return lines
+        rows.append([f"{samples:,}", sampling, number(found.training_seconds * hours)])
+    title = "**The embedded model on the two cores that were measured, hours.**"
+    return [title, "", table(["samples", "sampling", "training"], rows)]
 
 
 def on_gpus(found: Measured, counted: dict[str, Operations], args: argparse.Namespace) -> list[str]:
     """Return the table of GPU hours."""
-    lines = [
-        "**GPU hours, by the operations above and the assumed shares of the peak.**",
-        "",
-        "| model | samples | tokens read | sampled | trained | sampling, h | training, h | both, h | "
-        "days on 64 GPUs |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    rows, rates = [], []
     for name in [name for name in counted if name != "135M"]:
-        work = counted[name]
+        work, peak = counted[name], args.peak_tflops
         for samples in SAMPLES:
-            scale = samples / args.peak_tflops / 3600
+            scale = samples / peak / 3600
             sampling = scale * (
                 work.prefill / args.dense_share + work.decode * args.draws / args.decode_share
             )
             training = scale * work.training / args.dense_share
-            tokens = (
-                found.encoded_tokens, found.sampled_tokens * args.draws, found.comb_tokens,
-            )  # fmt: skip
-            hours = (sampling, training, sampling + training)
-            lines.append(
-                f"| {name} | {samples:,} | {' | '.join(number(n * samples) for n in tokens)} | "
-                f"{' | '.join(map(number, hours))} | {number(hours[2] / 64 / 24)} |"
-            )
-    lines.append("")
-    for name in [name for name in counted if name != "135M"]:
-        work, peak = counted[name], args.peak_tflops
+            tokens = (found.encoded_tokens, found.sampled_tokens * args.draws, found.comb_tokens)
+            both = sampling + training
+            values = (*(num * samples for num in tokens), sampling, training, both, both / 64 / 24)
+            rows.append([name, f"{samples:,}", *map(number, values)])
         sampled = found.sampled_tokens * peak * args.decode_share / work.decode
         trained = found.comb_tokens * peak * args.dense_share / work.training
-        lines.append(
+        rates.append(
             f"The assumed shares mean {number(sampled)} tokens sampled, or {number(trained)} trained, a "
             f"second and GPU at {name}."
         )
-    return lines
+    head = ["model", "samples", "tokens read", "sampled", "trained", "sampling, h", "training, h", "both, h",
+            "days on 64 GPUs"]  # fmt: skip
+    title = "**GPU hours, by the operations above and the assumed shares of the peak.**"
+    return [title, "", table(head, rows), *rates]
 
 
 def of_disk(found: Measured) -> list[str]:
     """Return the table of what does not depend on the model."""
-    lines = [
-        "**Disk, and processor hours beside the model.**",
-        "",
-        "| samples | targets | `samples.jsonl`, GB | tokenised rows, GB | processor hours | of them planning |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for samples in SAMPLES:
         targets = samples * found.turns
-        file = targets * found.target_bytes / 1e9
-        rows = samples * found.comb_tokens * TOKEN_BYTES / 1e9
-        hours = [number(targets * ms / 3.6e6) for ms in (found.beside_ms, found.plan_ms)]
-        lines.append(
-            f"| {samples:,} | {number(targets)} | {number(file)} | {number(rows)} | {' | '.join(hours)} |"
+        size = (
+            targets,
+            targets * found.target_bytes / 1e9,
+            samples * found.comb_tokens * TOKEN_BYTES / 1e9,
         )
-    return lines
+        hours = (targets * found.beside_ms / 3.6e6, targets * found.plan_ms / 3.6e6)
+        rows.append([f"{samples:,}", *map(number, (*size, *hours))])
+    head = ["samples", "targets", "`samples.jsonl`, GB", "tokenised rows, GB", "processor hours",
+            "of them planning"]  # fmt: skip
+    return ["**Disk, and processor hours beside the model.**", "", table(head, rows)]
 
 
 def number(value: float) -> str:

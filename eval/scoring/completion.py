@@ -6,8 +6,7 @@ finds replies about something else, and no wrong answers. In small talk, where a
 may go anywhere, it finds little; a judge model finds more.
 
 `LEAST` is the largest of seven values that refuses at most 5 % of the embedded model's replies
-under their own turns. `scripts/checks/completion_threshold.py --least 0.05 0.08 0.1 0.12 0.15 0.2 0.25`
-(seed 0, dialogues of the evaluation part, degenerate replies left out) gave for it:
+under their own turns (seed 0, dialogues of the evaluation part, degenerate replies left out):
 
 | replies | own ones that fail | of another dialogue that pass |
 | --- | ---: | ---: |

@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,30 +39,9 @@ RANDOM_LLAMAS = {
 }
 """Hidden size, layers, heads, key/value heads, intermediate size."""
 WORDS = [
-    "the",
-    "a",
-    "of",
-    "to",
-    "and",
-    "in",
-    "is",
-    "it",
-    "you",
-    "that",
-    "he",
-    "was",
-    "for",
-    "on",
-    "are",
-    "with",
-    "as",
-    "his",
-    "they",
-    "at",
-    "be",
-    "this",
-    "from",
-]
+    "the", "a", "of", "to", "and", "in", "is", "it", "you", "that", "he", "was", "for", "on", "are", "with",
+    "as", "his", "they", "at", "be", "this", "from",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +60,8 @@ class Setting:
     gradient_checkpointing: bool = False
     batch_sizes: tuple[int, ...] = (1, 2, 4)
     """Of TRL."""
-    expanded_batch_sizes: tuple[int, ...] = (1,)
     max_tokens_per_row: tuple[int, ...] = ()
     """Also combs that are cut at these."""
-    seed: int = 0
 
 
 @dataclass
@@ -102,7 +78,7 @@ class Contender:
 
 def make_sample(tokenizer: Any, setting: Setting) -> GattSample:
     """Return a dialogue of random short words, with a target for every turn."""
-    rng = random.Random(setting.seed)
+    rng = random.Random(0)
 
     def text(num_tokens: int) -> str:
         # Words of one token each behind a space; what the template adds is measured below.
@@ -195,20 +171,12 @@ def own_trainer(
 
 
 def trl_trainer(
-    setting: Setting,
-    tokenizer: Any,
-    folder: Path,
-    sample: GattSample,
-    batch: int,
-    packed_tokens: int | None = None,
+    setting: Setting, tokenizer: Any, folder: Path, sample: GattSample, batch: int
 ) -> Callable[[Any], Any]:
     """Return what makes TRL's own trainer on conversational prompt-completion rows.
 
     Its targets are ours and what the template writes behind the end of a reply: one
     token each (a line break) with ChatML.
-
-    With `packed_tokens` all rows of the step are packed into one of so many tokens, which its
-    variable-length attention keeps apart.
     """
     view = training_view(
         sample.dialogue, sample.instruction.text if sample.instruction else None, "system"
@@ -222,8 +190,8 @@ def trl_trainer(
     ]
     config = SFTConfig(
         output_dir=str(folder / "trl"), per_device_train_batch_size=batch,
-        max_length=packed_tokens, packing=packed_tokens is not None, max_steps=setting.steps, seed=0,
-        gradient_accumulation_steps=1 if packed_tokens else math.ceil(len(rows) / batch),
+        max_length=None, max_steps=setting.steps, seed=0,
+        gradient_accumulation_steps=math.ceil(len(rows) / batch),
         train_sampling_strategy="group_by_length" if batch > 1 else "random",
         learning_rate=2e-4, lr_scheduler_type="cosine", save_strategy="no", report_to="none",
         disable_tqdm=True, logging_steps=1, bf16=setting.device == "cuda",
@@ -231,8 +199,6 @@ def trl_trainer(
     )  # fmt: skip
 
     def make(model: Any) -> Any:
-        if packed_tokens:
-            model.set_attn_implementation("flash_attention_2")
         trainer = SFTTrainer(
             model=model, args=config, train_dataset=Dataset.from_list(rows), peft_config=lora(),
             processing_class=tokenizer,
@@ -271,16 +237,9 @@ def contenders(setting: Setting, tokenizer: Any, folder: Path) -> Iterator[Conte
     plain = Comb(ids, (IGNORE,) * first + ids[first:])
     floor = Dataset.from_list([combs_to_features([plain])])
     yield Contender("floor", own("expanded", 1, floor), [plain])
-    for batch in setting.expanded_batch_sizes:
-        rows = dataset("expanded")
-        yield Contender(f"expanded, batch {batch}", own("expanded", batch, rows), written)
+    yield Contender("expanded, batch 1", own("expanded", 1, dataset("expanded")), written)
     for batch in setting.batch_sizes:
         make = trl_trainer(setting, tokenizer, folder, sample, batch)
         # Its fused head skips unsupervised positions where it has Triton, on CPU it scores them all.
         everywhere = setting.device == "cpu"
         yield Contender(f"TRL, batch {batch}", make, written, scores_everywhere=everywhere)
-    if setting.device == "cuda" and find_spec("flash_attn"):
-        # Room for what TRL's rows hold more than ours: the template's text behind the last reply.
-        most = sum(c.num_tokens + 8 for c in written)
-        make = trl_trainer(setting, tokenizer, folder, sample, 1, most)
-        yield Contender("TRL, batch packed", make, written)

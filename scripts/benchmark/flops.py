@@ -7,20 +7,11 @@ two operations (`gatt.commands.run.operations`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from gatt.comb.comb import IGNORE, Comb
 from gatt.commands.run.operations import ModelShape, Work
 
-__all__ = ["ModelShape", "Work", "hides_pairs", "work_of"]
-
-
-def hides_pairs(config: Any, length: int) -> bool:
-    """Whether sliding windows of a model hide pairs of a row of that length, which `Work` counts."""
-    text = config.get_text_config()
-    window = getattr(text, "sliding_window", None)
-    types = getattr(text, "layer_types", None)
-    return bool(window and window < length and (types is None or "sliding_attention" in types))
+__all__ = ["ModelShape", "Work", "work_of"]
 
 
 def work_of(combs: Sequence[Comb], *, scores_everywhere: bool = False) -> Work:

@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 from benchmark.contenders import Contender, Setting, base_model
-from benchmark.flops import ModelShape, hides_pairs
+from benchmark.flops import ModelShape
 from transformers.trainer_callback import TrainerCallback
 
 from gatt.comb.comb import IGNORE
-from gatt.errors import ConfigError
 
 
 class StepTimer(TrainerCallback):  # type: ignore[misc]
@@ -53,11 +52,6 @@ def measure(contender: Contender, setting: Setting, warm_up: int) -> dict[str, A
         # Copied from the mapped file, or the first step would seem to take their memory.
         weight.data = weight.data.clone()
     longest = max(row.num_tokens for row in contender.rows)
-    if hides_pairs(model.config, longest):
-        raise ConfigError(
-            f"--model {setting.model}: its sliding window is shorter than a row of {longest} tokens, "
-            "and the arithmetic bound does not count windows: take fewer --turns or another model"
-        )
     trainer = contender.make_trainer(model)
     timer = StepTimer()
     trainer.add_callback(timer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +41,6 @@ class Coverage:
     """Of differences: share of runs with a p-value below 0.05."""
     detectable: float | None = None
     """Of differences: mean of what the runs could have seen."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the record as JSON takes it."""
-        return asdict(self)
 
 
 def coverage_of_rates(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from checks.coverage import (
@@ -61,7 +62,7 @@ def main() -> None:
             "settings": {"design": args.design, "runs": args.runs, "seed": args.seed},
             "seconds": round(time.perf_counter() - start, 1),
             "provenance": provenance(),
-            "coverage": [record.as_dict() for record in found],
+            "coverage": [asdict(record) for record in found],
         }
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,9 @@ def write(path: Path, num: int, turns: int) -> None:
         for number in range(num):
             messages: list[Message] = []
             for turn in range(turns):
+                said = f"It is {number * turn}, one more than before."
                 messages.append(Message("user", f"What do you think of number {number} at {turn}?"))
-                messages.append(
-                    Message("assistant", f"It is {number * turn}, one more than before.")
-                )
+                messages.append(Message("assistant", said))
             targets = tuple(
                 TurnTarget(t, f"Reply {t} to number {number}.") for t in range(1, turns + 1)
             )
@@ -74,8 +73,8 @@ def encoded_once() -> Callable[[Any, Any], Any]:
     return rows
 
 
-def measure(num: int, num_proc: int, turns: int, *, once: bool) -> dict[str, float]:
-    """Return what one number of samples takes."""
+def measure(num: int, turns: int, *, once: bool) -> str:
+    """Return a line on what one number of samples takes."""
     from gatt.models.load import load_tokenizer
     from gatt.train.config import TrainConfig
     from gatt.train.data.kept_rows import rows_of_run
@@ -83,14 +82,9 @@ def measure(num: int, num_proc: int, turns: int, *, once: bool) -> dict[str, flo
     from gatt.train.run_folder import identity
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "samples.jsonl")
+        path, out = Path(folder, "samples.jsonl"), Path(folder, "out")
         write(path, num, turns)
-        config = TrainConfig(
-            samples=(path,),
-            output_dir=Path(folder, "out"),
-            pack_rows=True,
-            dataset_num_proc=num_proc,
-        )
+        config = TrainConfig(samples=(path,), output_dir=out, pack_rows=True)
         tokenizer = load_tokenizer(config.model)
         mark = identity(config, world_size=1, bf16=False, template="")
         before = anonymous()
@@ -99,64 +93,36 @@ def measure(num: int, num_proc: int, turns: int, *, once: bool) -> dict[str, flo
         thread.start()
         began = time.monotonic()
         with patch.object(RowMaker, "__call__", encoded_once()) if once else nullcontext():
-            rows = rows_of_run(config, tokenizer, config.output_dir, mark, why_not_packable=None)
+            rows = rows_of_run(config, tokenizer, out, mark, why_not_packable=None).rows
         seconds = time.monotonic() - began
-        for row in range(0, len(rows.rows), 100):
-            rows.rows[row]
+        for row in range(0, len(rows), 100):
+            rows[row]
         stop.set()
         thread.join()
-        again = time.monotonic()
-        with patch(
-            "gatt.train.data.kept_rows.write_combs", side_effect=AssertionError("tokenised anew")
-        ):
-            kept = rows_of_run(config, tokenizer, config.output_dir, mark, why_not_packable=None)
-        again = time.monotonic() - again
-        assert kept.report == rows.report
-        assert (
-            kept.rows._fingerprint == rows.rows._fingerprint or kept.rows[:100] == rows.rows[:100]
-        )
-        size = (config.output_dir / "rows" / "combs.arrow").stat().st_size
-    return {"before": before, "peak": peaks[0], "seconds": seconds, "file": size, "again": again}
-
-
-def lines(numbers: list[int], args: argparse.Namespace) -> Iterator[str]:
-    """Yield a line a number of samples."""
-    for num in numbers:
-        run = [
-            sys.executable,
-            __file__,
-            "--one",
-            "--num_proc",
-            str(args.num_proc),
-            "--turns",
-            str(args.turns),
-        ]
-        run += ["--once"] if args.once else []
-        run += [str(num)]
-        found = json.loads(subprocess.run(run, check=True, stdout=subprocess.PIPE).stdout)
-        more = found["peak"] - found["before"]
-        mib = {name: f"{found[name] / 2**20:.0f} MiB" for name in ("before", "file")}
-        yield (
-            f"{num:>9} samples: {num / found['seconds']:.0f} a second, {more / 2**20:.0f} MiB more than the "
-            f"{mib['before']} before, {more / num:.0f} bytes a sample; file {mib['file']}, found again in "
-            f"{found['again']:.1f} s"
-        )
+        tokenised_anew = AssertionError("tokenised anew")
+        with patch("gatt.train.data.kept_rows.write_combs", side_effect=tokenised_anew):
+            rows_of_run(config, tokenizer, out, mark, why_not_packable=None)
+        size = (out / "rows" / "combs.arrow").stat().st_size
+    more = peaks[0] - before
+    return (
+        f"{num:>9} samples: {num / seconds:.0f} a second, {more / 2**20:.0f} MiB more than the "
+        f"{before / 2**20:.0f} MiB before, {more / num:.0f} bytes a sample; file {size / 2**20:.0f} MiB"
+    )
 
 
 def main() -> None:
-    """Measure the numbers on the command line."""
+    """Measure the numbers on the command line, each in a process of its own."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("num", type=int, nargs="*", default=[10_000, 100_000])
-    parser.add_argument("--num_proc", type=int, default=1, help="processes that tokenise")
     parser.add_argument("--turns", type=int, default=4, help="turns of each sample")
     parser.add_argument("--once", action="store_true", help="tokenise the first sample alone")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.one:
-        print(json.dumps(measure(args.num[0], args.num_proc, args.turns, once=args.once)))
+    if len(args.num) == 1:
+        print(measure(args.num[0], args.turns, once=args.once), flush=True)
         return
-    for line in lines(args.num, args):
-        print(line, flush=True)
+    for num in args.num:
+        words = [str(num), f"--turns={args.turns}", *(["--once"] if args.once else [])]
+        subprocess.run([sys.executable, __file__, *words], check=True)
 
 
 if __name__ == "__main__":

@@ -37,17 +37,8 @@ class Design:
 
     @classmethod
     def parse(cls, text: str) -> Design:
-        """Return the design of its short form, such as `60x4x20`.
-
-        Raises:
-            ValueError: not three whole numbers from 1.
-        """
-        parts = text.split("x")
-        if len(parts) != 3 or not all(p.isdecimal() and int(p) for p in parts):
-            raise ValueError(
-                f"design {text!r}: expected dialogues x cases x instructions, such as 60x4x20"
-            )
-        return cls(*map(int, parts))
+        """Return the design of its short form, such as `60x4x20`."""
+        return cls(*map(int, text.split("x")))
 
     def ways(self, rng: np.random.Generator) -> Ways:
         """Return the cases: dialogues in turn, instructions dealt from a shuffled deck."""
@@ -101,8 +92,6 @@ def paired_runs(
     rates: tuple[float, float],
     num: int,
     seed: int,
-    *,
-    common: float = 0.5,
     num_turns: int = 1,
 ) -> Iterator[tuple[Replies, Ways]]:
     """Yield runs of two arms `[2, T * N]` on the same cases, one turn behind the other.
@@ -113,8 +102,6 @@ def paired_runs(
         rates: of the two arms.
         num: how many runs.
         seed: of all of them.
-        common: share of an instruction's effect that is the same for both arms; the
-            rest makes one arm gain on some instructions and lose on others.
         num_turns: T, all of these rates; what replies share lasts over them.
     """
     rng = np.random.default_rng(seed)
@@ -125,7 +112,8 @@ def paired_runs(
         dialogue = rng.standard_normal(design.num_dialogues)
         both = rng.standard_normal(design.num_instructions)
         own = rng.standard_normal((2, design.num_instructions))
-        instruction = np.sqrt(common) * both + np.sqrt(1 - common) * own
+        # Half of the effect is common, so that an arm gains on some instructions and loses on others.
+        instruction = np.sqrt(0.5) * both + np.sqrt(0.5) * own
         shared = (
             np.sqrt(likeness.dialogue) * dialogue[ways.dialogue]
             + np.sqrt(likeness.instruction) * instruction[:, ways.instruction]

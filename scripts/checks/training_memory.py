@@ -74,16 +74,10 @@ def with_lora(base: Any) -> Any:
 
 
 def head(how: str) -> Callable[[], None]:
-    """Return a pass: `pieces` or `at_once`, with `_kl` by the KL divergence."""
+    """Return a pass: `pieces`, `pieces_kl` (by the KL divergence) or `at_once`."""
     from transformers import Gemma2Config, Gemma2ForCausalLM
 
-    from gatt.comb.loss import (
-        batch_loss,
-        cross_entropy,
-        hidden_by_kl,
-        kl_to_base,
-        supervised_logits,
-    )
+    from gatt.comb.loss import batch_loss, cross_entropy, hidden_by_kl, supervised_logits
 
     config = Gemma2Config(
         vocab_size=VOCABULARY, hidden_size=HIDDEN, intermediate_size=64, num_hidden_layers=1,
@@ -94,18 +88,15 @@ def head(how: str) -> Callable[[], None]:
     by_kl = how.endswith("_kl")
     batch = row_of(TARGETS + 100, TARGETS, VOCABULARY, by_kl=by_kl)
 
-    def without_adapter(compute: Callable[..., Any]) -> Any:
-        with torch.no_grad(), model.disable_adapter():
-            return compute(model, batch)
-
     def pieces() -> None:
-        base = without_adapter(hidden_by_kl) if by_kl else None
+        base = None
+        if by_kl:
+            with torch.no_grad(), model.disable_adapter():
+                base = hidden_by_kl(model, batch)
         batch_loss(model, batch, base_KH=base).loss.backward()
 
     def at_once() -> None:
-        base = without_adapter(supervised_logits)[0] if by_kl else None
-        logits, labels = supervised_logits(model, batch)
-        (cross_entropy(logits, labels) if base is None else kl_to_base(logits, base)).backward()
+        cross_entropy(*supervised_logits(model, batch)).backward()
 
     return pieces if how.startswith("pieces") else at_once
 

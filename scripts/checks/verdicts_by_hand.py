@@ -53,8 +53,6 @@ def replies(run: Path) -> list[Sample]:
 
 def draw(args: argparse.Namespace) -> None:
     """Write replies that are to be read, in an order that tells nothing."""
-    if args.num < 1:
-        raise ConfigError(f"--num {args.num}: expected at least one reply of an arm and verdict")
     if args.file.exists():
         raise ConfigError(f"{args.file}: is there already: expected a new file")
     by_kind: dict[tuple[str, str], list[Sample]] = defaultdict(list)
@@ -77,7 +75,7 @@ def draw(args: argparse.Namespace) -> None:
     ]
     rng.shuffle(drawn)
     atomic_write_text(args.file, "".join(json.dumps(_row(s)) + "\n" for s in drawn))
-    sys.stdout.write(f"{args.file}: {len(drawn)} replies: put true or false behind each `kept`\n")
+    print(f"{args.file}: {len(drawn)} replies: put true or false behind each `kept`")
 
 
 def _row(sample: Sample) -> dict[str, Any]:
@@ -130,8 +128,8 @@ def count(args: argparse.Namespace) -> None:
         others = [s for s in samples if marks[name_of(s)] != (status == "pass")]
         low, high = (100 * bound for bound in wilson_interval(len(others), len(samples)))
         said = "were not kept" if status == "pass" else "were kept"
-        sys.stdout.write(
-            f"{arm}: of {len(samples)} that {status} {len(others)} {said} [{low:.0f}, {high:.0f}] %\n"
+        print(
+            f"{arm}: of {len(samples)} that {status} {len(others)} {said} [{low:.0f}, {high:.0f}] %"
         )
         wrong += others
         share = sum(marks[name_of(s)] for s in samples) / len(samples)

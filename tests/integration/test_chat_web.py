@@ -1,9 +1,8 @@
-"""`gatt chat --web` in a browser: typed into, clicked through and photographed, with no word to the net."""
+"""`gatt chat --web` in a browser: typed into and clicked through, with no word to the net."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +11,8 @@ from gatt.commands.chat.conversation import Chat
 from gatt.commands.chat.instructions import from_entry
 from gatt.commands.chat.web import HOST, SideBySide, serve
 from gatt.data.catalog.read import load_catalog
-from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.base import GenerationRequest, SamplingParams
+from tests.support.runs.stages import RecordingEngine
 from tests.support.texts.browser import running_browser
 
 pytestmark = pytest.mark.integration
@@ -21,31 +21,26 @@ FRENCH = "Bonjour, je suis ravi de vous voir ici <b>aujourd'hui</b>."
 ENGLISH = "It rains in the hills today, so we stay at home."
 
 
-class Engine:
-    """The adapter speaks French until the instruction is cancelled; the base model never does."""
-
-    def generate(
-        self, requests: list[GenerationRequest], params: SamplingParams, adapter: str | None = None
-    ) -> list[Generation]:
-        is_changed = any(m.role == "system" for m in requests[0].messages[1:])
-        text = FRENCH if adapter and not is_changed else ENGLISH
-        return [Generation(text, "stop", 9) for _ in requests]
+def french(request: GenerationRequest) -> str:
+    """Speak French until the instruction is cancelled."""
+    is_changed = any(m.role == "system" for m in request.messages[1:])
+    return ENGLISH if is_changed else FRENCH
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
     pytest.importorskip("gradio", reason="gradio, of the extra `web`, is not installed")
-    french = from_entry(load_catalog().entry("language.fr"))
+    told = from_entry(load_catalog().entry("language.fr"))
     chats = {
-        name: Chat(Engine(), SamplingParams(), instruction=french, adapter=adapter)
-        for name, adapter in (("base", None), ("GAtt", "adapter"))
+        name: Chat(RecordingEngine(reply), SamplingParams(), instruction=told, adapter=adapter)
+        for name, reply, adapter in (("base", lambda _: ENGLISH, None), ("GAtt", french, "adapter"))
     }
     server = serve(SideBySide(chats), 0, is_waiting=False)
     yield server.local_url
     server.close()
 
 
-def test_both_models_are_talked_to_and_judged(address: str, tmp_path: Path) -> None:
+def test_both_models_are_talked_to_and_judged(address: str) -> None:
     asked: set[str | None] = set()
     problems: list[str] = []
     with running_browser() as browser:
@@ -75,7 +70,6 @@ def test_both_models_are_talked_to_and_judged(address: str, tmp_path: Path) -> N
         assert chips("base")[0].startswith("✗ fail: ")
         assert chips("GAtt")[0].startswith("✓ pass: ")
         assert "kept in 1 of 1 replies" in page.locator(".head", has_text="GAtt").inner_text()
-        page.screenshot(path=tmp_path / "first.png", full_page=True)
 
         page.click("#cancel")
         page.locator(".holds", has_text="no instruction").wait_for()
@@ -90,7 +84,6 @@ def test_both_models_are_talked_to_and_judged(address: str, tmp_path: Path) -> N
         page.get_by_text("did you mean 'language.fr'").wait_for()
         page.click("#retry")
         page.locator(".waiting").wait_for(state="detached")
-        page.screenshot(path=tmp_path / "changed.png", full_page=True)
 
         page.fill("#instruction textarea", "Be kind.")
         page.click("#start")
@@ -98,4 +91,3 @@ def test_both_models_are_talked_to_and_judged(address: str, tmp_path: Path) -> N
         assert "Be kind." in page.locator(".holds").inner_text()
     assert asked == {HOST}
     assert not problems
-    assert all((tmp_path / name).stat().st_size > 10_000 for name in ("first.png", "changed.png"))

@@ -13,34 +13,21 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import expand
 from gatt.comb.loss import cross_entropy, supervised_logits
-from gatt.data.dialogue import Dialogue, Message
-from gatt.data.instruction import Instruction
-from gatt.data.sample import GattSample, TurnTarget
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel, load_model
 from gatt.models.packaged.table import EMBEDDED
 from gatt.models.template_facts import inspect_template
 from gatt.train.data.labels import build_combs
 from tests.support.models.greedy import agreement, random_requests
+from tests.support.models.tiny import sample
 
 pytestmark = pytest.mark.integration
-
-USERS = ("Hi! How are you today?", "What is the capital of France?", "Name three fruits, please.")
-REPLIES = ("I am fine, thanks.", "That would be Paris.", "Apples, pears and plums.")
-FRENCH = ("Je vais bien, merci.", "C'est Paris.", "La pomme, la poire et la prune.")
 
 
 @pytest.fixture(scope="module")
 def loaded() -> LoadedModel:
     pytest.importorskip("gguf")
     return load_model(EMBEDDED)
-
-
-def dialogue() -> Dialogue:
-    messages = []
-    for user, reply in zip(USERS, REPLIES, strict=True):
-        messages += [Message("user", user), Message("assistant", reply)]
-    return Dialogue("d", tuple(messages))
 
 
 def test_template_takes_a_system_message_and_keeps_prefixes(loaded: LoadedModel) -> None:
@@ -69,14 +56,7 @@ def test_greedy_replies_equal_generate_on_single_prompts(
 
 
 def test_comb_loss_equals_that_of_the_rows_written_out(loaded: LoadedModel) -> None:
-    instruction = Instruction("language.fr", "Speak in French.", "verbose", ("language.fr",),
-                              ("language",), "train", ())  # fmt: skip
-    targets = tuple(
-        TurnTarget(turn, reply, kind="sampled", attempts=1)
-        for turn, reply in enumerate(FRENCH, start=1)
-    )
-    sample = GattSample("s", dialogue(), instruction, targets)
-    (part,) = build_combs(loaded.tokenizer, sample).parts
+    (part,) = build_combs(loaded.tokenizer, sample(1)).parts
     comb = part.comb
     rows = expand(comb)
     pad = loaded.tokenizer.pad_token_id

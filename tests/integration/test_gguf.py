@@ -10,11 +10,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import pipeline
 
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
@@ -35,25 +34,18 @@ def conversations() -> list[list[dict[str, str]]]:
     found, history = [], [{"role": "system", "content": INSTRUCTIONS[1]}]
     for user in USERS:
         asked = {"role": "user", "content": user}
-        found.append([{"role": "system", "content": INSTRUCTIONS[0]}, asked])
         history = [*history, asked]
-        found.append(history)
+        found += [[{"role": "system", "content": INSTRUCTIONS[0]}, asked], history]
         history = [*history, {"role": "assistant", "content": "Oui, bien sûr, avec plaisir."}]
     return found
 
 
 def replies_of_transformers(model: Path) -> list[str]:
-    tokenizer: Any = AutoTokenizer.from_pretrained(model)
-    loaded: Any = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
-    replies = []
-    for messages in conversations():
-        prompt = tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
-        ids = loaded.generate(**prompt, do_sample=False, max_new_tokens=NUM_TOKENS)
-        new = ids[0, prompt["input_ids"].shape[1] :]
-        replies.append(tokenizer.decode(new, skip_special_tokens=True))
-    return replies
+    chat = pipeline("text-generation", str(model), dtype=torch.float32)
+    found = chat(
+        conversations(), do_sample=False, max_new_tokens=NUM_TOKENS, return_full_text=False
+    )
+    return [one[0]["generated_text"] for one in found]
 
 
 def replies_of_llama_cpp(gguf: Path) -> list[str]:

@@ -11,19 +11,16 @@ import torch
 from data_synth import pipeline
 from data_synth.filters.config import QualityConfig
 from data_synth.pipeline import run_synth
-from eval.config import EvalConfig
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.run import evaluate
 from gatt.cli import main
 from gatt.config.load import save_config
-from gatt.data.catalog.choice import InstructionChoice
 from gatt.errors import GenerationError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import with_workers
 from gatt.generation.config import EngineConfig
-from gatt.sources.config import SourceConfig
 from tests.support.models.tiny import save_tiny_model
-from tests.support.runs.stages import write_dialogues
+from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config, varied_reply
 from tests.support.servers.ray_runs import lucky, ray_here, told_again, unlucky
 
@@ -86,22 +83,9 @@ def test_with_a_local_model_the_command_makes_the_bytes_of_one_process(tmp_path)
 
 
 def test_an_evaluation_with_a_killed_worker_leaves_the_rows_of_one_process(tmp_path, caplog):
-    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
-    config = EvalConfig(
-        output_dir=tmp_path / "out",
-        arms=("base", "base+reminder"),
-        part=None,
-        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
-        splits=("train",),
-        num_dialogues=3,
-        num_plain=2,
-        turns=(1, 2, 4),
-        probe_turns=(2,),
-        histories=("reference", "own"),
-        batch_cases=2,
-        task_completion=False,
-        ray=RAY,
+    arms = ("base", "base+reminder")
+    config = dialogue_config(
+        tmp_path, arms=arms, num_dialogues=3, num_plain=2, batch_cases=2, ray=RAY
     )
     alone = replace(config, output_dir=tmp_path / "alone", ray=None)
     expected = evaluate(alone, lucky(told_again))

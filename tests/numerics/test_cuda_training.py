@@ -20,8 +20,8 @@ from gatt.config.load import save_config
 from gatt.generation.local.model_support import sharing_error
 from gatt.train.config import TrainConfig
 from tests.numerics.test_sampling_architectures import SHARING, make_engine, tiny_model
+from tests.support.models.first_step import ready
 from tests.support.models.greedy import agreement, random_requests
-from tests.support.models.ready_trainer import ready
 from tests.support.models.tiny import sample, save_tiny_model, tiny_tokenizer, write_samples
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -20,7 +20,7 @@ from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from gatt.train.config import TrainConfig
-from tests.support.runs.command_modules import command_modules
+from tests.support.runs.fake_commands import command_modules
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.is_relative_to(DOCS / "results"))
@@ -97,26 +97,6 @@ def test_every_command_is_one_that_runs(
     module, args = parse(words[1:], monkeypatch)
     if hasattr(module, "CONFIG"):
         assert config_from_args(module.CONFIG, args) is not None
-
-
-@pytest.mark.parametrize("guide", GUIDES)
-def test_a_guide_has_commands_and_files(guide: str) -> None:
-    page = DOCS / "guides" / f"{guide}.md"
-    assert len(commands(page)) >= 5
-    assert any(block.title for block in blocks(page) if block.language == "yaml")
-
-
-def test_a_wrong_key_in_a_guide_would_be_seen(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(AssertionError):
-        parse(["chat", "--adaptor=x"], monkeypatch)
-    assert "unknown argument '--adaptor=x'" in capsys.readouterr().err
-    module, args = parse(
-        ["train", "--samples=[x]", "--output_dir=y", "--histroy=mixed"], monkeypatch
-    )
-    with pytest.raises(Exception, match="unknown key 'histroy', did you mean 'history'"):
-        config_from_args(module.CONFIG, args)
 
 
 @pytest.mark.parametrize(

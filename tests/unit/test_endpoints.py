@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,27 +12,19 @@ import pytest
 from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
-from eval.config import EvalConfig
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.run import evaluate
-from gatt.data.catalog.choice import InstructionChoice
 from gatt.generation.config import EngineConfig
-from gatt.sources.config import SourceConfig
-from tests.support.runs.stages import write_dialogues
+from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config
-from tests.support.servers.faulty_server import MODEL, Asked, FaultyServer
+from tests.support.servers.faulty_server import MODEL, FaultyServer, Script
 from tests.support.servers.served import settings, shorten_pauses
 
 
-class BreaksLater:
-    """A script that answers rightly at first and is broken from then on."""
-
-    def __init__(self, num_right: int) -> None:
-        self.num_right = num_right
-
-    def __call__(self, asked: Asked) -> str:
-        self.num_right -= 1
-        return "ok" if self.num_right >= 0 else "503"
+def breaks_later(num_right: int) -> Script:
+    """Return a script that answers rightly at first and is broken from then on."""
+    asked_before = itertools.count()
+    return lambda asked: "ok" if next(asked_before) < num_right else "503"
 
 
 def engine(*servers: FaultyServer) -> EngineConfig:
@@ -44,6 +38,17 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
 
 
+def both_ways(make: Callable[..., bytes], num_right: int) -> None:
+    """Check that what is made over two endpoints, one of which breaks, is what one makes."""
+    with FaultyServer() as one:
+        expected = make("one", one)
+    with FaultyServer(breaks_later(num_right)) as broken, FaultyServer() as other:
+        assert make("two", broken, other) == expected
+    assert broken.faults["ok"] == num_right
+    assert broken.faults["503"] > 0
+    assert other.faults["ok"] == one.faults["ok"] - num_right
+
+
 def test_synthesis_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> None:
     config = synth_config(tmp_path, plain_fraction=1.0)
 
@@ -52,40 +57,13 @@ def test_synthesis_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> Non
         made: SynthConfig = replace(config, teacher=teacher, output_dir=tmp_path / name)
         return run_synth(made).samples.read_bytes()
 
-    with FaultyServer() as one:
-        expected = samples("one", one)
-    with FaultyServer(BreaksLater(4)) as broken, FaultyServer() as other:
-        assert samples("two", broken, other) == expected
-    assert broken.faults["ok"] == 4
-    assert broken.faults["503"] > 0
-    assert other.faults["ok"] == one.faults["ok"] - 4
+    both_ways(samples, 4)
 
 
 def test_an_evaluation_goes_on_with_the_endpoint_that_is_left(tmp_path: Path) -> None:
-    path = write_dialogues(tmp_path / "d.jsonl", num=4, num_turns=4)
-
     def rows(name: str, *servers: FaultyServer) -> bytes:
-        config = EvalConfig(
-            output_dir=tmp_path / name,
-            engine=engine(*servers),
-            arms=("base",),
-            part=None,
-            source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-            instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
-            splits=("train",),
-            num_dialogues=4,
-            turns=(1, 2, 4),
-            probe_turns=(2,),
-            histories=("reference", "own"),
-            batch_cases=4,
-            task_completion=False,
-        )
+        config = dialogue_config(tmp_path, output_dir=tmp_path / name, engine=engine(*servers))
         evaluate(config)
         return (config.output_dir / ROLLOUTS_FILE).read_bytes()
 
-    with FaultyServer() as one:
-        expected = rows("one", one)
-    with FaultyServer(BreaksLater(5)) as broken, FaultyServer() as other:
-        assert rows("two", broken, other) == expected
-    assert broken.faults["ok"] == 5
-    assert other.faults["ok"] == one.faults["ok"] - 5
+    both_ways(rows, 5)

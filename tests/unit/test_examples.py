@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-import gatt
-
 MODULES = ("gatt", "gatt.data.views", "gatt.comb.collator", "gatt.train.trainer", "eval.run")
 
 
@@ -31,14 +29,6 @@ def test_every_short_name_is_there(package: str) -> None:
         assert name in dir(module)
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
         _ = module.nothing
-
-
-def test_short_names_are_the_things_themselves() -> None:
-    from gatt.data.views import training_view
-    from gatt.train.trainer import GattTrainer
-
-    assert gatt.GattTrainer is GattTrainer
-    assert gatt.training_view is training_view
 
 
 @pytest.mark.parametrize(

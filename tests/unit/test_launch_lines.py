@@ -69,8 +69,3 @@ def test_a_launch_line_starts_the_training_that_the_file_describes(
     assert args.training_script_args[0] == "--config"
     # The configuration's defaults are those of a run that exists; the file itself must.
     assert Path(args.training_script_args[1]).is_file()
-
-
-def test_a_line_with_an_option_that_accelerate_does_not_know_is_found() -> None:
-    with pytest.raises(AssertionError, match="--num_proceses"):
-        resolved("accelerate launch --num_proceses 2 -m gatt.train")

@@ -9,13 +9,15 @@ import pytest
 from tests.support.hostile.commands import Row, accepted, refused
 from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 
-LINES = "noise latin utf16 surrogate escapes null list object digits nested pickle"
+LINES = "noise surrogate escapes null list object digits nested pickle"
 """JSON lines whose first is broken or of the wrong form: the error names the line."""
-WHOLE = "empty blank fifo socket folder loop dangling missing zero"
+WHOLE = "empty fifo folder loop missing"
 YAML = (
-    "empty blank nul noise latin utf16 surrogate escapes long null scalar list digits deep nested bomb "
-    "tags twice documents pickle gzip fifo socket folder loop dangling zero missing"
+    f"{WHOLE} nul noise surrogate escapes long null list digits deep nested bomb tags twice pickle"
 )
+MODEL = "empty nul half noise deep nested null list digits"
+ADAPTER = "empty half missing folder noise deep list digits surrogate escapes"
+RUN_FILE = "noise null list object digits surrogate"
 
 
 def each(way: str, command: str, kinds: str, *facts: str) -> Iterator[Row]:
@@ -30,90 +32,66 @@ def taken(way: str, command: str, kinds: str) -> Iterator[Row]:
         yield accepted(f"{way}: {kind}", command.replace("@", kind), "hello\n")
 
 
-JSONL = {
-    "train": at(TRAIN, samples="{@.jsonl}"),
-    "show": "show {@.jsonl} --model={base}",
-    "splice": "synth splice --samples=[{@.jsonl}] --output_dir=out",
-}
-DIALOGUES = {
-    "synth": at(SYNTH, dialogues="{@.jsonl}"),
-    "perplexity": f"{PERPLEXITY} --part=null".replace("{dialogues}", "{@.jsonl}"),
-    "sequor": "suite import sequor {@.jsonl} --output cases.jsonl",
-}
-MODEL = "empty nul half noise deep nested null list digits"
-ADAPTER = "empty nul half missing folder noise deep list digits surrogate escapes"
-RUN_FILE = "half noise null list object digits surrogate"
+def lines(way: str, command: str) -> Iterator[Row]:
+    yield from each(way, command, LINES, "@.jsonl", "line 1")
+    yield from each(way, command, WHOLE, "@.jsonl")
+
+
+def dialogues(way: str, command: str) -> Iterator[Row]:
+    yield from each(way, command, "noise null list object deep", "@.jsonl", "line 1")
+    yield from each(way, command, "empty folder loop", "@.jsonl")
+
+
+def exported(file: str) -> str:
+    return f"export --adapter={{adapter/{file}=@}} --output_dir=out"
+
 
 ROWS = [
-    *(row for way, command in JSONL.items() for row in each(way, command, LINES, "@.jsonl", "line 1")),
-    *(row for way, command in JSONL.items() for row in each(way, command, WHOLE, "@.jsonl")),
-    *(
-        row
-        for way, command in DIALOGUES.items()
-        for row in each(way, command, "noise latin null list object deep", "@.jsonl", "line 1")
-    ),
-    *(row for way, c in DIALOGUES.items() for row in each(way, c, "empty folder loop", "@.jsonl")),
+    *lines("train", at(TRAIN, samples="{@.jsonl}")),
+    *lines("show", "show {@.jsonl} --model={base}"),
+    *lines("splice", "synth splice --samples=[{@.jsonl}] --output_dir=out"),
+    *dialogues("synth", at(SYNTH, dialogues="{@.jsonl}")),
+    *dialogues("perplexity", at(f"{PERPLEXITY} --part=null", dialogues="{@.jsonl}")),
+    *dialogues("sequor", "suite import sequor {@.jsonl} --output cases.jsonl"),
+    *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),
     *each("train --config", "train --config={@.yaml}", YAML, "@.yaml"),
-    *each("synth --config", "synth --config={@.yaml}", "bomb deep tags twice", "@.yaml"),
-    *each("eval --suite", at(EVAL) + " --suite={@.yaml}", "bomb deep tags nul zero", "@.yaml"),
+    *each("eval --suite", at(EVAL) + " --suite={@.yaml}", "bomb deep tags nul", "@.yaml"),
     *each("run", "run {@.yaml}", "empty bomb deep tags escapes folder missing list", "@.yaml"),
-    *each("suite show", "suite show {@.yaml}", "bomb tags documents loop", "@.yaml"),
+    *each("suite show", "suite show {@.yaml}", "bomb tags loop", "@.yaml"),
     *each("catalog", at(SYNTH, catalog="{catalog/hobby.yaml=@}"), YAML.replace("missing", ""), "hobby"),
-    *each("catalog list", "catalog list --catalog={catalog/hobby.yaml=@}", "bomb deep tags", "hobby"),
     *each("chat config.json", "chat --model={base/config.json=@}", f"{MODEL} missing folder", "base"),
     *each("chat tokenizer", "chat --model={base/tokenizer.json=@}", MODEL, "base"),
     *each("chat weights", "chat --model={base/model.safetensors=@}", "empty nul half noise", "base"),
-    *each("train config.json", at(TRAIN, base="{base/config.json=@}"), "half null object", "base"),
-    *each("eval tokenizer", at(EVAL, base="{base/tokenizer.json=@}"), "half nul", "base"),
     *each("chat adapter", "chat --adapter={adapter/adapter_config.json=@}", ADAPTER, "adapter"),
-    *each("export", "export --adapter={adapter/adapter_config.json=@} --output_dir=out", ADAPTER, "adapter"),
-    *each(
-        "export weights",
-        "export --adapter={adapter/adapter_model.safetensors=@} --output_dir=out",
-        "empty nul half missing folder noise", "adapter",
-    ),
-    *each(
-        "eval marks", at(EVAL, adapter="{adapter/trained_on.json=@}"),
-        "empty half null list digits", "trained_on.json",
-    ),
-    *each(
-        "adapter's variables", "chat --adapter={adapter/chat_template_kwargs.json=@}",
-        "deep nested noise null list digits", "chat_template_kwargs.json",
-    ),
-    *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
-    *each(
-        "report samples", "report {evaluated/samples.jsonl=@}",
-        "noise null list object digits surrogate", "samples.jsonl",
-    ),
-    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half list object tags", "eval.yaml"),
-    *each(
-        "eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"),
-        "noise object nested", "rollouts.jsonl", "line 1",
-    ),
-    *each("eval meta", at(EVAL, out="{evaluated/rollouts.jsonl.meta.json=@}"), "half null list", "meta.json"),
+    *each("chat variables", "chat --adapter={adapter/chat_template_kwargs.json=@}",
+          "deep noise null digits", "chat_template_kwargs.json"),
+    *each("export", exported("adapter_config.json"), ADAPTER, "adapter"),
+    *each("export weights", exported("adapter_model.safetensors"), "nul half missing folder", "adapter"),
+    *each("eval marks", at(EVAL, adapter="{adapter/trained_on.json=@}"), "empty half null digits",
+          "trained_on.json"),
+    *each("eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"), "noise object nested",
+          "rollouts.jsonl", "line 1"),
+    *each("eval meta", at(EVAL, out="{evaluated/rollouts.jsonl.meta.json=@}"), "half list", "meta.json"),
     *each("eval calls", at(EVAL, out="{evaluated/calls.json=@}"), "half null folder", "calls.json"),
     *each("eval results", at(EVAL, out="{evaluated/results.json=@}"), "folder fifo", "results.json"),
+    *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
+    *each("report samples", "report {evaluated/samples.jsonl=@}", RUN_FILE, "samples.jsonl"),
+    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half object tags", "eval.yaml"),
     *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object noise", "samples.jsonl"),
     *each("synth meta", at(SYNTH, out="{synthesised/samples.jsonl.meta.json=@}"), "half null", "meta.json"),
-    *each(
-        "push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --output_dir=out",
-        "empty missing noise object", "samples.jsonl",
-    ),
-    *each(
-        "push report", "push --what=report --folder={evaluated/results.json=@} --output_dir=out",
-        "half list", "results",
-    ),
-    *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),
+    *each("push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --output_dir=out",
+          "empty missing noise object", "samples.jsonl"),
+    *each("push report", "push --what=report --folder={evaluated/results.json=@} --output_dir=out",
+          "half list", "results"),
     # What nothing is lost without.
     *taken("eval goes on", at(EVAL, out="{evaluated/results.json=@}"), "empty noise deep missing"),
     *taken("eval judges anew", at(EVAL, out="{evaluated/samples.jsonl=@}"), "empty half missing"),
     *taken("torn last line", at(EVAL, out="{evaluated/rollouts.jsonl=@}"), "half"),
     *taken("synth goes on", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "half"),
     *taken("train goes on", at(TRAIN, out="{trained/checkpoint-1/trainer_state.json=@}"), "half null missing"),
-    *taken("train optimiser", at(TRAIN, out="{trained/checkpoint-1/optimizer.pt=@}"), "empty half pickle"),
-    *taken("train generators", at(TRAIN, out="{trained/checkpoint-1/rng_state.pth=@}"), "half noise"),
-    *taken("train weights", at(TRAIN, out="{trained/checkpoint-1/adapter_model.safetensors=@}"), "nul half"),
-    *taken("card", at(TRAIN) + " --init_adapter={adapter/README.md=@}", "noise missing"),
+    *taken("train optimiser", at(TRAIN, out="{trained/checkpoint-1/optimizer.pt=@}"), "half pickle"),
+    *taken("train generators", at(TRAIN, out="{trained/checkpoint-1/rng_state.pth=@}"), "half"),
+    *taken("train weights", at(TRAIN, out="{trained/checkpoint-1/adapter_model.safetensors=@}"), "half"),
 ]  # fmt: skip
 
 

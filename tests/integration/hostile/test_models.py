@@ -16,7 +16,7 @@ from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 from tests.support.models.tiny import CHATML
 
 CHAT = "chat --max-new-tokens=2 --model={base/config.json=new}"
-PUSH = "push --what=adapter --output_dir=out"
+PUSH = "push --what=adapter --output_dir=out --folder={adapter/adapter_config.json=new}"
 TEMPLATE = "chat --max-new-tokens=2 --model={base/chat_template.jinja=new}"
 ADAPTER = "chat --max-new-tokens=2 --adapter={adapter/adapter_config.json=new}"
 AUTO_MAP = {
@@ -53,75 +53,70 @@ WAYS = {
     "train": at(TRAIN, base="{base/config.json=new}"),
     "synth": at(SYNTH, base="{base/config.json=new}"),
     "eval": at(EVAL, base="{base/config.json=new}"),
-    "perplexity": PERPLEXITY.replace("{base}", "{base/config.json=new}"),
+    "perplexity": at(PERPLEXITY, base="{base/config.json=new}"),
     "export": "export --adapter={adapter} --output_dir=out --model={base/config.json=new}",
     "show": "show {samples} --model={base/config.json=new}",
 }
 """Ways in for a model; `attend` and `push` have theirs below."""
 
+CONFIGS: dict[str, dict[str, Any]] = {
+    "a kernel": {"_attn_implementation": "own/kernel"},
+    "unknown type": {"model_type": "nonsense"},
+    "negative sizes": {"hidden_size": -32},
+    "heads that do not divide": {"num_attention_heads": 5},
+    "another width than the weights": {"hidden_size": 64},
+    "layers in the billions": {"num_hidden_layers": 2 * 10**9},
+}
+TEMPLATES = {
+    "empty": ("", "template"),
+    "syntax": ("\n{% for %}", "line 2"),
+    "divides by zero": ("\n{{ 1 / 0 }}", "line 2"),
+    "raises": ("{{ raise_exception('no chat today') }}", "no chat today"),
+    "recurses": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "template"),
+    "reaches for Python": ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "template"),
+    "opens a file": ("{{ open('CODE_RAN', 'w') }}", "template"),
+    "a range without end": ("{% for i in range(10**12) %}x{% endfor %}" + CHATML, "template"),
+    "says nothing of the messages": ("hello", "template"),
+}
+ADAPTERS: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown kind": ({"peft_type": "MAGIC"}, "MAGIC"),
+    "other method": ({"peft_type": "PROMPT_TUNING"}, "adapter"),
+    "negative rank": ({"r": -2}, "adapter"),
+    "another rank than its weights": ({"r": 4}, "adapter"),
+    "modules that are not there": ({"target_modules": ["nowhere"]}, "adapter"),
+    "a pattern without end": ({"target_modules": "(a|a)*" * 30 + "$"}, "adapter"),
+    "a package that is missing": (
+        {"init_lora_weights": "loftq", "loftq_config": {"loftq_bits": 4}}, "adapter",
+    ),
+    "a module to import": ({"megatron_config": {"a": 1}, "megatron_core": "own"}, "adapter"),
+    "scaled without end": ({"lora_alpha": 1e999}, "lora_alpha"),
+    "base out of its folder": ({"base_model_name_or_path": "../../etc"}, "../../etc"),
+    "auto_map of its base": (
+        {"base_model_name_or_path": "nowhere/own", "auto_mapping": {"base_model_class": "own"}}, "nowhere",
+    ),
+}  # fmt: skip
 
 ROWS = [
     *(refused(f"auto_map: {way}", command, "auto_map", new=OWN_TYPE) for way, command in WAYS.items()),
-    refused(
-        "auto_map: tokenizer", "chat --model={base/tokenizer_config.json=new}", "auto_map",
-        new=code(tokenizer_class="OwnTokenizer"),
-    ),
-    refused(
-        "auto_map: adapter's base", "chat --adapter={adapter/adapter_config.json=new}", "nowhere",
-        new=changed(base_model_name_or_path="nowhere/own", auto_mapping={"base_model_class": "own"}),
-    ),
-    accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
+    refused("auto_map: tokenizer", "chat --model={base/tokenizer_config.json=new}", "auto_map",
+            new=code(tokenizer_class="OwnTokenizer")),
     refused("auto_map: attend", "attend --results={evaluated/eval.yaml=new}", "auto_map", new=of_own_type),
+    accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
     accepted("a kernel of the hub", CHAT, "hello\n", new=changed(attn_implementation="own/kernel")),
-    refused("a kernel, set inside", CHAT, "base", new=changed(_attn_implementation="own/kernel")),
-    accepted("push loads nothing", f"{PUSH} --folder={{adapter/adapter_config.json=new}}",
+    Row("nobody says yes to code", CHAT, ("auto_map",), said="y\n" * 1000, files={"new": OWN_TYPE}),
+    accepted("push loads nothing", PUSH,
              new=changed(auto_mapping={"base_model_class": "own.Model", "parent_library": "own"})),
-    refused("unknown type", CHAT, "nonsense", new=changed(model_type="nonsense")),
-    refused("type of a picture model", CHAT, "base", new=changed(model_type="vit")),
-    refused("negative sizes", CHAT, "base", new=changed(hidden_size=-32)),
-    refused("heads that do not divide", CHAT, "base", new=changed(num_attention_heads=5)),
-    refused("sizes as text", CHAT, "base", new=changed(hidden_size="large")),
-    refused("another width than the weights", CHAT, "base", new=changed(hidden_size=64)),
-    refused("a vocabulary that is too small", CHAT, "base", new=changed(vocab_size=10)),
-    refused("a vocabulary of billions", CHAT, "base", new=changed(vocab_size=4 * 10**12)),
-    refused("unknown dtype", CHAT, "base", new=changed(dtype="float7", torch_dtype="float7")),
-    refused("settings of a list", CHAT, "base", new=changed(rope_parameters=[1])),
-    refused("template: empty", TEMPLATE, "template", new=text("")),
-    refused("template: syntax", TEMPLATE, "line 2", new=text("\n{% for %}")),
-    refused("template: unknown tag", TEMPLATE, "line 1", new=text("{% execute 'rm' %}")),
-    refused("template: divides by zero", TEMPLATE, "line 2", new=text("\n{{ 1 / 0 }}")),
-    refused("template: raises", TEMPLATE, "no chat today", new=text("{{ raise_exception('no chat today') }}")),
-    refused("template: recurses", TEMPLATE, "template",
-            new=text("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}")),
-    refused("template: reaches for Python", TEMPLATE, "template",
-            new=text("{{ ''.__class__.__mro__[1].__subclasses__() }}")),
-    refused("template: opens a file", TEMPLATE, "template", new=text("{{ open('CODE_RAN', 'w') }}")),
-    refused("template: imports", TEMPLATE, "template", new=text("{% include '/etc/passwd' %}")),
-    refused("template: a range without end", TEMPLATE, "template",
-            new=text("{% for i in range(10**12) %}x{% endfor %}" + CHATML)),
-    refused("template: a text without end", TEMPLATE, "template", new=text("{{ 'x' * 10 ** 11 }}" + CHATML)),
-    refused("template: says nothing of the messages", TEMPLATE, "template", new=text("hello")),
-    refused("template: binary", TEMPLATE, "base", new=lambda path: path.write_bytes(b"\xff\xfe\x00") and None),
-    refused("adapter: unknown kind", ADAPTER, "MAGIC", new=changed(peft_type="MAGIC")),
-    refused("adapter: other method", ADAPTER, "adapter", new=changed(peft_type="PROMPT_TUNING")),
-    refused("adapter: rank as text", ADAPTER, "adapter", new=changed(r="two")),
-    refused("adapter: negative rank", ADAPTER, "adapter", new=changed(r=-2)),
-    refused("adapter: another rank than its weights", ADAPTER, "adapter", new=changed(r=4)),
-    refused("adapter: modules that are not there", ADAPTER, "adapter", new=changed(target_modules=["nowhere"])),
-    refused("adapter: broken pattern", ADAPTER, "adapter", new=changed(target_modules="(((")),
-    refused("adapter: a package that is missing", ADAPTER, "adapter",
-            new=changed(init_lora_weights="loftq", loftq_config={"loftq_bits": 4})),
-    refused("adapter: layers copied without end", ADAPTER, "adapter",
-            new=changed(layer_replication=[[0, 10**9]])),
-    refused("adapter: a module to import", ADAPTER, "adapter",
-            new=changed(megatron_config={"a": 1}, megatron_core="own")),
-    refused("adapter: no base", ADAPTER, "adapter", new=changed(base_model_name_or_path=None)),
-    refused("adapter: base is a number", ADAPTER, "7", new=changed(base_model_name_or_path=7)),
-    refused("adapter: base out of its folder", ADAPTER, "../../etc",
-            new=changed(base_model_name_or_path="../../etc")),
+    *(refused(f"config: {name}", CHAT, "base", new=changed(**keys)) for name, keys in CONFIGS.items()),
+    *(
+        refused(f"template: {name}", TEMPLATE, fact, new=text(template))
+        for name, (template, fact) in TEMPLATES.items()
+    ),
+    *(
+        refused(f"adapter: {name}", ADAPTER, fact, new=changed(**keys))
+        for name, (keys, fact) in ADAPTERS.items()
+    ),
     refused("a model folder for an adapter", "chat --adapter={base}", "base"),
     refused("an adapter for a model", "chat --model={adapter}", "adapter"),
-    refused("a run for a model", "chat --model={evaluated}", "evaluated"),
     refused("data for a model", at(TRAIN, base="{samples}"), "samples.jsonl"),
     refused("adapter of another base", "chat --adapter={adapter} --model={base/config.json=new}", "base",
             new=changed(hidden_size=16)),

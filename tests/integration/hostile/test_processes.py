@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.hostile.test_models import OWN_TYPE
-from tests.support.hostile.files import RAN, filled
+from tests.support.hostile.files import filled
 
 GATT = [sys.executable, "-m", "gatt"]
 
@@ -64,20 +63,6 @@ def test_text_that_cannot_be_printed_ends_in_at_most_one_line(
     os.close(out)
     assert done.returncode == status
     assert done.stderr.count(b"\n") == (status == 2), done.stderr
-
-
-def test_yes_runs_no_code_of_a_model(
-    world: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = filled("chat --model={base/config.json=new}", world, {"new": OWN_TYPE})
-    done = subprocess.run(
-        [*GATT, *words], input=b"y\n" * 1000, env=environment(), capture_output=True, timeout=100
-    )
-    assert done.returncode == 2
-    assert b"auto_map" in done.stderr
-    assert b"[y/N]" not in done.stdout + done.stderr
-    assert not (tmp_path / RAN).exists()
 
 
 def test_an_interrupt_at_the_prompt_is_one_line(world: dict[str, Path], tmp_path: Path) -> None:

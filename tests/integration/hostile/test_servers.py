@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.hostile.commands import refused
+from tests.support.hostile.commands import Row, refused
 from tests.support.hostile.world import SYNTH, at
 from tests.support.servers.faulty_server import MODEL, Answer, FaultyServer
 from tests.support.servers.served import always
@@ -16,19 +16,20 @@ QUICK = "--teacher.engine.server.max_retries=1 --teacher.engine.server.timeout_s
 BOMB = gzip.compress(b"[" * 2**27, mtime=0)
 
 
+def asking(name: str, url: str) -> Row:
+    """Return a run whose teacher is at the address, which is refused and named."""
+    command = f"{at(SYNTH, base=MODEL)} --teacher.engine.server.urls=[{url}] {QUICK}"
+    return refused(name, command, url.split("/")[2])
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "answer",
     [
-        "500", "503", "invalid", "truncated", "reset", "no choices", "no content", "wrong model",
-        "endless", "die",
-        Answer(401, {"error": {"message": "bad key"}}),
-        Answer(404, {"error": {"message": "no such model"}}),
-        Answer(200, b""), Answer(200, b"null"), Answer(200, b"[" * 10**6), Answer(200, b"\xff\xfe"),
+        "500", "invalid", "truncated", "reset", "no choices", "no content", "wrong model", "endless", "die",
+        Answer(401, {"error": {"message": "bad key"}}), Answer(200, b"null"), Answer(200, b"[" * 10**6),
         Answer(200, {"choices": [{"message": {"content": 7}}]}), Answer(200, {"choices": {"a": 1}}),
-        Answer(200, {"choices": [{"index": 0, "message": None}], "model": MODEL}),
         Answer(200, BOMB, {"Content-Encoding": "gzip"}), Answer(200, b"x", {"Content-Encoding": "gzip"}),
-        Answer(302, b"", {"Location": "/v1/chat/completions"}),
         Answer(307, b"", {"Location": "file:///etc/passwd"}),
     ],
     ids=lambda answer: answer if isinstance(answer, str) else f"{answer.status} {str(answer.body)[:20]}",
@@ -37,16 +38,8 @@ def test_a_server_that_gives_no_reply_ends_a_run_in_one_line(
     answer: str | Answer, run: Callable[..., None]
 ) -> None:
     with FaultyServer(always(answer)) as server:
-        command = at(SYNTH, base=MODEL) + f" --teacher.engine.server.urls=[{server.url}] {QUICK}"
-        run(refused("server", command, server.url.removeprefix("http://").split("/")[0]))
+        run(asking("server", server.url))
 
 
 def test_a_server_that_is_not_there_is_named(run: Callable[..., None]) -> None:
-    url = "http://127.0.0.1:9/v1"
-    run(
-        refused(
-            "none",
-            at(SYNTH, base=MODEL) + f" --teacher.engine.server.urls=[{url}] {QUICK}",
-            "127.0.0.1:9",
-        )
-    )
+    run(asking("none", "http://127.0.0.1:9/v1"))

@@ -13,25 +13,19 @@ from gatt.config.load import save_config
 from gatt.train.config import TrainConfig
 from gatt.train.run_folder import TrainStore
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support.texts.doc_pages import ROOT
 
 
 def launch(folder: Path) -> subprocess.CompletedProcess[str]:
     """Train with two processes; a run that hangs fails by its timeout."""
-    env = {
-        **os.environ,
-        "ACCELERATE_USE_CPU": "true",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT),
-        "HF_HUB_OFFLINE": "1",
-    }
+    env = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT),
+           "HF_HUB_OFFLINE": "1"}  # fmt: skip
     return subprocess.run(
         [sys.executable, "-m", "accelerate.commands.launch",
          "--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
          "--dynamo_backend", "no", "--main_process_port", "0",
          "-m", "gatt.train", "--config", str(folder / "c.yaml")],
-        env=env, cwd=folder, capture_output=True, text=True, timeout=200, check=False,
+        env=os.environ | env, cwd=folder, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from pathlib import Path
 from typing import Final
@@ -14,30 +13,27 @@ from tests.support.models.trained import save_trained
 from tests.support.runs.stages import dialogue, write_dialogues
 from tests.support.texts.small_catalog import write_catalog
 
-SOURCE: Final = (
-    "--part=null --source.name=jsonl --source.path={dialogues} --source.min_turns=3 "
-    "--source.max_turns=3"
+DIALOGUES: Final = (
+    "--source.name=jsonl --source.path={dialogues} --source.min_turns=3 --source.max_turns=3"
 )
 SYNTH: Final = (
     "synth --output_dir={out} --num_samples=4 --teacher.engine.model={base} --teacher.attempts=1 "
     "--teacher.hint_attempts=0 --teacher.prefill_attempts=0 --teacher.compose=false "
     "--instructions.catalog=[{catalog}] --instructions.num_entries=[1.0] "
     "--teacher.sampling.max_new_tokens=4 --plain_fraction=1.0 --teacher.quality.degenerate=false "
-    "--teacher.quality.repeated_share=null --teacher.quality.clipped=false " + SOURCE
+    "--teacher.quality.repeated_share=null --teacher.quality.clipped=false --part=null " + DIALOGUES
 )
 EVAL: Final = (
     "eval --output_dir={out} --engine.model={base} --adapters.gatt={adapter} --arms=[base,gatt] "
     "--instructions.catalog=[{catalog}] --splits=[train] --num_dialogues=2 --turns=[1,2] --probe_turns=[] "
-    "--task_completion=false --sampling.max_new_tokens=4 " + SOURCE
+    "--task_completion=false --sampling.max_new_tokens=4 --part=null " + DIALOGUES
 )
-
 TRAIN: Final = (
     "train --output_dir={out} --model={base} --samples=[{samples}] --max_steps=1 --report_to=none "
     "--lora.r=2"
 )
 PERPLEXITY: Final = (
-    "perplexity --output=out.json --engine.model={base} --num_dialogues=1 "
-    + SOURCE.split(" ", 1)[1]
+    "perplexity --output=out.json --engine.model={base} --num_dialogues=1 " + DIALOGUES
 )
 
 
@@ -62,15 +58,8 @@ def make_world(root: Path) -> dict[str, Path]:
     }
     for name, command in (("synthesised", SYNTH), ("evaluated", EVAL), ("trained", TRAIN)):
         places = {key: str(place) for key, place in world.items()} | {"out": str(root / name)}
-        if main([word.format(**places) for word in command.split()]):
-            raise AssertionError(f"{name} could not be made")
+        assert main(at(command, **places).split()) == 0, name
         world[name] = root / name
     # As after a kill behind the last checkpoint.
     shutil.rmtree(world["trained"] / "adapter")
     return world
-
-
-def content(root: Path) -> dict[str, str]:
-    """Return a digest of every file below a folder."""
-    files = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}

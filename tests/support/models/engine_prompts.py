@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from transformers import GenerationConfig
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
@@ -56,24 +57,29 @@ def grid(
     return requests
 
 
+def generated(engine: TransformersEngine, model: Any, ids: Sequence[int], most: int) -> list[int]:
+    """Return the token ids that `model.generate` says greedily behind a prompt that stands alone."""
+    prompt = torch.tensor([ids], device=model.device)
+    config = GenerationConfig(
+        do_sample=False, max_new_tokens=most, eos_token_id=sorted(engine.stop_ids),
+        pad_token_id=engine.tokenizer.pad_token_id,
+    )  # fmt: skip
+    with torch.inference_mode():
+        out = model.generate(
+            prompt, attention_mask=torch.ones_like(prompt), generation_config=config
+        )
+    return out[0, len(ids) :].tolist()
+
+
 def reference(
     engine: TransformersEngine, model: Any, request: GenerationRequest, params: SamplingParams
 ) -> Generation:
     """Return what `model.generate` says to this prompt alone."""
     text = render(engine.tokenizer, request.messages, add_generation_prompt=True)
     ids = engine.tokenizer(text + request.prefill, add_special_tokens=False)["input_ids"]
-    prefilled = len(ids) - len(encode(engine.tokenizer, request.messages, True))
-    with torch.inference_mode():
-        out = model.generate(
-            torch.tensor([ids]),
-            attention_mask=torch.ones(1, len(ids), dtype=torch.long),
-            do_sample=False,
-            max_new_tokens=params.max_new_tokens,
-            eos_token_id=sorted(engine.stop_ids),
-            pad_token_id=engine.tokenizer.pad_token_id,
-        )[0].tolist()
-    new = out[len(ids) :]
+    given = ids[len(encode(engine.tokenizer, request.messages, True)) :]
+    new = generated(engine, model, ids, params.max_new_tokens)
     is_stopped = new[-1] in engine.stop_ids
-    said = out[len(ids) - prefilled : len(out) - is_stopped]
+    said = (given + new)[: -1 if is_stopped else None]
     decoded = engine.tokenizer.decode(said, skip_special_tokens=True).strip()
     return Generation(decoded, "stop" if is_stopped else "length", len(new))

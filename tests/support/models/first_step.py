@@ -1,4 +1,4 @@
-"""Train one optimiser step and write what it saw: run by one process or by many.
+"""A trainer before its first step, and what it sees in its steps: in one process or in many.
 
 Usage: python -m tests.support.models.first_step CONFIG OUTPUT
 """
@@ -15,68 +15,65 @@ from transformers.trainer_callback import TrainerCallback
 from gatt.config.load import load_config
 from gatt.train.arguments import training_arguments
 from gatt.train.config import TrainConfig
-from gatt.train.run import open_store, prepare
+from gatt.train.run import Prepared, open_store, prepare
 from gatt.train.runtime import current_runtime, leave
 from gatt.train.trainer import GattTrainer
 
 
-def randomise_lora_b(model: torch.nn.Module, seed: int = 1) -> None:
+def randomise_lora_b(model: torch.nn.Module) -> None:
     """Draw every LoRA B at random: at zero, as PEFT starts, the gradient of A would be zero."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "lora_B" in name:
                 weight.copy_(torch.randn(weight.shape, generator=generator) * 0.05)
 
 
-class GradientRecorder(TrainerCallback):
-    """Keeps the gradients as they are in front of each optimiser step."""
-
-    def __init__(self) -> None:
-        self.gradients: list[dict[str, torch.Tensor]] = []
-
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.gradients.append(
-            {
-                name.removeprefix("module."): weight.grad.detach().clone()
-                for name, weight in kwargs["model"].named_parameters()
-                if weight.grad is not None
-            }
-        )
-
-
 def record_steps(trainer: GattTrainer) -> tuple[list[float], list[dict[str, torch.Tensor]]]:
-    """Train with a random LoRA B; return losses and gradients of the steps."""
+    """Train with a random LoRA B; return the losses, and the gradients in front of each optimiser step."""
     randomise_lora_b(trainer.model)
-    recorder = GradientRecorder()
-    trainer.add_callback(recorder)
+    gradients: list[dict[str, torch.Tensor]] = []
+
+    class Recorder(TrainerCallback):
+        def on_pre_optimizer_step(self, *_: Any, model: torch.nn.Module, **__: Any) -> None:
+            found = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
+            gradients.append({n.removeprefix("module."): g.clone() for n, g in found.items()})
+
+    trainer.add_callback(Recorder())
     trainer.train()
-    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-    return losses, recorder.gradients
+    return logged(trainer, "loss"), gradients
+
+
+def logged(trainer: GattTrainer, key: str) -> list[float]:
+    """Return what a trainer has logged under a key."""
+    return [line[key] for line in trainer.state.log_history if key in line]
+
+
+def prepared_run(config: TrainConfig) -> Prepared:
+    """Return what a run of a configuration makes before its first step."""
+    args = training_arguments(config)
+    return prepare(config, args, open_store(config, args))
+
+
+def ready(config: TrainConfig) -> GattTrainer:
+    """Return the trainer of a configuration, with its rows."""
+    return prepared_run(config).trainer
 
 
 def main(config_path: str, output: str) -> None:
-    config = load_config(TrainConfig, Path(config_path))
-    args = training_arguments(config)
-    prepared = prepare(config, args, open_store(config, args))
+    prepared = prepared_run(load_config(TrainConfig, Path(config_path)))
     losses, gradients = record_steps(prepared.trainer)
     runtime = current_runtime()
     if runtime.is_main_process:
-        torch.save(
-            {
-                "world_size": runtime.num_processes,
-                "losses": losses,
-                "gradients": gradients,
-                "plain_kl": [
-                    line["plain_kl"]
-                    for line in prepared.trainer.state.log_history
-                    if "plain_kl" in line
-                ],
-                "num_supervised_tokens": prepared.trainer.num_supervised_tokens,
-                "num_padding_rows": prepared.report.num_padding_rows,
-            },
-            output,
-        )
+        found = {
+            "world_size": runtime.num_processes,
+            "losses": losses,
+            "gradients": gradients,
+            "plain_kl": logged(prepared.trainer, "plain_kl"),
+            "num_supervised_tokens": prepared.trainer.num_supervised_tokens,
+            "num_padding_rows": prepared.report.num_padding_rows,
+        }
+        torch.save(found, output)
 
 
 if __name__ == "__main__":

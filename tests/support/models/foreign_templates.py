@@ -1,9 +1,9 @@
 """Chat templates of other projects, and the outcome of a run under each.
 
-Those of TRL are the files of its installed package, byte for byte those of the models that its
-README names. Those of `tests/support/chat_templates` were written for these tests: each does in a
-few lines what is special in the model's own template, and names the model in its first line.
-Their tokenizer is trained in the process, with the template's control tokens added.
+Those of `tests/support/models/chat_templates` were written for these tests: each does in a few lines what is
+special in the model's own template, and names the model in its first line. The others are files of TRL's
+installed package, byte for byte those of the models that its README names. Their tokenizer is trained in
+the process, with the template's control tokens added.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from tests.support.models.tiny import train_bpe
 from tests.support.texts.words import trl_template
 
 Outcome = Literal["comb", "expanded", "refused"]
@@ -38,24 +39,37 @@ class Foreign:
     outcome: Outcome
     """Turns share a trunk, one row a turn, or the run is refused."""
     marks: tuple[str, ...]
-    """Its control tokens; those of `plain` besides are marked as not special."""
-    eos: str
-    closing: str = ""
-    """What a target ends with."""
+    """Its control tokens, the end of a turn first; those of `plain` besides are marked as not special."""
+    plain: tuple[str, ...] = ()
+    end: str = ""
+    """What a target ends with, where it is not the end of a turn alone."""
     header: str = ""
     """What a target begins with."""
     said: tuple[str, ...] = ()
     """Facts in the line that refuses the run or names the fall-back."""
-    plain: tuple[str, ...] = ()
     variables: Mapping[str, str | bool] = field(default_factory=dict)
     in_history: tuple[str, str] | None = None
     """What a reply of the history begins and ends with, where it is not as a target does."""
-    is_trl: bool = False
 
     @property
     def id(self) -> str:
         """The name, with the variables that are set."""
         return "-".join([self.name, *(f"{k}={v}" for k, v in self.variables.items())])
+
+    @property
+    def eos(self) -> str:
+        """The tokenizer's end of text."""
+        return self.marks[0]
+
+    @property
+    def closing(self) -> str:
+        """What a target ends with."""
+        return self.end or self.eos
+
+    @property
+    def is_trl(self) -> bool:
+        """Whether the template is a file of TRL."""
+        return not (_FOLDER / f"{self.name}.jinja").exists()
 
     def template(self) -> str:
         """Return the template's text."""
@@ -65,12 +79,9 @@ class Foreign:
 
     def tokenizer(self, without: Sequence[str] = ()) -> Any:
         """Return a tokenizer with the template, and all of its control tokens but some."""
-        return foreign_tokenizer(
-            self.template(),
-            [mark for mark in self.marks if mark not in without],
-            [mark for mark in self.plain if mark not in without],
-            eos=self.eos,
-        )
+        plain = [mark for mark in self.plain if mark not in without]
+        marks = [mark for mark in self.marks if mark not in (*without, *plain)]
+        return foreign_tokenizer(self.template(), marks, plain, eos=self.eos)
 
 
 def foreign_tokenizer(
@@ -82,151 +93,90 @@ def foreign_tokenizer(
     special = dict.fromkeys(("<s>", "<pad>", *marks))
     tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in special])
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>",
-        eos_token=eos,
-        pad_token="<pad>",
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token=eos, pad_token="<pad>",
         chat_template=template,
-    )
+    )  # fmt: skip
 
 
 @cache
 def _trained() -> str:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(_SPLIT, "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(_CORPUS, trainer)
-    return str(tokenizer.to_str())
+    split = pre_tokenizers.Split(_SPLIT, "isolated")
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return str(train_bpe(_CORPUS, pre_tokenizers.Sequence([split, level])).to_str())
 
 
-_CHATML = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
 _THINK = ("<think>", "</think>")
-_LLAMA = ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
-_GEMMA = ("<start_of_turn>", "<end_of_turn>", "<eos>")
-_GEMMA4 = ("<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>", "<eos>")
+_CHATML = ("<|im_end|>", "<|im_start|>", "<|endoftext|>")
+_LLAMA = ("<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>")
+_GEMMA = ("<eos>", "<start_of_turn>", "<end_of_turn>")
+_GEMMA4 = ("<eos>", "<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>")
 _COHERE = (
-    "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|SYSTEM_TOKEN|>", "<|USER_TOKEN|>",
+    "<|END_OF_TURN_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|SYSTEM_TOKEN|>", "<|USER_TOKEN|>",
     "<|CHATBOT_TOKEN|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_THINKING|>",
     "<|END_THINKING|>",
 )  # fmt: skip
 _COHERE_END = "<|END_RESPONSE|><|END_OF_TURN_TOKEN|>"
 _DEEPSEEK = ("<｜end▁of▁sentence｜>",)
 _DEEPSEEK_PLAIN = ("<｜User｜>", "<｜Assistant｜>", *_THINK)
-_PHI = ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>")
-_OSS = ("<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>")
-_GLM = ("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>")
-_OPENS = "opens reasoning ('<think>\\n')"
-_TELLS_OFF = "chat_template_kwargs: {enable_thinking: false}"
-_NO_WAY = "none of its variables helps"
+_PHI = ("<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
+_OSS = ("<|return|>", "<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|call|>")
+_GLM = ("<|endoftext|>", "[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>")
+_FINAL = "<|channel|>final<|message|>"
+_EMPTY = "<think>\n\n</think>\n\n"
 _OFF = {"enable_thinking": False}
-_END = "no end-of-turn token after the target"
-_IM = "<|im_end|>"
-_STRIPPED = "rewrites earlier turns"
-
-
-def _trl(name: str, outcome: Outcome, marks: Sequence[str], eos: str, **more: Any) -> Foreign:
-    return Foreign(name, outcome, tuple(marks), eos, is_trl=True, **more)
-
-
-def _own(name: str, outcome: Outcome, marks: Sequence[str], eos: str, **more: Any) -> Foreign:
-    return Foreign(name, outcome, tuple(marks), eos, **more)
-
+_NO_WAY = "none of its variables helps"
+_OPENS = ("opens reasoning ('<think>\\n')", _NO_WAY)
+_TELLS_OFF = (_OPENS[0], "chat_template_kwargs: {enable_thinking: false}")
+_NO_END = ("no end-of-turn token after the target", _NO_WAY)
+_STRIPPED = ("rewrites earlier turns",)
 
 FOREIGN: tuple[Foreign, ...] = (
-    _trl("cohere", "comb", _COHERE, "<|END_OF_TURN_TOKEN|>", closing="<|END_OF_TURN_TOKEN|>"),
-    _trl("cohere2", "comb", _COHERE, "<|END_OF_TURN_TOKEN|>", closing=_COHERE_END),
-    _trl("gemma", "comb", _GEMMA, "<eos>", closing="<end_of_turn>"),
-    _trl("gemma3", "comb", _GEMMA, "<eos>", closing="<end_of_turn>"),
-    _trl("gemma4", "comb", _GEMMA4, "<eos>", closing="<turn|>"),
-    _trl("llama3", "comb", _LLAMA, "<|eot_id|>", closing="<|eot_id|>"),
-    _trl("llama3_2", "comb", _LLAMA, "<|eot_id|>", closing="<|eot_id|>"),
-    _trl("phi3", "comb", _PHI, "<|endoftext|>", closing="<|end|>"),
-    _trl("phi3_5", "comb", _PHI, "<|endoftext|>", closing="<|end|>"),
-    _trl("lfm2", "comb", _CHATML, _IM, closing=_IM),
-    _trl("qwen2_5", "comb", _CHATML, _IM, closing=_IM),
-    _trl("qwen3_instruct_2507", "comb", _CHATML, _IM, plain=_THINK, closing=_IM),
-    _trl(
-        "qwen3", "comb", _CHATML, _IM, plain=_THINK, header="<think>\n\n</think>\n\n", closing=_IM,
-        in_history=("", _IM),
-    ),
-    _trl(
-        "qwen3", "expanded", _CHATML, _IM, plain=_THINK, variables=_OFF, closing=_IM,
-        said=(_STRIPPED,),
-    ),
-    _trl(
-        "gptoss", "comb", _OSS, "<|return|>", header="<|channel|>final<|message|>",
-        closing="<|return|>", in_history=("<|channel|>final<|message|>", "<|end|>"),
-    ),
-    _trl("qwen3_5_nothink", "expanded", _CHATML, _IM, plain=_THINK, closing=_IM, said=(_STRIPPED,)),
-    _trl("qwen3_5_think", "refused", _CHATML, _IM, plain=_THINK, said=(_OPENS, _TELLS_OFF)),
-    _trl(
-        "qwen3_5_think", "expanded", _CHATML, _IM, plain=_THINK, variables=_OFF, closing=_IM,
-        said=(_STRIPPED,),
-    ),
-    _trl("qwen3_6", "refused", _CHATML, _IM, plain=_THINK, said=(_OPENS, _TELLS_OFF)),
-    _trl("nemotron_3_nano", "refused", _CHATML, _IM, plain=_THINK, said=(_OPENS, _TELLS_OFF)),
-    _trl("nemotron_3_nano", "comb", _CHATML, _IM, plain=_THINK, variables=_OFF, closing=_IM),
-    _trl(
-        "deepseek_r1_distill", "refused", _DEEPSEEK, _DEEPSEEK[0], plain=_DEEPSEEK_PLAIN,
-        said=(_OPENS, _NO_WAY),
-    ),
-    _trl(
-        "deepseekv3", "refused", _DEEPSEEK, _DEEPSEEK[0], plain=_DEEPSEEK_PLAIN,
-        said=(_OPENS, _NO_WAY),
-    ),
-    _trl("glm4moe", "refused", _GLM, "<|endoftext|>", plain=_THINK, said=(_END, _NO_WAY)),
-    _trl("idefics3", "refused", _CHATML, _IM, said=("another text than the reply", _NO_WAY)),
-    _own(
-        "deepseek_r1_0528", "comb", _DEEPSEEK, _DEEPSEEK[0], plain=_DEEPSEEK_PLAIN,
-        closing=_DEEPSEEK[0],
-    ),
-    _own(
-        "deepseek_v3_1", "comb", _DEEPSEEK, _DEEPSEEK[0], plain=_DEEPSEEK_PLAIN,
-        closing=_DEEPSEEK[0],
-    ),
-    _own(
-        "deepseek_v3_1", "comb", _DEEPSEEK, _DEEPSEEK[0], plain=_DEEPSEEK_PLAIN,
-        variables={"thinking": True}, header="</think>", closing=_DEEPSEEK[0],
-    ),
-    _own(
-        "deepseek_v3_2", "expanded", _DEEPSEEK, _DEEPSEEK[0], plain=_DEEPSEEK_PLAIN,
-        closing=_DEEPSEEK[0], said=(_STRIPPED,),
-    ),
-    _own("deepseek_coder", "comb", ("<|EOT|>",), "<|EOT|>", closing="\n<|EOT|>"),
-    _own("exaone4", "comb", ("[|endofturn|]",), "[|endofturn|]", closing="[|endofturn|]"),
-    _own("reka", "comb", (), "<sep>", plain=("<sep>",), header=" ", closing="\n\n<sep>"),
-    _own("apriel_1_5", "comb", _PHI, "<|end|>", closing="\n<|end|>"),
-    _own(
-        "command_r7b", "expanded", _COHERE, "<|END_OF_TURN_TOKEN|>", header="<|START_RESPONSE|>",
-        closing=_COHERE_END, said=(_STRIPPED,),
-    ),
-    _own("qwq", "refused", _CHATML, _IM, plain=_THINK, said=(_OPENS, _NO_WAY)),
-    _own("qwen3_thinking", "refused", _CHATML, _IM, plain=_THINK, said=(_OPENS, _NO_WAY)),
-    _own(
-        "minimax_m2", "refused", ("]~b]", "[e~["), "[e~[", plain=_THINK, said=(_OPENS, _NO_WAY)
-    ),
-    _own("glm_4_7", "refused", _GLM, "<|endoftext|>", plain=_THINK, said=("'<think>'", _NO_WAY)),
-    _own(
-        "glm_4_7", "refused", _GLM, "<|endoftext|>", plain=_THINK, variables=_OFF,
-        said=(_END, _NO_WAY),
-    ),
-    _own(
-        "nemotron_nano_v2", "refused", ("<SPECIAL_11>", "<SPECIAL_12>"), "<SPECIAL_12>",
-        plain=_THINK, said=(_OPENS, "does not close", _NO_WAY),
-    ),
-    _own("smollm3", "comb", _CHATML, _IM, plain=_THINK, closing=_IM),
-    _own("smollm3", "comb", _CHATML, _IM, plain=_THINK, variables=_OFF, closing=_IM),
-    _own("mistral_v3", "comb", ("[INST]", "[/INST]", "</s>"), "</s>", header=" ", closing="</s>"),
+    Foreign("cohere", "comb", _COHERE),
+    Foreign("cohere2", "comb", _COHERE, end=_COHERE_END),
+    Foreign("gemma", "comb", _GEMMA, end="<end_of_turn>"),
+    Foreign("gemma3", "comb", _GEMMA, end="<end_of_turn>"),
+    Foreign("gemma4", "comb", _GEMMA4, end="<turn|>"),
+    Foreign("llama3", "comb", _LLAMA),
+    Foreign("llama3_2", "comb", _LLAMA),
+    Foreign("phi3", "comb", _PHI, end="<|end|>"),
+    Foreign("phi3_5", "comb", _PHI, end="<|end|>"),
+    Foreign("lfm2", "comb", _CHATML),
+    Foreign("qwen2_5", "comb", _CHATML),
+    Foreign("qwen3_instruct_2507", "comb", _CHATML, _THINK),
+    Foreign("qwen3", "comb", _CHATML, _THINK, header=_EMPTY, in_history=("", "<|im_end|>")),
+    Foreign("qwen3", "expanded", _CHATML, _THINK, variables=_OFF, said=_STRIPPED),
+    Foreign("gptoss", "comb", _OSS, header=_FINAL, in_history=(_FINAL, "<|end|>")),
+    Foreign("qwen3_5_nothink", "expanded", _CHATML, _THINK, said=_STRIPPED),
+    Foreign("qwen3_5_think", "refused", _CHATML, _THINK, said=_TELLS_OFF),
+    Foreign("qwen3_5_think", "expanded", _CHATML, _THINK, variables=_OFF, said=_STRIPPED),
+    Foreign("qwen3_6", "refused", _CHATML, _THINK, said=_TELLS_OFF),
+    Foreign("nemotron_3_nano", "refused", _CHATML, _THINK, said=_TELLS_OFF),
+    Foreign("nemotron_3_nano", "comb", _CHATML, _THINK, variables=_OFF),
+    Foreign("deepseek_r1_distill", "refused", _DEEPSEEK, _DEEPSEEK_PLAIN, said=_OPENS),
+    Foreign("deepseekv3", "refused", _DEEPSEEK, _DEEPSEEK_PLAIN, said=_OPENS),
+    Foreign("glm4moe", "refused", _GLM, _THINK, said=_NO_END),
+    Foreign("idefics3", "refused", _CHATML, said=("another text than the reply", _NO_WAY)),
+    Foreign("deepseek_r1_0528", "comb", _DEEPSEEK, _DEEPSEEK_PLAIN),
+    Foreign("deepseek_v3_1", "comb", _DEEPSEEK, _DEEPSEEK_PLAIN),
+    Foreign("deepseek_v3_1", "comb", _DEEPSEEK, _DEEPSEEK_PLAIN, variables={"thinking": True},
+            header="</think>"),
+    Foreign("deepseek_v3_2", "expanded", _DEEPSEEK, _DEEPSEEK_PLAIN, said=_STRIPPED),
+    Foreign("deepseek_coder", "comb", ("<|EOT|>",), end="\n<|EOT|>"),
+    Foreign("exaone4", "comb", ("[|endofturn|]",)),
+    Foreign("reka", "comb", ("<sep>",), ("<sep>",), header=" ", end="\n\n<sep>"),
+    Foreign("apriel_1_5", "comb", _PHI[::-1], end="\n<|end|>"),
+    Foreign("command_r7b", "expanded", _COHERE, header="<|START_RESPONSE|>", end=_COHERE_END,
+            said=_STRIPPED),
+    Foreign("qwq", "refused", _CHATML, _THINK, said=_OPENS),
+    Foreign("qwen3_thinking", "refused", _CHATML, _THINK, said=_OPENS),
+    Foreign("minimax_m2", "refused", ("[e~[", "]~b]"), _THINK, said=_OPENS),
+    Foreign("glm_4_7", "refused", _GLM, _THINK, said=("'<think>'", _NO_WAY)),
+    Foreign("glm_4_7", "refused", _GLM, _THINK, variables=_OFF, said=_NO_END),
+    Foreign("nemotron_nano_v2", "refused", ("<SPECIAL_12>", "<SPECIAL_11>"), _THINK,
+            said=(*_OPENS, "does not close")),
+    Foreign("smollm3", "comb", _CHATML, _THINK),
+    Foreign("smollm3", "comb", _CHATML, _THINK, variables=_OFF),
+    Foreign("mistral_v3", "comb", ("</s>", "[INST]", "[/INST]"), header=" "),
 )  # fmt: skip
 
 

@@ -5,30 +5,21 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
+from unittest.mock import patch
 
 import torch
-from transformers import GenerationConfig
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.chat_template import encode
+from tests.support.models.engine_prompts import generated
 
 WORDS = [
-    "the",
-    "sea",
-    "is",
-    "long",
-    "and",
-    "quiet",
-    "here,",
-    "where",
-    "shall",
-    "we",
-    "go",
-    "today?",
-]
+    "the", "sea", "is", "long", "and", "quiet", "here,", "where", "shall", "we", "go", "today?",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,9 +41,9 @@ class Agreement:
         return self.num_equal / self.num_tokens
 
 
-def random_requests(num_prompts: int, seed: int = 0) -> list[GenerationRequest]:
+def random_requests(num_prompts: int) -> list[GenerationRequest]:
     """Return the prompts of all turns of random dialogues of up to 12 turns, asides among them."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     requests: list[GenerationRequest] = []
     while len(requests) < num_prompts:
         name = f"d{len(requests)}"
@@ -78,12 +69,7 @@ def agreement(
 ) -> Agreement:
     """Return how far the engine's replies agree with those of `model.generate`.
 
-    Args:
-        engine: under test; the tokens it drew are read from it.
-        model: what the engine holds, in the state of that adapter.
-        requests: prompts.
-        new_tokens: most of a reply.
-        adapter: of the engine.
+    The tokens that the engine drew are read from it; `model` is what it holds, with that adapter active.
     """
     drawn: dict[str, list[int]] = {}
     finish = engine._finish
@@ -92,32 +78,21 @@ def agreement(
         drawn[row.request.key] = list(row.output)
         return finish(row)
 
-    engine._finish = record  # type: ignore[method-assign]
-    engine.generate(requests, SamplingParams(max_new_tokens=new_tokens, temperature=0.0), adapter)
-    engine._finish = finish  # type: ignore[method-assign]
+    params = SamplingParams(max_new_tokens=new_tokens, temperature=0.0)
+    with patch.object(engine, "_finish", record):
+        engine.generate(requests, params, adapter)
     num_tokens = num_equal = 0
     gap = 0.0
-    config = GenerationConfig(
-        do_sample=False, max_new_tokens=new_tokens, eos_token_id=sorted(engine.stop_ids),
-        pad_token_id=engine.tokenizer.pad_token_id,
-    )  # fmt: skip
     for request in requests:
         prompt = list(encode(engine.tokenizer, request.messages, add_generation_prompt=True))
-        ids = torch.tensor([prompt], device=model.device)
-        with torch.inference_mode():
-            out = model.generate(
-                ids, attention_mask=torch.ones_like(ids), generation_config=config
-            )[0].tolist()
-        expected, found = out[len(prompt) :], drawn[request.key]
+        found, expected = drawn[request.key], generated(engine, model, prompt, new_tokens)
+        pairs = zip(expected, found, strict=False)
+        same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
         num_tokens += len(expected)
-        same = next(
-            (i for i, (x, y) in enumerate(zip(expected, found, strict=False)) if x != y),
-            min(len(expected), len(found)),
-        )
         num_equal += same
         if same < len(expected):
+            read = torch.tensor([prompt + expected[:same]], device=model.device)
             with torch.inference_mode():
-                read = torch.tensor([out[: len(prompt) + same]], device=model.device)
                 logits = model(read).logits[0, -1]
             other = found[same] if same < len(found) else expected[same]
             gap = max(gap, float(logits[expected[same]] - logits[other]))

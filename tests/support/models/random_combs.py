@@ -12,13 +12,13 @@ VOCABULARY = 97
 
 
 @st.composite
-def combs(draw: st.DrawFn, *, max_turns: int = 8, with_trunk_labels: bool = True) -> Comb:
+def combs(draw: st.DrawFn, *, max_turns: int = 8) -> Comb:
     """Draw a comb of 1 to `max_turns` turns; some have no target (a gap).
 
     The shape is drawn, the ids come from one drawn seed, so that shrinking is quick.
     """
     num_turns = draw(st.integers(1, max_turns))
-    has_trunk_labels = with_trunk_labels and draw(st.booleans())
+    has_trunk_labels = draw(st.booleans())
     rng = random.Random(draw(st.integers(0, 2**32)))
 
     def ids(length: int) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
+from tests.support.runs.stages import write_jsonl
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
@@ -43,23 +43,30 @@ CORPUS = [
 ]
 
 
-def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer of about 300 tokens with the given chat template."""
+def train_bpe(corpus: Sequence[str], split: Any, special_tokens: Sequence[str] = ()) -> Tokenizer:
+    """Train a byte-level BPE tokenizer of about 300 tokens."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = split
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=300,
-        special_tokens=SPECIAL,
+        special_tokens=list(special_tokens),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(CORPUS * 4, trainer)
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    tokenizer.train_from_iterator(corpus, trainer)
+    return tokenizer
+
+
+def tiny_tokenizer(template: str | None = CHATML) -> PreTrainedTokenizerFast:
+    """Return a byte-level BPE tokenizer of about 300 tokens with the given chat template."""
+    split = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=train_bpe(CORPUS * 4, split, SPECIAL),
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        chat_template=template,
     )
-    fast.chat_template = template
-    return fast
 
 
 def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> LlamaForCausalLM:
@@ -129,6 +136,4 @@ def sample(
 
 def write_samples(path: Path, samples: Sequence[GattSample]) -> Path:
     """Write samples as JSONL."""
-    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+    return write_jsonl(path, (s.as_dict() for s in samples))

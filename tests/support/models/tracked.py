@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from gatt.train.config import TrackConfig, TrainConfig
 from tests.support.models.tiny import sample, write_samples
+from tests.support.runs.case_files import write_suite_file
 
 SHORT = {"kind": "words", "max": 1}
 
 
-def write_suite(folder: Path, rules: list[dict[str, object] | None], num_turns: int = 3) -> Path:
+def write_suite(folder: Path, rules: list[dict[str, object] | None]) -> Path:
     """Write a suite of a case for each rule and return its file; without a rule all is undecided."""
-    lines = []
+    cases = []
     for number, rule in enumerate(rules):
         messages = []
-        for turn in range(1, num_turns + 1):
+        for turn in range(1, 4):
             messages += [
                 {"role": "user", "content": f"Walk {number}, day {turn}?"},
                 {"role": "assistant", "content": f"By the river {number}."},
             ]
         told = {"text": "Be brief.", "family": "format", "verifiers": [rule] if rule else []}
-        lines.append({"id": f"case-{number}", "messages": messages, "instruction": told})
-    text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    (folder / "cases.jsonl").write_text(text, encoding="utf-8")
-    suite = folder / "suite.yaml"
-    suite.write_text(
-        "about: Small.\ncases: cases.jsonl\nsampling: {max_new_tokens: 2, temperature: 0.7}\n"
-        "turns: [1, 2, 3]\n",
-        encoding="utf-8",
-    )
-    return suite
+        cases.append({"id": f"case-{number}", "messages": messages, "instruction": told})
+    head = "about: Small.\nsampling: {max_new_tokens: 2, temperature: 0.7}\nturns: [1, 2, 3]\n"
+    return write_suite_file(folder, head, cases)
 
 
 def tracked_config(folder: Path, model: Path, suite: Path, **changes: object) -> TrainConfig:
     """Return a run of four steps on four dialogues, tracked after every second one."""
     samples = write_samples(folder / "samples.jsonl", [sample(i, 2) for i in range(4)])
     settings: dict[str, object] = {
-        "model": str(model),
-        "samples": (samples,),
-        "output_dir": folder / "out",
-        "max_steps": 4,
-        "learning_rate": 1e-2,
-        "gradient_accumulation_steps": 1,
-        "logging_steps": 1,
-        "report_to": "none",
-        "disable_tqdm": True,
-        "track": TrackConfig(suite=str(suite), every_steps=2, turns=(1, 3)),
-    }
+        "model": str(model), "samples": (samples,), "output_dir": folder / "out", "max_steps": 4,
+        "learning_rate": 1e-2, "gradient_accumulation_steps": 1, "logging_steps": 1, "report_to": "none",
+        "disable_tqdm": True, "track": TrackConfig(suite=str(suite), every_steps=2, turns=(1, 3)),
+    }  # fmt: skip
     return TrainConfig(**{**settings, **changes})  # type: ignore[arg-type]

@@ -13,33 +13,9 @@ from gatt.data.training_marks import write_marks
 from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 from tests.support.runs.stages import dialogue
 
-CARD = """---
-library_name: peft
-tags: [ghost-attention, gatt, lora]
----
-
-# Ghost Attention adapter
-
-A LoRA adapter for `tiny`.
-
-## Method
-
-Replies are sampled so and so.
-
-## Data
-
-| what | value |
-|---|---|
-| rows | 16 |
-
-## Training
-
-8 optimiser steps.
-
-## Limits
-
-- It learns from replies.
-"""
+HEAD = "---\nlibrary_name: peft\ntags: [ghost-attention, gatt, lora]\n---\n\n# Ghost Attention adapter\n\n"
+SECTIONS = ("Method", "Data", "Training", "Limits")
+CARD = HEAD + "\n".join(f"## {name}\n\nOf {name.lower()}.\n" for name in SECTIONS)
 
 
 def save_adapter(folder: Path, base: str, target: str = "q_proj", **changes: Any) -> Path:
@@ -77,19 +53,13 @@ def record(**changes: Any) -> dict[str, Any]:
 
 def write_results(folder: Path, curves: list[dict[str, Any]], **run: Any) -> Path:
     """Write the `results.json` of an evaluation."""
-    head = {
-        "model": "tiny",
-        "seed": 3,
-        "commit": "abc",
-        "config": {
-            "suite": "behaviour",
-            "adapters": {"gatt": "/home/me/runs/adapter"},
-            "source": {"name": "chitchat", "path": None},
-            "sampling": {"temperature": 0.0, "max_new_tokens": 32},
-            "num_dialogues": 16,
-        },
-    }
+    config = {
+        "suite": "behaviour", "adapters": {"gatt": "/home/me/runs/adapter"}, "num_dialogues": 16,
+        "source": {"name": "chitchat", "path": None},
+        "sampling": {"temperature": 0.0, "max_new_tokens": 32},
+    }  # fmt: skip
+    head = {"model": "tiny", "seed": 3, "commit": "abc", "config": config, **run}
     folder.mkdir(parents=True, exist_ok=True)
-    results = {"schema": 3, "run": {**head, **run}, "curves": curves}
+    results = {"schema": 3, "run": head, "curves": curves}
     (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
     return folder

@@ -1,8 +1,9 @@
-"""Commands of the command line that stand in for real ones."""
+"""Commands of the command line: those that stand in for real ones, and all of the installed package."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import sys
 from collections.abc import Callable
@@ -50,3 +51,14 @@ def stderr_line(capsys: pytest.CaptureFixture[str]) -> str:
     text = capsys.readouterr().err
     assert text.count("\n") == 1
     return text.removesuffix("\n")
+
+
+def command_modules() -> dict[str, ModuleType]:
+    """Return every command's module by name, those of its actions (`synth splice`) among them."""
+    found = {}
+    for entry in importlib.metadata.entry_points(group=GROUP):
+        module = entry.load()
+        found[entry.name] = module
+        for word, name in getattr(module, "ACTIONS", {}).items():
+            found[f"{entry.name} {word}"] = importlib.import_module(name)
+    return found

@@ -1,14 +1,11 @@
-"""Made-up samples that look like those of a run: for tests, and to look at the page.
-
-`python -m tests.support.runs.fake_samples FOLDER` writes a report there.
-"""
+"""Made-up samples that look like those of a run."""
 
 from __future__ import annotations
 
 import json
 import random
-import sys
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +13,9 @@ from eval.metrics.curves import curves
 from eval.metrics.own_replies import vacuous_curves
 from eval.metrics.paired import differences
 from eval.records.samples import Sample
-from eval.report.page.render import render_report
 from gatt.data.instruction import Instruction, Probe
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs.stages import hobby, write_jsonl
 
 TURNS = (1, 2, 4, 8, 20)
 ARMS = ("base", "base+reminder", "gatt")
@@ -58,13 +54,21 @@ NAPOLEON = (
     "I crossed the Alps with forty thousand men, so yes, I have hiked. Bring more socks.",
     "Read Caesar. I carried him to Egypt, and he never once complained of the heat.",
 )
-ARABIC = ("كان هادئًا، شكرًا لسؤالك! بقيت في البيت وقرأت كتابًا جيدًا.",)
-CURIE = ("I spent it in the laboratory, as radium keeps no holidays.",)
 VALUES = (
     ("language", "French", "train", FRENCH),
     ("figure", "Napoleon", "train", NAPOLEON),
-    ("language", "Arabic", "heldout_value", ARABIC),
-    ("figure", "Marie Curie", "heldout_value", CURIE),
+    (
+        "language",
+        "Arabic",
+        "heldout_value",
+        ("كان هادئًا، شكرًا لسؤالك! بقيت في البيت وقرأت كتابًا جيدًا.",),
+    ),
+    (
+        "figure",
+        "Marie Curie",
+        "heldout_value",
+        ("I spent it in the laboratory, as radium keeps no holidays.",),
+    ),
 )
 
 
@@ -72,84 +76,53 @@ def instruction(
     family: str, value: str, split: Any = "train", wording: Any = "verbose"
 ) -> Instruction:
     """Return an instruction as the catalogue would make it."""
-    rule = (VerifierSpec("terms", {"any_of": [value]}),)
     texts = {
         ("language", "verbose"): f"From now on, answer only in {value}, whatever you are asked.",
-        ("language", "terse"): f"Language: {value}.",
         ("figure", "verbose"): f"Always act as {value} from now on.",
-        ("figure", "terse"): f"Figure: {value}.",
     }
-    return Instruction(
+    made = hobby(value)
+    return replace(
+        made,
         id=f"{family}.{value.lower().replace(' ', '-')}",
-        text=texts.get((family, wording), f"{family}: {value}."),
+        text=texts.get((family, wording), f"{family.capitalize()}: {value}."),
         wording=wording,
         entries=(f"{family}.{value.lower()}",),
         families=(family,),
         split=split,
-        verifiers=rule,
-        probes=(Probe("Who are you?", rule),),
+        probes=(Probe("Who are you?", made.verifiers),),
     )
 
 
 def sample(**changes: Any) -> Sample:
     """Return one sample of the base arm at turn 1, with some fields changed."""
     plain: dict[str, Any] = {
-        "arm": "base",
-        "history": "reference",
-        "dialogue": "d1",
-        "turn": 1,
-        "kind": "turn",
-        "instruction": instruction("language", "French"),
-        "family": "language",
-        "split": "train",
-        "user": "Hello?",
-        "reply": "Bonjour !",
-        "reference": "Hi.",
-        "finish": "stop",
-        "status": "pass",
+        "arm": "base", "history": "reference", "dialogue": "d1", "turn": 1, "kind": "turn",
+        "instruction": instruction("language", "French"), "family": "language", "split": "train",
+        "user": "Hello?", "reply": "Bonjour !", "reference": "Hi.", "finish": "stop", "status": "pass",
         "verdicts": (Verdict("pass", "French, confidence 0.99", "language", 1, None),),
-    }
-    return Sample(**{**plain, **changes})
+    }  # fmt: skip
+    return Sample(**plain | changes)
 
 
-def fake_samples(
-    num_dialogues: int = 16,
-    turns: tuple[int, ...] = TURNS,
-    histories: tuple[str, ...] = ("reference",),
-) -> list[Sample]:
+def fake_samples(num_dialogues: int = 16) -> list[Sample]:
     """Return all arms on the same dialogues: ordinary turns, probes, plain dialogues."""
     rng = random.Random(7)
     found = []
     for number in range(num_dialogues):
-        family, value, split, good = VALUES[
-            (0, 1, 0, 1, 0, 2, 1, 0, 1, 0, 3, 1, 0, 1, 2, 3)[number % 16]
-        ]
+        of = VALUES[(0, 1, 0, 1, 0, 2, 1, 0, 1, 0, 3, 1, 0, 1, 2, 3)[number % 16]]
+        family, value, split, good = of
         given = instruction(family, value, split, "terse" if number % 3 else "verbose")
-        for history in histories:
-            for arm in ARMS:
-                for index, turn in enumerate(turns):
-                    chance = CHANCE[arm][min(index, 4)] * (1 if split == "train" else 0.8)
-                    for kind in ("turn", "probe"):
-                        where = replace(
-                            sample(
-                                arm=arm,
-                                history=history,
-                                dialogue=f"chat-{412 + 37 * number:04}",
-                                turn=turn,
-                                instruction=given,
-                                family=family,
-                                split=split,
-                            ),
-                            kind=kind,
-                        )
-                        found.append(_answer(where, rng, chance, good, value))
-    for number in range(4):
-        for arm in ("base", "gatt"):
-            for turn in turns:
-                topic = {"user": QUESTIONS[turn % 5], "reply": PLAIN[turn % 5], "status": "fail"}
-                where = {"arm": arm, "dialogue": f"plain-{number:02}", "turn": turn}
-                nothing = {"instruction": None, "split": "none", "verdicts": ()}
-                found.append(sample(**where, **nothing, **topic))
+        for arm, (index, turn), kind in product(ARMS, enumerate(TURNS), ("turn", "probe")):
+            chance = CHANCE[arm][index] * (1 if split == "train" else 0.8)
+            where = sample(
+                arm=arm, dialogue=f"chat-{412 + 37 * number:04}", turn=turn, kind=kind,
+                instruction=given, family=family, split=split,
+            )  # fmt: skip
+            found.append(_answer(where, rng, chance, good, value))
+    for number, arm, turn in product(range(4), ("base", "gatt"), TURNS):
+        topic = {"user": QUESTIONS[turn % 5], "reply": PLAIN[turn % 5], "status": "fail"}
+        where = {"arm": arm, "dialogue": f"plain-{number:02}", "turn": turn}
+        found.append(sample(**where, **topic, instruction=None, split="none", verdicts=()))
     return found
 
 
@@ -161,21 +134,21 @@ def _answer(
     # The user says the same to all arms.
     topic = random.Random(f"{where.dialogue} {where.turn}").randrange(5)
     user = "Who are you, and how do you speak?" if where.kind == "probe" else QUESTIONS[topic]
+    asked = replace(where, user=user, reference=PLAIN[topic])
     if draw > 0.985:
         line = Verdict("undecided", "two words, too short to tell", "language", 1, None)
-        return replace(where, user=user, reply="Ha, ok!", status="undecided", verdicts=(line,))
+        return replace(
+            asked, reply="Ha, ok!", reference="Hi.", status="undecided", verdicts=(line,)
+        )
     if draw < chance:
         reply = good[topic % len(good)]
         start = reply.find(" ") + 1
-        end = reply.find(" ", start)
-        line = Verdict("pass", f"found what {value} asks for", "terms", 1, (start, end))
-        return replace(where, user=user, reply=reply, reference=PLAIN[topic], verdicts=(line,))
+        span = (start, reply.find(" ", start))
+        line = Verdict("pass", f"found what {value} asks for", "terms", 1, span)
+        return replace(asked, reply=reply, verdicts=(line,))
     line = Verdict("fail", f"expected {value}, found plain English", "terms", 1, None)
     finish = "length" if draw > 0.95 else "stop"
-    return replace(
-        where, user=user, reply=PLAIN[topic], reference=PLAIN[topic],
-        status="fail", finish=finish, verdicts=(line,),
-    )  # fmt: skip
+    return replace(asked, reply=PLAIN[topic], status="fail", finish=finish, verdicts=(line,))
 
 
 def fake_results(samples: list[Sample]) -> dict[str, Any]:
@@ -202,8 +175,7 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
 def write_samples(folder: Path, samples: list[Sample]) -> Path:
     """Write the samples of a run to its folder, which is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples]
-    (folder / "samples.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_jsonl(folder / "samples.jsonl", (s.as_dict() for s in samples))
     return folder
 
 
@@ -211,10 +183,3 @@ def write_run(folder: Path, samples: list[Sample], results: dict[str, Any]) -> N
     """Write the files of a run that `gatt report` reads."""
     write_samples(folder, samples)
     (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    from tests.support.texts.fake_lists import fake_lists, with_extras
-
-    made = with_extras(fake_samples())
-    render_report(fake_results(made) | fake_lists(), made, Path(sys.argv[1]) / "report.html")

@@ -9,6 +9,8 @@ from eval.scoring.judge.config import JudgeConfig
 from gatt.data.instruction import Instruction, Probe
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs import fake_samples
+from tests.support.runs.stages import hobby
 from tests.support.servers.strict_judge import INSTRUCTION, WORD
 
 RULE = VerifierSpec("terms", {"any_of": [WORD]})
@@ -19,16 +21,8 @@ JUDGE_ALL = JudgeConfig(kinds=("turn", "probe"))
 
 def instruction(*verifiers: VerifierSpec, text: str = INSTRUCTION) -> Instruction:
     """Return an instruction with those verifiers; its one probe has the same."""
-    return Instruction(
-        id="hobby.tennis",
-        text=text,
-        wording="verbose",
-        entries=("hobby.tennis",),
-        families=("hobby",),
-        split="train",
-        verifiers=verifiers,
-        probes=(Probe("What do you love?", verifiers),),
-    )
+    probes = (Probe("What do you love?", verifiers),)
+    return hobby(WORD, text=text, verifiers=verifiers, probes=probes)
 
 
 def verdict(status: Any, verifier: str = "terms") -> Verdict:
@@ -39,19 +33,8 @@ def verdict(status: Any, verifier: str = "terms") -> Verdict:
 def sample(**changes: Any) -> Sample:
     """Return a sample of the base arm at turn 1 that a rule has failed, with some fields changed."""
     plain: dict[str, Any] = {
-        "arm": "base",
-        "history": "own",
-        "dialogue": "d1",
-        "turn": 1,
-        "kind": "turn",
-        "instruction": instruction(RULE),
-        "family": "hobby",
-        "split": "train",
-        "user": "How was your weekend?",
-        "reply": "It was quiet, thank you.",
-        "reference": None,
-        "finish": "stop",
-        "status": "fail",
+        "history": "own", "instruction": instruction(RULE), "family": "hobby", "reference": None,
+        "user": "How was your weekend?", "reply": "It was quiet, thank you.", "status": "fail",
         "verdicts": (verdict("fail"),),
-    }
-    return Sample(**{**plain, **changes})
+    }  # fmt: skip
+    return fake_samples.sample(**plain | changes)

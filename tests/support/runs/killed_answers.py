@@ -1,17 +1,8 @@
-"""Answers questions into a file until it kills itself where it is told to.
-
-    python -m tests.support.runs.killed_answers <file> <event>
-
-Events are counted from 1: a call of the engine before it answers, and a row before and after it is
-written. With an event that never comes, the run ends by itself.
-"""
+"""Answers questions into a file with an engine whose replies depend on what is asked together."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +21,7 @@ AT_ONCE = 3
 class CompanyEngine:
     """Its replies hang on all that is asked together and was asked since it forgot, as rounding may."""
 
-    def __init__(self, on_event: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, on_event: Callable[[], None]) -> None:
         self.on_event = on_event
         self._heard = ""
 
@@ -56,7 +47,10 @@ class CompanyEngine:
 
 
 def answer(path: Path, on_event: Callable[[], None]) -> tuple[list[Dialogue], SourceReport]:
-    """Answer the questions with an engine that has heard nothing yet; `AT_ONCE` move together."""
+    """Answer the questions with an engine that has heard nothing yet; `AT_ONCE` move together.
+
+    An event is a call of the engine before it answers, and a row before and after it is written.
+    """
     append, at_once = RecordStore.append, module.ANSWERED_AT_ONCE
 
     def observed(store: RecordStore, record: Mapping[str, Any]) -> None:
@@ -70,21 +64,3 @@ def answer(path: Path, on_event: Callable[[], None]) -> tuple[list[Dialogue], So
         return module.answered_questions(REQUEST, None, lambda: engine, PARAMS, path, "tiny")
     finally:
         RecordStore.append, module.ANSWERED_AT_ONCE = append, at_once  # type: ignore[method-assign]
-
-
-def main() -> None:
-    """Read the command line and answer."""
-    last = int(sys.argv[2])
-    count = 0
-
-    def on_event() -> None:
-        nonlocal count
-        count += 1
-        if count == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    answer(Path(sys.argv[1]), on_event)
-
-
-if __name__ == "__main__":
-    main()

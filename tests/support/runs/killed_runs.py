@@ -1,14 +1,11 @@
 """Kills a run at random moments until it is done, and compares what is left with a run left alone.
 
-    python -m tests.support.runs.killed_runs --folder F --engine scripted|local --kills 50
-
-A process of its own, because it forks: the interpreter and the model are there at once in every
-child. Prints one JSON line on what happened; ends with status 1 where a file differs.
+`python -m tests.support.runs.killed_runs FOLDER KIND KILLS` is a process of its own, because it forks: the
+interpreter and the model are there at once in every child.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -17,13 +14,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from data_synth import pipeline
-from data_synth.config import SynthConfig
 from data_synth.filters.config import QualityConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import SAMPLES_FILE
@@ -35,16 +31,48 @@ from gatt.generation.base import (
     SamplingParams,
 )
 from gatt.runs.store import RecordStore
+from tests.support.runs.killed_answers import AT_ONCE, answer
 from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import synth_config, varied_reply
 
 
-class Paused:
-    """An engine that takes its time, and whose replies count as whole however they ended."""
+def killed_runs(folder: Path, kind: str = "scripted", num_kills: int = 50) -> dict[str, Any]:
+    """Kill a run so many times, and return how many kills each run that got done took, and what they left.
 
-    def __init__(self, engine: Engine, seconds: float) -> None:
-        self.engine = engine
-        self.seconds = seconds
+    Args:
+        folder: where all runs go.
+        kind: `scripted` or `local`: data with such an engine; `answers`: questions that are answered.
+        num_kills: of all runs.
+
+    Raises:
+        AssertionError: a file differs, or a run failed.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.runs.killed_runs", folder, kind, str(num_kills)],
+        cwd=Path(__file__).resolve().parents[3], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+class Whole:
+    """An engine whose replies count as whole however they ended; a scripted one takes its time."""
+
+    def __init__(self, kind: str) -> None:
+        self.pause = 0.002 if kind == "scripted" else 0.0
+        self.engine: Engine = RecordingEngine(varied_reply)
+        if kind == "local":
+            import torch
+
+            # A pool of threads would not survive the fork.
+            torch.set_num_threads(1)
+            from gatt.generation.local.engine import TransformersEngine
+            from tests.support.models.engine_prompts import make_loaded
+            from tests.support.models.tiny import tiny_tokenizer
+
+            loaded = make_loaded(tiny_tokenizer(), max_position_embeddings=2048)
+            self.engine = TransformersEngine(loaded, max_rows=16)
 
     def generate(
         self,
@@ -53,127 +81,81 @@ class Paused:
         adapter: str | None = None,
     ) -> list[Generation]:
         """Return the replies of the engine, none of them cut or empty."""
-        time.sleep(self.seconds)
+        time.sleep(self.pause)
         found = self.engine.generate(requests, params, adapter)
         return [replace(g, finish="stop", text=f"{g.text} said {r.key}")
                 for g, r in zip(found, requests, strict=True)]  # fmt: skip
 
 
-def killed_runs(folder: Path, *words: str) -> dict[str, Any]:
-    """Start this file as a process and return what it found.
-
-    Raises:
-        AssertionError: a file differs, or a run failed.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.runs.killed_runs", "--folder", str(folder), *words],
-        cwd=Path(__file__).resolve().parents[3],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise AssertionError(done.stderr[-4000:])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def make_engine(kind: str) -> Engine:
-    """Return the scripted engine, or a random two-layer model behind the local one."""
-    if kind == "scripted":
-        return Paused(RecordingEngine(varied_reply), 0.002)
-    import torch
-
-    # A pool of threads would not survive the fork.
-    torch.set_num_threads(1)
-    from gatt.generation.local.engine import TransformersEngine
-    from gatt.models.load import LoadedModel
-    from tests.support.models.tiny import tiny_llama, tiny_tokenizer
-
-    tokenizer = tiny_tokenizer()
-    model = LoadedModel(tiny_llama(tokenizer, max_position_embeddings=2048), tokenizer, "tiny")
-    return Paused(TransformersEngine(model, max_rows=16), 0.0)
-
-
-def make_config(folder: Path, kind: str) -> SynthConfig:
-    """Return a run whose rows hold what the engine said, word for word."""
-    config = synth_config(folder, num_samples=18 if kind == "scripted" else 12, plain_fraction=0.5)
+def run_of(folder: Path, kind: str) -> Callable[[Path], object]:
+    """Return the run that writes `samples.jsonl` into a folder; rows hold what was said, word for word."""
+    if kind == "answers":
+        return lambda out: answer(out / SAMPLES_FILE, lambda: None)
+    engine = Whole(kind)
+    num = 18 if kind == "scripted" else 12
+    config = synth_config(folder, num_samples=num, plain_fraction=0.5, batch_samples=AT_ONCE)
     free = QualityConfig(
         degenerate=False, repeated_share=None, clipped=False, mentions_instruction=False,
         repeats_prompt=False, near_duplicate=None,
     )  # fmt: skip
     teacher = replace(config.teacher, quality=free, sampling=SamplingConfig(max_new_tokens=12))
-    return replace(config, teacher=teacher)
+    return lambda out: run_synth(replace(config, teacher=teacher, output_dir=out), lambda: engine)
 
 
-def left_behind(config: SynthConfig) -> str:
+def left_behind(file: Path) -> str:
     """Return in which state a killed run left its file."""
-    path = config.output_dir / SAMPLES_FILE
-    data = path.read_bytes() if path.exists() else b""
+    data = file.read_bytes() if file.exists() else b""
     if data and not data.endswith(b"\n"):
         return "torn line"
-    return "part of a batch" if data.count(b"\n") % config.batch_samples else "whole batches"
+    return "part of a batch" if data.count(b"\n") % AT_ONCE else "whole batches"
 
 
-def kill_until_done(args: argparse.Namespace) -> Mapping[str, Any]:
+def kill_until_done(folder: Path, kind: str, num_kills: int) -> Mapping[str, Any]:
     """Kill children until there were enough kills, and compare every finished run."""
-    engine = make_engine(args.engine)
-    config = make_config(args.folder, args.engine)
+    run = run_of(folder, kind)
     started = time.monotonic()
-    run_synth(replace(config, output_dir=args.folder / "alone"), lambda: engine)
+    run(folder / "alone")
     seconds = time.monotonic() - started
-    expected = (args.folder / "alone" / SAMPLES_FILE).read_bytes()
-    rng = random.Random(args.seed)
+    expected = (folder / "alone" / SAMPLES_FILE).read_bytes()
+    rng = random.Random(0)
     states: Counter[str] = Counter()
-    num_kills = num_finished = num_kills_here = 0
-    finished_after = []
-    while num_kills < args.kills or num_kills_here:
-        config = replace(config, output_dir=args.folder / f"killed-{num_finished}")
+    num_here = 0
+    finished_after: list[int] = []
+    while states.total() < num_kills or num_here:
+        out = folder / f"killed-{len(finished_after)}"
         pid = os.fork()
         if not pid:
-            run_synth(config, lambda: engine)
+            run(out)
             os._exit(0)
-        if num_kills < args.kills:
-            time.sleep(rng.uniform(0, seconds * args.window))
+        if states.total() < num_kills:
+            time.sleep(rng.uniform(0, seconds * 0.4))
             os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
         if os.WIFSIGNALED(status):
-            num_kills += 1
-            num_kills_here += 1
-            states[left_behind(config)] += 1
+            num_here += 1
+            states[left_behind(out / SAMPLES_FILE)] += 1
             continue
-        if status:
-            raise SystemExit(f"a run ended with status {os.waitstatus_to_exitcode(status)}")
-        if (config.output_dir / SAMPLES_FILE).read_bytes() != expected:
-            raise SystemExit(f"{config.output_dir}: differs from the run that was left alone")
-        finished_after.append(num_kills_here)
-        num_finished, num_kills_here = num_finished + 1, 0
-    return {
-        "kills": num_kills, "finished_after_kills": finished_after, "left": dict(states),
-        "seconds_alone": round(seconds, 3), "num_bytes": len(expected),
-    }  # fmt: skip
+        assert status == 0, f"a run ended with status {os.waitstatus_to_exitcode(status)}"
+        assert (out / SAMPLES_FILE).read_bytes() == expected, f"{out}: differs from the run alone"
+        finished_after.append(num_here)
+        num_here = 0
+    return {"finished_after_kills": finished_after, "left": dict(states)}
 
 
 def main() -> None:
     """Read the command line and print the outcome."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--engine", choices=("scripted", "local"), default="scripted")
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--window", type=float, default=0.4)
-    parser.add_argument("--pause", type=float, default=0.001, help="seconds behind every row")
-    args = parser.parse_args()
+    folder, kind, num_kills = sys.argv[1:]
+    pause = 0.001 if kind == "scripted" else 0.02
     pipeline.provenance = lambda: {"commit": None}  # type: ignore[assignment]
     append = RecordStore.append
 
     def append_slowly(store: RecordStore, record: Mapping[str, Any]) -> None:
         append(store, record)
         # So that kills fall between the rows of a batch as well.
-        time.sleep(args.pause)
+        time.sleep(pause)
 
     RecordStore.append = append_slowly  # type: ignore[method-assign]
-    sys.stdout.write(json.dumps(kill_until_done(args)) + "\n")
+    sys.stdout.write(json.dumps(kill_until_done(Path(folder), kind, int(num_kills))) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
-"""What tests of whole stages share: dialogues on disk and an engine that answers from a function."""
+"""What tests of whole stages share: dialogues, an instruction, and an engine that answers from a function."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gatt.data.dialogue import Dialogue, Message
+from gatt.data.instruction import Instruction, Probe
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.verifiers.spec import VerifierSpec
 
 PLACES = ("river", "harbor", "market", "valley", "station", "castle", "garden", "museum")
 
@@ -22,11 +26,32 @@ def dialogue(number: int, num_turns: int = 3) -> Dialogue:
     return Dialogue(f"d-{number:03d}", tuple(messages))
 
 
-def write_dialogues(path: Path, num: int = 6, num_turns: int = 3) -> Path:
-    """Write dialogues as JSONL in messages form."""
-    lines = [json.dumps(dialogue(n, num_turns).as_dict()) + "\n" for n in range(num)]
+def hobby(value: str, **changes: Any) -> Instruction:
+    """Return the instruction to enjoy something, as the catalogue would make it, with some fields changed."""
+    rule = (VerifierSpec("terms", {"any_of": [value]}),)
+    made = Instruction(
+        id=f"hobby.{value}",
+        text=f"You enjoy {value}.",
+        wording="verbose",
+        entries=(f"hobby.{value}",),
+        families=("hobby",),
+        split="train",
+        verifiers=rule,
+        probes=(Probe(f"Do you like {value}?", rule),),
+    )
+    return replace(made, **changes)
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write JSON lines."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     path.write_text("".join(lines), encoding="utf-8")
     return path
+
+
+def write_dialogues(path: Path, num: int = 6, num_turns: int = 3) -> Path:
+    """Write dialogues as JSONL in messages form."""
+    return write_jsonl(path, (dialogue(n, num_turns).as_dict() for n in range(num)))
 
 
 def write_model(folder: Path, weights: bytes = b"weights") -> Path:

@@ -6,27 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gatt.data.instruction import Instruction, Probe
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
-from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import sample
-
-
-def hobby(value: str, **changes: Any) -> Instruction:
-    """Return the instruction to enjoy something, as the catalogue would make it."""
-    rule = (VerifierSpec("terms", {"any_of": [value]}),)
-    settings: dict[str, Any] = {
-        "id": f"hobby.{value}",
-        "text": f"You enjoy {value}.",
-        "wording": "verbose",
-        "entries": (f"hobby.{value}",),
-        "families": ("hobby",),
-        "split": "train",
-        "verifiers": rule,
-        "probes": (Probe(f"Do you like {value}?", rule),),
-    }
-    return Instruction(**{**settings, **changes})
+from tests.support.runs.stages import hobby
 
 
 def to(value: str, turn: int = 2, place: Any = "user") -> Switch:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import SynthResult
@@ -17,6 +15,7 @@ from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
+from tests.support.texts.small_catalog import write_catalog
 
 GOOD = (
     "On Sunday I play tennis and like gardening.",
@@ -26,25 +25,9 @@ GOOD = (
 )
 
 
-def _entry(value: str) -> dict[str, Any]:
-    return {
-        "id": f"hobby.{value}",
-        "value": value,
-        "verbose": [f"You enjoy {value}.", f"Mention {value}, whatever you are asked."],
-        "terse": f"Hobby: {value}.",
-        "verifiers": [{"kind": "terms", "any_of": [value]}],
-        "hint": f"Say something on {value}.",
-        "good": [f"I like {value}."],
-        "bad": ["I stayed at home."],
-    }
-
-
 def synth_config(folder: Path, **changes: Any) -> SynthConfig:
     """Return a run of 10 samples of 3 turns in batches of 3; what it reads is written to `folder`."""
-    catalog = folder / "catalog"
-    catalog.mkdir(parents=True, exist_ok=True)
-    entries = [_entry("tennis"), _entry("gardening")]
-    (catalog / "hobby.yaml").write_text(yaml.safe_dump({"family": "hobby", "entries": entries}))
+    catalog = write_catalog(folder / "catalog", "tennis", "gardening")
     config = SynthConfig(
         output_dir=folder / "out",
         num_samples=10,

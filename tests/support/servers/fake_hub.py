@@ -1,15 +1,17 @@
-"""A hub on localhost: makes repositories and keeps what is committed, as huggingface_hub sends it."""
+"""A hub in the process: makes repositories and keeps what is committed, as huggingface_hub sends it."""
 
 from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import httpx2
+from huggingface_hub import set_client_factory
+from huggingface_hub.utils._http import default_client_factory
 
 
 @dataclass
@@ -26,11 +28,10 @@ class Repo:
 class FakeHub:
     """The repositories of the hub, and the requests to it."""
 
-    url: str = ""
+    url: str = "http://hub.test"
     repos: dict[str, Repo] = field(default_factory=dict)
     """By kind and id, as `models/owner/name`."""
     tokens: set[str] = field(default_factory=set)
-    agents: set[str] = field(default_factory=set)
     refuses: int = 0
     """Status of every answer, if not 0."""
 
@@ -38,7 +39,7 @@ class FakeHub:
         """Return status and JSON of an answer."""
         if self.refuses:
             return self.refuses, {"error": "not for you"}
-        words = path.partition("?")[0].strip("/").split("/")[1:]
+        words = path.strip("/").split("/")[1:]
         if words == ["repos", "create"]:
             return self._create(json.loads(body))
         if words == ["validate-yaml"]:
@@ -85,42 +86,18 @@ class FakeHub:
 
 @contextmanager
 def fake_hub() -> Iterator[FakeHub]:
-    """Serve a hub while the block runs."""
+    """Let huggingface_hub send its requests to a hub while the block runs; another host refuses them."""
     hub = FakeHub()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        if f"{request.url.scheme}://{request.url.host}" != hub.url:
+            raise httpx2.ConnectError("connection refused", request=request)
+        hub.tokens.add(request.headers.get("authorization", ""))
+        status, value = hub.answer(request.method, request.url.path, request.read())
+        return httpx2.Response(status, json=value)
 
-        def _answer(self) -> None:
-            hub.tokens.add(self.headers.get("authorization", ""))
-            hub.agents.add(self.headers.get("user-agent", ""))
-            if self.headers.get("transfer-encoding") == "chunked":
-                body = b""
-                while size := int(self.rfile.readline(), 16):
-                    body += self.rfile.read(size)
-                    self.rfile.readline()
-                self.rfile.readline()
-            else:
-                body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            status, value = hub.answer(self.command, self.path, body)
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST = _answer
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    hub.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
+    set_client_factory(lambda: httpx2.Client(transport=httpx2.MockTransport(handle)))
     try:
         yield hub
     finally:
-        server.shutdown()
-        server.server_close()
+        set_client_factory(default_client_factory)

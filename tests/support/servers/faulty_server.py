@@ -1,7 +1,7 @@
 """An OpenAI-compatible HTTP server that misbehaves on purpose, by a script.
 
-The right reply is a function of the prompt (`right_reply`); every wrong one
-says `WRONG`, so that a test sees it wherever it turns up.
+The right reply is a function of the prompt (`right_reply`); every wrong one says `WRONG`, so that a test sees
+it wherever it turns up.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import random
 import socket
 import struct
 import threading
@@ -31,7 +32,6 @@ BROKEN = ("hang", "reset", "truncated", "invalid", "no choices", "no content")
 CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
 """Of a body that is sent piece by piece."""
 ENDS = ("length", "content_filter")
-FAULTS = (*STATUSES, *BROKEN, *ENDS)
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,9 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    prompt: str
     nth: int
     """How often this prompt was asked before."""
-    at: float = field(default_factory=time.monotonic)
-
-    @property
-    def prompt(self) -> str:
-        return json.dumps(self.body.get("messages"), ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -70,19 +66,10 @@ def right_reply(messages: Any) -> str:
 
 def seeded_script(seed: int, share: float, weights: Mapping[str, float]) -> Script:
     """Return a script that draws faults by seed, prompt and how often it was asked."""
-    names, mass = list(weights), sum(weights.values())
 
     def script(asked: Asked) -> str:
-        digest = hashlib.sha256(f"{seed}/{asked.nth}/{asked.prompt}".encode()).digest()
-        drawn = int.from_bytes(digest[:8], "big") / 2**64
-        if drawn >= share:
-            return "ok"
-        point = drawn / share * mass
-        for name in names:
-            point -= weights[name]
-            if point < 0:
-                return name
-        return names[-1]
+        rng = random.Random(f"{seed}/{asked.nth}/{asked.prompt}")
+        return rng.choices([*weights], [*weights.values()])[0] if rng.random() < share else "ok"
 
     return script
 
@@ -91,8 +78,8 @@ class FaultyServer:
     """Serves on a free port of this machine until it is left.
 
     Args:
-        script: says what becomes of each request: `ok`, one of `FAULTS`, `endless` (a body that ends
-            with the connection), `die` (the server is gone from then on), or an `Answer`.
+        script: says what becomes of each request: `ok`, one of `STATUSES`, `BROKEN` or `ENDS`, `endless` (a
+            body that ends with the connection), `die` (the server is gone from then on), or an `Answer`.
         retry_after: seconds that `429 seconds` asks for.
         seconds: how long a good reply takes.
     """
@@ -110,7 +97,6 @@ class FaultyServer:
         self.asked: list[Asked] = []
         self.faults: Counter[str] = Counter()
         self.num_in_flight = self.most_in_flight = 0
-        self.is_dead = False
         self.ended = threading.Event()
         self.lock = threading.Lock()
         self._times_asked: Counter[str] = Counter()
@@ -128,19 +114,30 @@ class FaultyServer:
 
     def die(self) -> None:
         """Stop listening, and answer nothing on the connections that are open."""
-        self.is_dead = True
         self.ended.set()
         self._http.shutdown()
         self._http.server_close()
 
     def note(self, path: str, headers: Mapping[str, str], body: dict[str, Any]) -> Asked:
         """Record a request."""
+        prompt = json.dumps(body.get("messages"), ensure_ascii=False)
         with self.lock:
-            prompt = json.dumps(body.get("messages"), ensure_ascii=False)
-            asked = Asked(path, headers, body, self._times_asked[prompt])
+            asked = Asked(path, headers, body, prompt, self._times_asked[prompt])
             self._times_asked[prompt] += 1
             self.asked.append(asked)
         return asked
+
+    @contextlib.contextmanager
+    def in_flight(self) -> Any:
+        """Count a request while it is answered."""
+        with self.lock:
+            self.num_in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.num_in_flight)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.num_in_flight -= 1
 
 
 class _Http(ThreadingHTTPServer):
@@ -158,6 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
     # Headers and body in one packet: apart they wait for each other's acknowledgement.
     wbufsize = 65536
     disable_nagle_algorithm = True
+
     server: _Http
 
     def log_message(self, *args: Any) -> None:
@@ -166,18 +164,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         faulty = self.server.faulty
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if faulty.is_dead:
+        if faulty.ended.is_set():
             return self.reset()
         asked = faulty.note(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
-        with faulty.lock:
-            faulty.num_in_flight += 1
-            faulty.most_in_flight = max(faulty.most_in_flight, faulty.num_in_flight)
-        try:
-            self.answer(asked)
-        finally:
-            with faulty.lock:
-                faulty.num_in_flight -= 1
-        return None
+        with faulty.in_flight():
+            return self.answer(asked)
 
     def answer(self, asked: Asked) -> None:
         faulty = self.server.faulty
@@ -187,76 +178,56 @@ class _Handler(BaseHTTPRequestHandler):
         faulty.faults[said] += 1
         if said == "die":
             threading.Thread(target=faulty.die, daemon=True).start()
-            faulty.ended.wait(5)
-            return self.reset()
-        if said in STATUSES:
-            return self.send(
-                STATUSES[said], {"error": {"message": f"scripted {said}"}}, self.waits(said)
-            )
-        if said == "hang":
+        if said in ("die", "hang"):
             faulty.ended.wait(30)
             return self.reset()
+        if said in STATUSES:
+            waits = {"429 date": formatdate(usegmt=True), "429 seconds": str(faulty.retry_after)}
+            headers = {"Retry-After": waits[said]} if said in waits else {}
+            return self.send(STATUSES[said], {"error": {"message": f"scripted {said}"}}, headers)
         if said == "endless":
             return self.send_endlessly()
-        if faulty.seconds:
-            time.sleep(faulty.seconds)
+        time.sleep(faulty.seconds)
         return self.complete(asked, said)
 
     def complete(self, asked: Asked, said: str) -> None:
         text = right_reply(asked.body["messages"]) if said == "ok" else WRONG
-        reply: dict[str, Any] = {
-            "id": "r",
-            "object": "chat.completion",
-            "created": 0,
-            "model": asked.body["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": said if said in ENDS else "stop",
-                    "message": {"role": "assistant", "content": text},
-                }
-            ],
-            "usage": {"prompt_tokens": 3, "completion_tokens": 7, "total_tokens": 10},
-        }
-        if said == "no choices":
-            reply["choices"] = []
+        message = {"role": "assistant", "content": text}
         if said == "no content":
-            del reply["choices"][0]["message"]["content"]
-        raw = json.dumps(reply).encode()
+            del message["content"]
+        finish = said if said in ENDS else "stop"
+        choice = {"index": 0, "finish_reason": finish, "message": message}
+        raw = json.dumps(
+            {
+                "id": "r", "object": "chat.completion", "created": 0,
+                "model": asked.body["model"],
+                "choices": [] if said == "no choices" else [choice],
+                "usage": {"prompt_tokens": 3, "completion_tokens": 7, "total_tokens": 10},
+            }
+        ).encode()  # fmt: skip
         if said == "reset":
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
+            self.send_head(200, {"Content-Length": str(len(raw))})
             self.wfile.write(raw[: len(raw) // 2])
             self.wfile.flush()
             return self.reset()
         if said == "truncated":
             raw = raw[: len(raw) * 2 // 3]
-        if said == "invalid":
-            raw = b"<html>" + raw
-        return self.send(200, raw)
-
-    def waits(self, said: str) -> dict[str, str]:
-        if said == "429 date":
-            return {"Retry-After": formatdate(time.time(), usegmt=True)}
-        return {"Retry-After": str(self.server.faulty.retry_after)} if said == "429 seconds" else {}
+        return self.send(200, b"<html>" + raw if said == "invalid" else raw)
 
     def send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(raw)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
+        length = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
+        self.send_head(status, length | dict(headers or {}))
         self.wfile.write(raw)
 
-    def send_endlessly(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Transfer-Encoding", "chunked")
+    def send_head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
+
+    def send_endlessly(self) -> None:
+        self.send_head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
         with contextlib.suppress(OSError):
             while not self.server.faulty.ended.is_set():
                 self.wfile.write(CHUNK)

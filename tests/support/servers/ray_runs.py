@@ -35,17 +35,12 @@ def ray_here() -> Iterator[None]:
 
 
 class UnluckyEngine(RecordingEngine):
-    """Answers from a function, but for one call of one worker, which ends it or fails."""
+    """Answers, but for call `at_call` of the first worker that comes so far: `kill` ends it, `fail` raises.
+
+    The file `once` says that it happened.
+    """
 
     def __init__(self, reply: Reply, what: str, at_call: int, once: Path) -> None:
-        """Keep what goes wrong.
-
-        Args:
-            reply: answers.
-            what: `kill` ends the process by SIGKILL, `fail` raises.
-            at_call: number of the call, from 1.
-            once: file that says that it happened.
-        """
         super().__init__(reply)
         self.what, self.at_call, self.once = what, at_call, once
 
@@ -55,7 +50,7 @@ class UnluckyEngine(RecordingEngine):
         params: SamplingParams,
         adapter: str | None = None,
     ) -> list[Generation]:
-        """Answer, or meet with misfortune in the first worker that comes so far."""
+        """Answer, or meet with misfortune."""
         if len(self.calls) + 1 == self.at_call and self._is_first():
             if self.what == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)

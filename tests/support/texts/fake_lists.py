@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from eval.records.samples import Sample
@@ -19,25 +20,22 @@ def fake_lists() -> dict[str, Any]:
     return {
         "events": [
             event(arm, name, since, max(0.0, BESIDE[arm] * chance - 0.04 * since))
-            for arm in ARMS
-            for name, chance in EVENTS.items()
-            for since in (0, 1, 2, 4, 8)
+            for arm, (name, chance), since in product(ARMS, EVENTS.items(), (0, 1, 2, 4, 8))
         ],
         "summaries": [
-            summary(arm, metric, name, value)
-            for arm in ARMS
-            for metric in ("adherence", "survival")
-            for name, value in (
-                ("half_life", None if arm != "base" else 2.0),
-                ("area", BESIDE[arm]),
-                ("recovery", BESIDE[arm] / 2),
+            found
+            for arm, metric in product(ARMS, ("adherence", "survival"))
+            for found in (
+                summary(arm, metric, "half_life", None if arm != "base" else 2.0),
+                summary(arm, metric, "area", BESIDE[arm]),
+                summary(arm, metric, "recovery", BESIDE[arm] / 2),
             )
         ],
         "differences": [
             difference(arm, metric, turn, BESIDE[arm] - 0.02 * turn / 4)
-            for arm in ("gatt", "base+reminder")
-            for metric in ("adherence", "probe_recall")
-            for turn in (1, 2, 4, 8, 20)
+            for arm, metric, turn in product(
+                ("gatt", "base+reminder"), ("adherence", "probe_recall"), (1, 2, 4, 8, 20)
+            )
         ],
         "agreement": [agreement("gatt"), agreement("base"), agreement("all")],
         "limits": [
@@ -93,27 +91,24 @@ def agreement(arm: str) -> dict[str, Any]:
 
 def with_extras(samples: list[Sample]) -> list[Sample]:
     """Return the samples with events, leniency, task completion and a judge that differs at times."""
-    found = []
-    for number, sample in enumerate(samples):
-        if sample.instruction is None or sample.kind == "probe":
-            found.append(sample)
-            continue
-        # The user does the same to all arms.
-        is_eventful = int(sample.dialogue[-4:]) % 3 == 1
-        event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if is_eventful else None
-        status = "undecided" if number % 17 == 0 else sample.status
-        if number % 7 == 0:
-            status = "fail" if sample.status == "pass" else "pass"
-        found.append(
-            replace(
-                sample,
-                event=event,
-                expected="released" if event == "asks_to_drop" else "kept",
-                loose="pass" if number % 11 == 0 else sample.status,
-                completion=Verdict(
-                    "fail" if number % 9 == 0 else "pass", "similarity 0.61", "task", 1
-                ),
-                judge=Verdict(status, "it keeps the role", "judge", 1),
-            )
-        )
-    return found
+    return [_with_extras(sample, number) for number, sample in enumerate(samples)]
+
+
+def _with_extras(sample: Sample, number: int) -> Sample:
+    if sample.instruction is None or sample.kind == "probe":
+        return sample
+    # The user does the same to all arms.
+    is_eventful = int(sample.dialogue[-4:]) % 3 == 1
+    event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if is_eventful else None
+    status = "undecided" if number % 17 == 0 else sample.status
+    if number % 7 == 0:
+        status = "fail" if sample.status == "pass" else "pass"
+    answers = "fail" if number % 9 == 0 else "pass"
+    return replace(
+        sample,
+        event=event,
+        expected="released" if event == "asks_to_drop" else "kept",
+        loose="pass" if number % 11 == 0 else sample.status,
+        completion=Verdict(answers, "similarity 0.61", "task", 1),
+        judge=Verdict(status, "it keeps the role", "judge", 1),
+    )

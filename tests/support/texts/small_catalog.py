@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-TEXT = """
-family: hobby
-about: what somebody enjoys
-defaults:
-  verbose: ["You enjoy {value} and bring it up in every answer."]
-  terse: "Hobby: {value}."
-entries:
-  - id: hobby.tennis
-    value: tennis
-    verifiers: [{kind: terms, any_of: [tennis, racket]}]
-    good: ["I love tennis."]
-    bad: ["I love the sea."]
-  - id: hobby.chess
-    value: chess
-    verifiers: [{kind: terms, any_of: [chess]}]
-    good: ["I love chess."]
-    bad: ["I love the sea."]
-"""
+import yaml
 
 
-def write_catalog(folder: Path) -> Path:
-    """Write it into a folder of its own."""
-    folder.mkdir(exist_ok=True)
-    (folder / "hobby.yaml").write_text(TEXT, encoding="utf-8")
+def write_catalog(folder: Path, *values: str) -> Path:
+    """Write a catalogue of these hobbies into a folder of its own; tennis and chess if none are given."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = [
+        {
+            "id": f"hobby.{value}",
+            "value": value,
+            "verbose": [f"You enjoy {value}.", f"Mention {value}, whatever you are asked."],
+            "terse": f"Hobby: {value}.",
+            "verifiers": [{"kind": "terms", "any_of": [value]}],
+            "hint": f"Say something on {value}.",
+            "good": [f"I like {value}."],
+            "bad": ["I stayed at home."],
+        }
+        for value in values or ("tennis", "chess")
+    ]
+    (folder / "hobby.yaml").write_text(yaml.safe_dump({"family": "hobby", "entries": entries}))
     return folder

@@ -21,8 +21,7 @@ from gatt.config.keys import keys_of
 from gatt.errors import ConfigError, DataError, ToldByMainError
 from gatt.runs.environment import prepare_environment
 from gatt.train.__main__ import main as train_main
-from tests.support.runs.command_modules import command_modules
-from tests.support.runs.fake_commands import Commands, Run, stderr_line
+from tests.support.runs.fake_commands import Commands, Run, command_modules, stderr_line
 
 
 @dataclass(frozen=True, kw_only=True)

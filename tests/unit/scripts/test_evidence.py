@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,9 @@ STAGES = (
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
-    "synth": SynthConfig,
-    "train": TrainConfig,
-    "eval": EvalConfig,
-    "attend": AttendConfig,
+    "synth": SynthConfig, "train": TrainConfig, "eval": EvalConfig, "attend": AttendConfig,
     "perplexity": PerplexityConfig,
-}
+}  # fmt: skip
 # It records the command, and leaves the files that the script reads.
 STAND_IN = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0
@@ -48,12 +44,6 @@ for word in "$@"; do
 done
 [[ $3 != attend ]] || touch runs/evidence/ordinary/attention{.json,.html,.png,-turns.png}
 """
-
-
-def commands_of(root: Path) -> Iterator[list[str]]:
-    """Yield the words of each `gatt` command that the script ran."""
-    for line in (root / "record").read_text(encoding="utf-8").splitlines():
-        yield line.split("\x1f")[:-1]
 
 
 def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) -> None:
@@ -81,7 +71,8 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
     subprocess.run(script, env={**os.environ, **env}, check=True, timeout=300)
 
     configs: list[Any] = []
-    for command, *words in commands_of(tmp_path):
+    for line in (tmp_path / "record").read_text(encoding="utf-8").splitlines():
+        command, *words = line.split("\x1f")[:-1]
         if command == "report":
             continue
         schema = SCHEMAS[command]

@@ -10,12 +10,10 @@ import pytest
 from to_gguf import main, ollama_template
 from tokenizers.processors import TemplateProcessing
 
+from tests.support.models.golden_templates import GEMMA3, LLAMA3, SMOLLM2, Family
 from tests.support.models.tiny import save_tiny_model
-from tests.support.texts.words import CHATML, CHATML_SPECIALS, trl_template, word_tokenizer
+from tests.support.texts.words import CHATML
 
-LLAMA = ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
-GEMMA = ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>")
-WORDS = ("Act as Napoleon.", "Who are you?", "An emperor.", "And where?", "user", "model", "system")
 MESSAGES = [
     {"role": "system", "content": "Act as Napoleon."},
     {"role": "user", "content": "Who are you?"},
@@ -44,18 +42,11 @@ def rendered(template: str, messages: list[dict[str, str]]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("template", "specials", "bos", "adds_bos"),
-    [
-        (CHATML, CHATML_SPECIALS, None, False),
-        (trl_template("llama3"), LLAMA, "<|begin_of_text|>", True),
-        (trl_template("llama3"), LLAMA, "<|begin_of_text|>", False),
-        (trl_template("gemma3"), GEMMA, "<bos>", True),
-    ],
+    ("family", "adds_bos"), [(SMOLLM2, False), (LLAMA3, True), (LLAMA3, False), (GEMMA3, True)]
 )
-def test_ollama_writes_what_the_chat_template_writes(
-    template: str, specials: tuple[str, ...], bos: str | None, adds_bos: bool
-) -> None:
-    tokenizer = word_tokenizer(template, specials, WORDS, bos_token=bos, eos_token=specials[1])
+def test_ollama_writes_what_the_chat_template_writes(family: Family, adds_bos: bool) -> None:
+    tokenizer = family.tokenizer()
+    bos = tokenizer.bos_token
     if adds_bos:
         tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
             single=f"{bos} $A", special_tokens=[(bos, tokenizer.bos_token_id)]
@@ -68,9 +59,8 @@ def test_ollama_writes_what_the_chat_template_writes(
 
 
 def test_a_chat_template_that_writes_turns_differently_is_refused() -> None:
-    tokenizer = word_tokenizer(
-        CHATML.replace("message['role'] +", "loop.index|string +"), (), WORDS
-    )
+    tokenizer = SMOLLM2.tokenizer()
+    tokenizer.chat_template = CHATML.replace("message['role'] +", "loop.index|string +")
     with pytest.raises(SystemExit, match="by hand"):
         ollama_template(tokenizer)
 

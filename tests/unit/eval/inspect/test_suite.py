@@ -12,7 +12,9 @@ import pytest
 from eval.inspect import suite as inspect_suite
 from eval.inspect.suite import judged, prepared, rates_of
 from gatt.errors import ConfigError
-from tests.support.runs.tea_suite import QUESTION, case, suite
+from tests.support.runs.case_files import QUESTION
+from tests.support.runs.case_files import tea_case as case
+from tests.support.runs.case_files import tea_suite as suite
 
 
 def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_suite.Prepared:

@@ -21,7 +21,9 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from eval.inspect.task import gatt_suite, verifiers
 from eval.records.case import BLANK
-from tests.support.runs.tea_suite import QUESTION, RULE, case, suite
+from tests.support.runs.case_files import QUESTION, RULE
+from tests.support.runs.case_files import tea_case as case
+from tests.support.runs.case_files import tea_suite as suite
 
 
 def environment(folder: Path) -> dict[str, str]:

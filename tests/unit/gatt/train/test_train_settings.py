@@ -28,7 +28,7 @@ from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
-from tests.support.models.ready_trainer import ready
+from tests.support.models.first_step import ready
 from tests.support.models.tiny import (
     CHATML,
     sample,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,47 +15,39 @@ from tests.support.models.tiny import tiny_tokenizer
 
 SETTING = Setting(
     model="random-llama:tiny", device="cpu", turns=4, exchange_tokens=60, reply_tokens=20, steps=2,
-    batch_sizes=(1, 3), expanded_batch_sizes=(1, 3), max_tokens_per_row=(560,),
+    batch_sizes=(1, 3), max_tokens_per_row=(560,),
 )  # fmt: skip
 
 
-def test_contenders_train_the_same_targets(tmp_path: Path) -> None:
+def test_contenders_train_the_same_targets_and_measure_alike_but_for_time(tmp_path: Path) -> None:
     found = {c.name: c for c in contenders(SETTING, tiny_tokenizer(), tmp_path)}
     assert list(found) == [
-        "comb", "comb cut at 560", "floor", "expanded, batch 1", "expanded, batch 3",
+        "comb", "comb cut at 560", "floor", "expanded, batch 1",
         "TRL, batch 1", "TRL, batch 3",
     ]  # fmt: skip
-    targets = {n: sum(r.num_supervised for r in c.rows) for n, c in found.items()}
-    assert len(set(targets.values())) == 1
+    assert len({sum(row.num_supervised for row in c.rows) for c in found.values()}) == 1
     work = {n: work_of(c.rows, scores_everywhere=c.scores_everywhere) for n, c in found.items()}
-    assert work["floor"].num_tokens == work["comb"].num_tokens
+    assert work["floor"].num_tokens == work["comb"].num_tokens < work["comb cut at 560"].num_tokens
     assert work["floor"].num_scored == work["comb"].num_scored
-    assert work["comb"].num_tokens < work["comb cut at 560"].num_tokens
     assert work["TRL, batch 1"].num_scored == work["TRL, batch 1"].num_tokens
 
-
-def test_layouts_measure_alike_but_for_time(tmp_path: Path) -> None:
-    tokenizer = tiny_tokenizer()
-    found = {c.name: c for c in contenders(SETTING, tokenizer, tmp_path)}
     results = {
         n: measure(found[n], SETTING, 1)
-        for n in ("comb", "comb cut at 560", "expanded, batch 3", "TRL, batch 3")
+        for n in ("comb", "comb cut at 560", "expanded, batch 1", "TRL, batch 3")
     }
+    comb, trl = results["comb"], results.pop("TRL, batch 3")
     # TRL trains the line break behind each reply as well.
-    trl = results.pop("TRL, batch 3")
-    assert trl["num_supervised"] == results["comb"]["num_supervised"] + SETTING.turns
-    assert trl["loss"] == pytest.approx(results["comb"]["loss"], rel=0.05)
+    assert trl["num_supervised"] == comb["num_supervised"] + SETTING.turns
+    assert trl["loss"] == pytest.approx(comb["loss"], rel=0.05)
     for result in results.values():
-        assert result["loss"] == pytest.approx(results["comb"]["loss"], rel=1e-5)
-        assert result["num_supervised"] == results["comb"]["num_supervised"]
+        assert result["loss"] == pytest.approx(comb["loss"], rel=1e-5)
+        assert result["num_supervised"] == comb["num_supervised"]
         assert len(result["seconds"]) == 1
-        assert result["seconds"][0] > 0
-        assert result["peak_bytes"] >= 0
 
 
 def test_an_unknown_size_and_a_template_that_takes_more() -> None:
     with pytest.raises(ConfigError, match="random-llama:9b: expected one of tiny, 135m, 1b, 8b"):
-        base_model(Setting(**{**vars(SETTING), "model": "random-llama:9b"}))
-    small = Setting(**{**vars(SETTING), "exchange_tokens": 5})
+        base_model(replace(SETTING, model="random-llama:9b"))
+    small = replace(SETTING, exchange_tokens=5)
     with pytest.raises(ConfigError, match="exchange-tokens 5: the template takes more"):
         next(contenders(small, tiny_tokenizer(), Path("nowhere")))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
-from benchmark.flops import ModelShape, Work, hides_pairs, work_of
+from benchmark.flops import ModelShape, Work, work_of
 from hypothesis import given, settings
 from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import LlamaConfig, MistralConfig
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from tests.support.models.combs_of_rows import vectors_of
 from tests.support.models.random_combs import combs
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 from tests.unit.gatt.comb.attention.test_visibility import geometry_of
-
-
-def lora_model() -> torch.nn.Module:
-    base = tiny_llama(tiny_tokenizer(), tie_word_embeddings=False)
-    return get_peft_model(base, LoraConfig(r=4, target_modules="all-linear"))
 
 
 def test_work_by_hand() -> None:
@@ -40,48 +36,24 @@ def test_pairs_and_scored_positions_are_those_of_the_packed_row(comb) -> None:
 
 
 def test_operations_are_those_that_torch_counts() -> None:
-    """Of forward and backward, but for attention, which torch counts as a full square."""
-    model = lora_model()
-    shape = ModelShape.of(model)
-    ids = torch.arange(24)[None] % 50
-    with FlopCounterMode(display=False) as counter:
-        model(input_ids=ids, use_cache=False).logits.sum().backward()
-    counts = counter.get_flop_counts()["Global"]
-    products = sum(n for op, n in counts.items() if "attention" not in str(op))
-    expected = Work(num_tokens=24, num_pairs=0, num_scored=24).flops(shape)
-    # The first layer's input needs no gradient: of seven matrices, three take it there.
-    assert 0.85 * expected < products <= expected
+    """But for attention, which torch counts as a full square."""
+    base = tiny_llama(tiny_tokenizer(), tie_word_embeddings=False)
+    model = get_peft_model(base, LoraConfig(r=4, target_modules="all-linear"))
+    shape, work = ModelShape.of(model), Work(num_tokens=24, num_pairs=0, num_scored=24)
     assert shape.attention == 2 * 4 * 8
-
-
-def test_operations_of_a_forward_pass_are_those_that_torch_counts() -> None:
-    model = lora_model()
     ids = torch.arange(24)[None] % 50
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        model(input_ids=ids, use_cache=False)
-    counts = counter.get_flop_counts()["Global"]
-    products = sum(n for op, n in counts.items() if "attention" not in str(op))
-    work = Work(num_tokens=24, num_pairs=0, num_scored=24)
-    assert work.forward_flops(ModelShape.of(model)) == products
+
+    def products(run: Callable[[], object]) -> int:
+        with FlopCounterMode(display=False) as counter:
+            run()
+        counts = counter.get_flop_counts()["Global"]
+        return sum(n for op, n in counts.items() if "attention" not in str(op))
+
+    assert products(lambda: model(input_ids=ids, use_cache=False)) == work.forward_flops(shape)
+    both = products(lambda: model(input_ids=ids, use_cache=False).logits.sum().backward())
+    # The first layer's input needs no gradient: of seven matrices, three take it there.
+    assert 0.85 * work.flops(shape) < both <= work.flops(shape)
+    # Of attention: two products forward, four back, each over all pairs.
     pairs = Work(num_tokens=0, num_pairs=7, num_scored=0)
     shape = ModelShape(linear=0, adapter=0, head=0, attention=16)
     assert 3 * pairs.forward_flops(shape) == pairs.flops(shape) == 7 * 12 * 16
-
-
-def test_operations_of_attention_are_those_that_torch_counts() -> None:
-    """Two products forward, four back, each over all pairs: without a mask, so the square."""
-    heads, length, size = 3, 40, 16
-    tensors = [torch.randn(1, heads, length, size, requires_grad=True) for _ in range(3)]
-    query, key, value = tensors
-    with FlopCounterMode(display=False) as counter:
-        weights = (query @ key.transpose(-1, -2)).softmax(-1)
-        (weights @ value).sum().backward()
-    shape = ModelShape(linear=0, adapter=0, head=0, attention=heads * size)
-    expected = Work(num_tokens=length, num_pairs=length * length, num_scored=0).flops(shape)
-    assert counter.get_total_flops() == expected
-
-
-def test_windows_shorter_than_a_row_hide_pairs() -> None:
-    assert not hides_pairs(LlamaConfig(), 10_000)
-    assert hides_pairs(MistralConfig(sliding_window=128), 129)
-    assert not hides_pairs(MistralConfig(sliding_window=128), 128)

@@ -1,4 +1,4 @@
-"""What reaches a hub: huggingface_hub itself against a server on localhost."""
+"""What reaches a hub: huggingface_hub itself against a hub in the process."""
 
 from __future__ import annotations
 
