@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from eval.records.case import Case
 from eval.results import write as results
 from eval.run import evaluate
 from eval.studies.attention.config import AttendConfig
-from eval.studies.attention.task import Spoken, chosen_cases, plan, replies_of
+from eval.studies.attention.task import chosen_cases, read_task
 from gatt.config.load import save_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig
@@ -62,39 +61,24 @@ def evaluation(folder: Path, **changes: Any) -> tuple[Path, EvalConfig]:
     return made.output_dir, made
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"turns": (2, 1)}, r"turns is \[2, 1\]"),
-        ({"num_dialogues": 0}, "num_dialogues is 0"),
-        ({"chart": Path("a.jpeg")}, r"chart is 'a\.jpeg'"),
-    ],
-)
-def test_values_out_of_their_range_are_one_line(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        AttendConfig(**{"results": Path("run"), **changes})
-
-
-def read(folder: Path, **keys: Any) -> list[Spoken]:
-    config = AttendConfig(results=folder, **keys)
-    return replies_of(plan(config), config)
+def read(folder: Path, **keys: Any) -> list[dict[str, list[int]]]:
+    """Return the turns of both arms' replies, case by case."""
+    return [
+        {arm: [s.turn for s in samples] for arm, samples in by_arm.items()}
+        for _, by_arm in read_task(AttendConfig(results=folder, **keys)).replies
+    ]
 
 
 def test_an_evaluation_brings_everything(tmp_path: Path) -> None:
     folder, _ = evaluation(tmp_path)
-    task = plan(AttendConfig(results=folder))
-    assert len(task.cases) == 3
-    assert task.dropped == {"no instruction": 1}
+    task = read_task(AttendConfig(results=folder))
+    assert len(task.replies) == 3
+    assert +task.dropped == {"no instruction": 1}
     assert task.config.adapters["gatt"] == tmp_path / "adapter"
-    spoken = read(folder)
-    assert len(spoken) == 6
-    assert [s.turn for s in spoken[0].samples] == [1, 3]
-    two = plan(AttendConfig(results=folder, num_dialogues=2))
-    assert [case.id for case in two.cases] == ["train-0000", "train-0001"]
-    none = AttendConfig(results=folder, turns=(2,))
-    task = plan(none)
-    assert replies_of(task, none) == []
-    assert task.dropped["no reply at these turns"] == 6
+    assert read(folder) == [{"base": [1, 3], "gatt": [1, 3]}] * 3
+    assert read(folder, turns=(2, 3)) == [{"base": [3], "gatt": [3]}] * 3
+    two = read_task(AttendConfig(results=folder, num_dialogues=2))
+    assert [case.id for case, _ in two.replies] == ["train-0000", "train-0001"]
 
 
 def test_cases_are_chosen_from_all_dialogues_families_and_splits_alike() -> None:
@@ -119,19 +103,15 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
 
     def refused(kind: type[Exception], message: str, **keys: Any) -> None:
         with pytest.raises(kind, match=message):
-            plan(AttendConfig(**{"results": folder, **keys}))
+            read_task(AttendConfig(**{"results": folder, **keys}))
 
-    refused(DataError, r"adapter: no eval\.yaml", results=made.adapters["gatt"])
+    refused(ConfigError, r"adapter/eval\.yaml: ", results=made.adapters["gatt"])
     refused(ConfigError, r"eval\.yaml: no arm 'mine'", arm="mine")
     save_config(replace(made, histories=("own",)), folder / "eval.yaml")
     refused(ConfigError, r"eval\.yaml: histories is \['own'\]")
     save_config(made, folder / "eval.yaml")
     whole = (folder / "samples.jsonl").read_bytes()
     lines = whole.decode("utf-8").splitlines(keepends=True)
-    kept = [line for line in lines if json.loads(line)["arm"] != "gatt"]
-    (folder / "samples.jsonl").write_text("".join(kept), encoding="utf-8")
-    with pytest.raises(DataError, match="no reply of arm 'gatt' to case 'train-0000'"):
-        read(folder)
     changed = [line.replace("What was", "Whatever was") for line in lines]
     (folder / "samples.jsonl").write_text("".join(changed), encoding="utf-8")
     with pytest.raises(DataError, match="case 'train-0000': its source gives another dialogue"):
@@ -155,4 +135,4 @@ def test_an_evaluation_without_an_instruction_that_stays_is_one_line(
 ) -> None:
     folder, _ = evaluation(tmp_path, **changes)
     with pytest.raises(DataError, match=r"eval\.yaml: in none of its \d cases"):
-        plan(AttendConfig(results=folder))
+        read_task(AttendConfig(results=folder))
