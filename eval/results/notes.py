@@ -12,7 +12,6 @@ from eval.config import REMINDER, EvalConfig, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.report.data.selection import BOUND_NOTE
 from gatt.data.training_marks import read_marks
 
 MUCH_REPEATED: Final = 0.5
@@ -41,7 +40,7 @@ def notes(
             f"{len(cases)} cases share {num_dialogues} dialogues and {len(told)} instructions."
         )
     if REMINDER in config.arms:
-        found.append(f"base+reminder repeats the instruction on every turn; it is {BOUND_NOTE}")
+        found.append("base+reminder repeats the instruction on every turn.")
     if triggers:
         total = len(triggers.entries) + len(triggers.left_out)
         found.append(

@@ -21,8 +21,8 @@ from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
 from eval.records.file_names import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
 from eval.records.samples import read_samples
+from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
-from eval.report.page.attention import read_attention
 from eval.report.page.render import render_report
 from eval.results.limits import limits
 from eval.results.notes import (
@@ -150,8 +150,7 @@ def close(
         results["false_triggers"] = triggers.as_dict()
     atomic_write_json(config.output_dir / RESULTS_FILE, results)
     report = config.output_dir / REPORT_FILE
-    attention = read_attention(config.output_dir)
-    render_report(results | ({"attention": attention} if attention else {}), samples, report)
+    render_report(results | read_attention(config.output_dir), samples, report)
     return EvalResult(results, report, num_new)
 
 

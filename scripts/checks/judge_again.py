@@ -30,7 +30,7 @@ from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
 from eval.records.file_names import REPORT_FILE, RESULTS_FILE, samples_of_run
 from eval.records.samples import Sample, read_samples
-from eval.report.page.attention import read_attention
+from eval.report.data.runs import read_attention
 from eval.report.page.render import render_report
 from eval.scoring.judge.status import expected_status
 from eval.scoring.verdict import RUNNER, verdicts_of_turn
@@ -233,9 +233,7 @@ def judge_run(folder: Path, entries: Entries, commit: Mapping[str, Any] | None) 
         stream.write(_packed(kept, lines.encode("utf-8")))
     atomic_write_json(path, results)
     if (folder / REPORT_FILE).exists():
-        attention = read_attention(folder)
-        shown = results | ({"attention": attention} if attention else {})
-        render_report(shown, found.samples, folder / REPORT_FILE)
+        render_report(results | read_attention(folder), found.samples, folder / REPORT_FILE)
     return f"{folder.name}: {found.num_changed} of {len(found.samples)} verdicts changed"
 
 

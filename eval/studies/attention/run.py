@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +13,8 @@ from eval.records.case import Case
 from eval.records.file_names import REPORT_FILE
 from eval.records.reply import Reply
 from eval.report.charts.attention import save_attention_charts
-from eval.report.data.runs import read_runs, samples_of
-from eval.report.page.attention import ATTENTION_FILE, SCHEMA
+from eval.report.charts.drawing import refuse_other_endings
+from eval.report.data.runs import ATTENTION_FILE, ATTENTION_SCHEMA, read_runs, samples_of
 from eval.report.page.render import render_attention, render_report
 from eval.results.provenance import head
 from eval.scoring.verdict import judge
@@ -50,8 +51,10 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
         raise StoreError(
             f"{path}: exists already: give another output_dir, or overwrite=true to replace it"
         )
-    for target in filter(None, (path, config.chart)):
-        refuse_unwritable(target)
+    refuse_unwritable(path)
+    if config.chart:
+        refuse_other_endings(config.chart)
+        refuse_unwritable(config.chart)
     task = read_task(config)
     arm = task.arms[1]
     engine = local_engine(task.config.engine, {arm: task.config.adapters[arm]})
@@ -67,7 +70,7 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
     run = head(task.config) | {"source": dict(task.source), "verifiers": verifier_versions()}
     model_config = engine.model.config.get_text_config()
     results = {
-        "schema": SCHEMA,
+        "schema": ATTENTION_SCHEMA,
         "run": run | {"config": config_dict(config)},
         "arms": list(task.arms),
         "history": HISTORY,
@@ -106,7 +109,9 @@ def look(task: Task, engine: TransformersEngine) -> list[Looked]:
         DataError: none can be read.
     """
     placement = usable_placement(task.config.placement, inspect_template(engine.tokenizer))
-    room = {"placement": placement, "max_tokens": engine.context_tokens}
+    fitted = partial(
+        lay_out, engine.tokenizer, placement=placement, max_tokens=engine.context_tokens
+    )
     looked = []
     with progress_bar("attention", len(task.replies), unit="dialogues") as bar:
         for case, by_arm in task.replies:
@@ -114,8 +119,7 @@ def look(task: Task, engine: TransformersEngine) -> list[Looked]:
             text = case.instruction.text if case.instruction else ""
             try:
                 layouts = {
-                    arm: lay_out(engine.tokenizer, case.dialogue, text, samples, **room)
-                    for arm, samples in by_arm.items()
+                    arm: fitted(case.dialogue, text, samples) for arm, samples in by_arm.items()
                 }
             except DataError as error:
                 task.dropped[str(error).partition(": ")[2]] += 1

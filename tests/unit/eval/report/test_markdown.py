@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.report.markdown import markdown_tables
+from eval.report.tables.written import markdown_tables
 from tests.support.runs.fake_samples import fake_results, sample
 from tests.support.texts.fake_lists import fake_lists
 

@@ -9,13 +9,9 @@ import pytest
 
 from eval.metrics.curves import CurvePoint, curves
 from eval.report import page as report_page
-from eval.report.charts.curves import (
-    HERO,
-    PANEL,
-    chart,
-)
+from eval.report.charts.curves import HERO, PANEL, chart, save_main_chart
 from eval.report.charts.drawing import ARMS, CSS_COLOURS, NUM_STYLES
-from eval.report.page.sections import save_main_chart
+from eval.report.data.selection import Curves
 from gatt.errors import ConfigError, DataError
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 
@@ -90,8 +86,7 @@ def test_the_colours_are_the_pages_own() -> None:
     ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
 )
 def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
-    results = fake_results(fake_samples())
-    save_main_chart(tmp_path / name, results, "adherence")
+    save_main_chart(tmp_path / name, Curves.of(fake_results(fake_samples())), "adherence")
     written = (tmp_path / name).read_bytes()
     assert written.startswith(begins)
     if name.endswith("svg"):
@@ -110,4 +105,4 @@ def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
 )
 def test_a_picture_that_cannot_be_made_is_one_line(tmp_path, name, metric, error, fact) -> None:
     with pytest.raises(error, match=fact):
-        save_main_chart(tmp_path / name, fake_results(fake_samples()), metric)
+        save_main_chart(tmp_path / name, Curves.of(fake_results(fake_samples())), metric)

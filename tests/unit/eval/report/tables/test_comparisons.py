@@ -7,8 +7,8 @@ import pytest
 from eval.report.data.selection import Curves
 from eval.report.tables.comparisons import (
     difference_tables,
-    event_table,
-    summary_table,
+    event_tables,
+    summary_tables,
     trust_tables,
 )
 from eval.report.tables.table import Table
@@ -20,8 +20,7 @@ def run(run_results: dict[str, Any]) -> Curves:
     return Curves.of(run_results)
 
 
-def column(table: Table | None, head: str) -> list[str]:
-    assert table is not None
+def column(table: Table, head: str) -> list[str]:
     return [cells[table.heads.index(head)].joined() for cells in table.rows]
 
 
@@ -70,7 +69,7 @@ def test_a_total_of_one_split_does_not_stand_beside_it(
         ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
         assert [where for arm, where in ours if arm == "GAtt"] == shown
     area = summary("gatt", "adherence", "area", 0.5)
-    table = summary_table(run, [area | {"split": s} for s in splits])
+    (table,) = summary_tables(run, [area | {"split": s} for s in splits])
     assert column(table, "instructions") == shown
 
 
@@ -89,7 +88,7 @@ def test_a_half_life_that_never_came_says_up_to_where_it_was_looked_for(
         {**summary("gatt", "adherence", "area", 0.1), "family": "language"},
         summary("base+reminder", "adherence", "half_life", None),
     ]
-    table = summary_table(Curves.of(run_results | {"curves": late}), found)
+    (table,) = summary_tables(Curves.of(run_results | {"curves": late}), found)
     assert column(table, "half-life") == ["turn 2 [1.6, 2.4]", ">20 [8, >20]", ">4"]
     assert column(table, "area under the curve") == ["", "50 % [40, 60]", ""]
     assert column(table, "recovery after a miss") == ["", "–", ""]
@@ -100,11 +99,11 @@ def test_events_have_a_row_for_each_arm(run: Curves) -> None:
     names = ("asks_to_drop", "price > 100", r"what\if \1", "<b>&")
     records = [event("gatt", n, s, r) for n in names for s, r in ((0, 0.5), (4, None))]
     family = {**event("gatt", "topic_jump", 0, 0.5), "family": "figure"}
-    table = event_table(run, [*records, family])
+    (table,) = event_tables(run, [*records, family])
     assert column(table, "event") == ["Asks to drop", "Price > 100", r"What\if \1", "<b>&"]
     assert column(table, "at it") == ["50 [40, 60]"] * 4
     assert column(table, "4 later") == ["–"] * 4
-    assert event_table(run, [family]) is None
+    assert event_tables(run, [family]) == []
 
 
 def test_what_limits_the_rates_has_its_tables() -> None:

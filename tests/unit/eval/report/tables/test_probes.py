@@ -4,7 +4,7 @@ import pytest
 
 from eval.metrics.curves import curves
 from eval.report.data.selection import Curves, few_turns
-from eval.report.tables.probes import MOST_TURNS, probe_tables
+from eval.report.tables.sections import MOST_PROBE_TURNS, probe_tables
 from tests.support.runs.fake_samples import sample
 
 
@@ -24,7 +24,7 @@ def test_our_turns_and_the_paper_s_stand_side_by_side() -> None:
 
 def test_a_probe_at_every_turn_gives_no_fifty_columns_but_the_headline_s() -> None:
     (table,) = probe_tables(probed(*range(1, 51)), 17)
-    assert len(table.heads) == 1 + MOST_TURNS + 4
+    assert len(table.heads) == 1 + MOST_PROBE_TURNS + 4
     assert {"turn 1", "turn 17", "turn 20", "turn 50"} <= set(table.heads)
 
 

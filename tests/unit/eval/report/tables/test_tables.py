@@ -8,7 +8,7 @@ from rich.console import Console
 
 from eval.report.data.selection import Curves
 from eval.report.tables.rates import rate_table, turn_tables
-from eval.report.tables.terminal import terminal_table
+from eval.report.tables.written import terminal_table
 from tests.support.runs.fake_samples import fake_results, sample
 
 
