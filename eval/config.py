@@ -28,6 +28,8 @@ TAKEN = ("all", "dialogue")
 """Names that no adapter may have: reports use them for all arms together and for the dialogue's own replies."""
 RUN_MARK = " · "
 """Separates run and arm in a report of several runs."""
+_MOST_CASES = 10_000_000
+"""All cases are held in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +198,8 @@ class EvalConfig:
 
     def _check_drawn(self) -> None:
         for name in ("num_dialogues", "num_plain"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 0")
+            if not 0 <= getattr(self, name) <= _MOST_CASES:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected 0 to {_MOST_CASES}")
         if self.num_dialogues * len(self.splits) + self.num_plain == 0:
             raise ConfigError("no case: raise num_dialogues or num_plain")
         if self.only_trained and ("train" not in self.splits or not self.num_dialogues):

@@ -23,31 +23,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="import | list | show")
     imported = actions.add_parser("import", help="make a case file of a local copy of a benchmark")
     imported.add_argument(
-        "benchmark",
-        metavar="BENCHMARK",
+        "benchmark", metavar="BENCHMARK",
         help="; ".join(f"{name}: {about}" for name, (_, about) in IMPORTERS.items()),
-    )
+    )  # fmt: skip
     imported.add_argument(
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
     )
     imported.add_argument(
-        "--output",
-        type=path_argument,
-        required=True,
-        metavar="CASES.jsonl",
+        "--output", type=path_argument, required=True, metavar="CASES.jsonl",
         help="file to write; must be new",
-    )
+    )  # fmt: skip
     imported.add_argument(
-        "--num-turns",
-        type=int,
-        metavar="N",
+        "--num-turns", type=int, metavar="N",
         help="sequor: most turns of a case (default: all); persona_drift: turns of a case (default: 8)",
-    )
+    )  # fmt: skip
     imported.add_argument(
-        "--compose",
-        action="store_true",
+        "--compose", action="store_true",
         help="sequor: put tasks and constraints together afresh (default: take the test sets)",
-    )
+    )  # fmt: skip
     imported.add_argument(
         "--seed", type=int, help="--compose, persona_drift: seed of the draw (default: 0)"
     )
@@ -78,15 +71,12 @@ def _import(args: argparse.Namespace) -> int:
     lines = [
         f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
         f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
-        *(
-            [
-                f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"
-            ]
-            if num_unasked
-            else []
-        ),
-        *(f"not said: {number} {what}" for what, number in sorted(imported.left_out.items())),
     ]
+    if num_unasked:
+        lines.append(
+            f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"
+        )
+    lines += (f"not said: {number} {what}" for what, number in sorted(imported.left_out.items()))
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from gatt.errors import ConfigError
+
 
 @dataclass(frozen=True, kw_only=True)
 class AttendConfig:
-    """Which replies of an evaluation are measured."""
+    """Which replies of an evaluation are measured.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
 
     results: Path
     """output_dir of `gatt eval`: its model, adapter, cases, and replies with the history `reference`."""
@@ -25,6 +31,12 @@ class AttendConfig:
     """Whether an existing `attention.json` may be replaced."""
     chart: Path | None = None
     """Pictures too: the map as FILE (.png, .svg or .pdf), and the turns beside it as FILE-turns."""
+
+    def __post_init__(self) -> None:
+        if self.num_dialogues < 1 or any(turn < 1 for turn in self.turns):
+            raise ConfigError(
+                f"num_dialogues is {self.num_dialogues}, turns is {list(self.turns)}: expected numbers from 1"
+            )
 
     @property
     def folder(self) -> Path:
