@@ -50,20 +50,6 @@ def test_an_import_writes_cases_and_counts_what_became_of_them(testset, tmp_path
     )
 
 
-def test_tasks_are_composed_when_asked_for(tmp_path, capsys):
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "constraints").mkdir()
-    tasks = "".join(json.dumps({"prompt": f"Question {n}?"}) + "\n" for n in range(5))
-    (tmp_path / "tasks/persona_1.jsonl").write_text(tasks, encoding="utf-8")
-    row = json.dumps({"constraint": "Answer in Dutch", "id": "t-1"})
-    (tmp_path / "constraints/single.jsonl").write_text(row, encoding="utf-8")
-    output = tmp_path / "cases.jsonl"
-    words = ("--compose", "--num-turns", 3, "--seed", 4, "--output", output)
-    assert run("import", "sequor", tmp_path, *words) == 0
-    assert len(json.loads(output.read_text(encoding="utf-8"))["user_turns"]) == 3
-    assert "1 cases, 3 turns" in capsys.readouterr().out
-
-
 def test_test_sets_are_cut_and_rules_that_anybody_follows_are_counted(testset, tmp_path, capsys):
     rows = [json.loads(line) for line in testset.read_text(encoding="utf-8").splitlines()]
     for row in rows:

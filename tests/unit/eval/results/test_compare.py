@@ -52,25 +52,6 @@ def test_verdicts_and_words_are_counted_apart(tmp_path: Path) -> None:
     assert (found.num_only_left, found.num_only_right, found.num_other_prompts) == (0, 0, 0)
 
 
-def test_what_only_one_has_and_other_prompts_are_in_no_rate(tmp_path: Path) -> None:
-    left = write_samples(tmp_path / "a", [sample(turn=t) for t in (1, 2, 4)])
-    shorter = replace(sample().instruction, text="Language: French.")
-    right = write_samples(
-        tmp_path / "b",
-        [
-            sample(turn=1),
-            sample(turn=2, user="Something else?"),
-            sample(turn=4, instruction=shorter),
-            sample(turn=8),
-            sample(turn=9),
-        ],
-    )
-    found = compare(left, right)
-    assert found.total.num == 1
-    assert (found.num_only_left, found.num_only_right, found.num_other_prompts) == (0, 2, 2)
-    assert compare(right, left).num_only_left == 2
-
-
 def test_arms_of_other_names_can_be_held_against_each_other(tmp_path: Path) -> None:
     left = write_samples(tmp_path / "a", [sample(arm=arm, reply=arm) for arm in ("base", "gatt")])
     right = write_samples(tmp_path / "b", [sample(arm="base", reply="gatt")])

@@ -24,6 +24,7 @@ from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import write_dialogues
 
 BASE = [Charged(20.0, 10), Charged(10.0, 10)]
+SERVER = ServerConfig(urls=("http://localhost:1/v1",))
 
 
 class LossEngine:
@@ -81,17 +82,18 @@ def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
 
 
 def test_dialogues_that_a_recipe_was_chosen_by_are_left_out(tmp_path) -> None:
-    read: list[str] = []
-
     class Notes(LossEngine):
+        def __init__(self) -> None:
+            self.read: list[str] = []
+
         def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
-            read.append(dialogue.id)
+            self.read.append(dialogue.id)
             return super().reply_loss(dialogue, adapter)
 
-    measure_perplexity(config(tmp_path), Notes())
-    everything, read[:] = list(read), []
-    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), Notes())
-    assert read == everything[1:3]
+    everything, rest = Notes(), Notes()
+    measure_perplexity(config(tmp_path), everything)
+    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), rest)
+    assert rest.read == everything.read[1:3]
 
 
 def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
@@ -115,14 +117,7 @@ def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp
         ({"skip_dialogues": -1}, "skip_dialogues is -1"),
         ({"adapters": {"base": Path()}}, "adapters has 'base'"),
         ({"source": SourceConfig(name="questions", num=3)}, r"source\.name is 'questions'"),
-        (
-            {
-                "engine": EngineConfig(
-                    model="m", server=ServerConfig(urls=("http://localhost:1/v1",))
-                )
-            },
-            r"engine\.server",
-        ),
+        ({"engine": EngineConfig(model="m", server=SERVER)}, r"engine\.server"),
     ],
 )
 def test_a_value_out_of_its_range_is_one_line(tmp_path, changes, fact) -> None:
