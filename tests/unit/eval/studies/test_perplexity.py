@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from eval.studies.perplexity import (
-    Charged,
     PerplexityConfig,
     as_rows,
     measure_perplexity,
@@ -23,7 +22,7 @@ from gatt.generation.servers.config import ServerConfig
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import write_dialogues
 
-BASE = [Charged(20.0, 10), Charged(10.0, 10)]
+BASE = [(20.0, 10), (10.0, 10)]
 SERVER = ServerConfig(urls=("http://localhost:1/v1",))
 
 
@@ -48,15 +47,15 @@ def test_tokens_weigh_the_same_and_the_ratio_is_paired() -> None:
     assert base.perplexity == pytest.approx(math.exp(1.5))
     assert (base.ratio, base.low, base.high) == (1.0, None, None)
     assert (base.num_dialogues, base.num_tokens) == (2, 20)
-    dearer = [Charged(c.nll + 0.1 * c.num_tokens, c.num_tokens) for c in BASE]
+    dearer = [(nll + 0.1 * num, num) for nll, num in BASE]
     found = perplexity("gatt", dearer, BASE)
     assert found.ratio == pytest.approx(math.exp(0.1))
     assert found.perplexity == pytest.approx(math.exp(1.6))
 
 
 def test_the_interval_holds_the_ratio_and_rests_on_dialogues() -> None:
-    base = [Charged(10.0, 10)] * 40
-    uneven = [Charged(10.0 + (n % 4), 10) for n in range(40)]
+    base = [(10.0, 10)] * 40
+    uneven = [(10.0 + (n % 4), 10) for n in range(40)]
     found = perplexity("gatt", uneven, base)
     assert found.low < found.ratio < found.high
     assert found == perplexity("gatt", uneven, base)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report.data.runs import Run, joined
 from eval.report.page.render import render_report, report_pieces
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
@@ -186,12 +185,3 @@ def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
     read = Page(report_html({"schema": 3, "curves": []}, []))
     assert "No adherence was measured in this run." in read.text
     assert not read.scripts
-
-
-def test_several_runs_stand_side_by_side(run_results: dict[str, Any]) -> None:
-    results = joined([Run(name, Path(), run_results | fake_lists()) for name in ("one", "two")])
-    read = Page(report_html(results, []))
-    text = " ".join(read.text.replace("\N{NO-BREAK SPACE}", " ").split())
-    assert re.search(r"At turn 20 one · GAtt .* in \d+ of 100 replies, two · GAtt in \d+", text)
-    assert text.count("gatt run configs/demo.yaml") == 2
-    assert "two · base + reminder" in text

@@ -33,29 +33,34 @@ def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "render_report", lambda *_: None)
 
 
+def settings(run: Path, adapter: Path, catalog: Path, num: int, num_turns: int) -> dict[str, Any]:
+    """Return the settings of an evaluation of base and gatt on dialogues that are written beside it."""
+    source = write_dialogues(run.with_suffix(".jsonl"), num=num, num_turns=num_turns)
+    return {
+        "output_dir": run,
+        "arms": ("base", "gatt"),
+        "adapters": {"gatt": adapter},
+        "part": None,
+        "source": SourceConfig(
+            name="jsonl", path=str(source), min_turns=num_turns, max_turns=num_turns
+        ),
+        "instructions": InstructionChoice(catalog=(str(catalog),), num_entries=(1.0,)),
+        "splits": ("train",),
+        "num_dialogues": 3,
+        "turns": tuple(range(1, num_turns + 1)),
+        "probe_turns": (),
+        "task_completion": False,
+    }
+
+
 def evaluation(folder: Path, **changes: Any) -> tuple[Path, EvalConfig]:
     """Return the folder of a finished evaluation of base and gatt, and its configuration."""
     adapter = folder / "adapter"
     adapter.mkdir(exist_ok=True)
     (adapter / "adapter_model.safetensors").write_bytes(b"weights")
-    source = write_dialogues(folder / "d.jsonl", num=4, num_turns=3)
-    settings: dict[str, Any] = {
-        "output_dir": folder / "run",
-        "adapters": {"gatt": adapter},
-        "part": None,
-        "source": SourceConfig(name="jsonl", path=str(source), min_turns=3, max_turns=3),
-        "instructions": InstructionChoice(
-            catalog=(str(write_catalog(folder / "catalog")),), num_entries=(1.0,)
-        ),
-        "splits": ("train",),
-        "num_dialogues": 3,
-        "num_plain": 1,
-        "turns": (1, 3),
-        "probe_turns": (2,),
-        "histories": ("reference", "own"),
-        "task_completion": False,
-    }
-    made = EvalConfig(**(settings | changes))
+    common = settings(folder / "run", adapter, write_catalog(folder / "catalog"), 4, 3)
+    own = {"num_plain": 1, "turns": (1, 3), "probe_turns": (2,), "histories": ("reference", "own")}
+    made = EvalConfig(**(common | own | changes))
     engine = RecordingEngine(lambda r: f"Reply to: {r.messages[-1].content}")
     evaluate(made, lambda: engine)
     return made.output_dir, made
