@@ -179,8 +179,9 @@ class EvalConfig:
                 raise ConfigError(f"arm {arm!r}: expected a name without '/', on one line")
             is_own = arm in self.adapters and arm in (BASE, REMINDER)
             if is_own or arm in TAKEN or RUN_MARK in arm:
+                where = "adapters has" if is_own else "arm"
                 raise ConfigError(
-                    f"arm {arm!r}: expected another name of the adapter, this one has a meaning of its own"
+                    f"{where} {arm!r}: expected another name, this one has a meaning of its own"
                 )
         for arm in self.judge.arms if self.judge else ():
             if arm not in self.arms:
