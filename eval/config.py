@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from eval.records.samples import History
 from eval.records.suite import suite_values
@@ -28,7 +28,7 @@ TAKEN = ("all", "dialogue")
 """Names that no adapter may have: reports use them for all arms together and for the dialogue's own replies."""
 RUN_MARK = " · "
 """Separates run and arm in a report of several runs."""
-_MOST_CASES: Final = 10_000_000
+_MOST_CASES = 10_000_000
 """All cases are held in memory."""
 
 
@@ -177,15 +177,11 @@ class EvalConfig:
         for arm in (*self.arms, *self.adapters):
             if not arm.strip() or "/" in arm or "\n" in arm:
                 raise ConfigError(f"arm {arm!r}: expected a name without '/', on one line")
-            if arm in TAKEN or RUN_MARK in arm:
+            is_own = arm in self.adapters and arm in (BASE, REMINDER)
+            if is_own or arm in TAKEN or RUN_MARK in arm:
+                where = "adapters has" if is_own else "arm"
                 raise ConfigError(
-                    f"arm {arm!r}: expected another name, reports use "
-                    f"{arm if arm in TAKEN else RUN_MARK.strip()!r} for something else"
-                )
-        for arm in (BASE, REMINDER):
-            if arm in self.adapters:
-                raise ConfigError(
-                    f"adapters has {arm!r}, which stands for the base model: give the adapter another name"
+                    f"{where} {arm!r}: expected another name, this one has a meaning of its own"
                 )
         for arm in self.judge.arms if self.judge else ():
             if arm not in self.arms:
@@ -197,14 +193,9 @@ class EvalConfig:
         return self.baseline or (BASE if BASE in self.arms else self.arms[0])
 
     def _check_case_file(self) -> None:
-        if self.num_turns is not None or self.event_turns:
-            raise ConfigError(
-                "cases with num_turns or event_turns: expected neither, the file says what happens"
-            )
-        if self.switch:
-            raise ConfigError("cases with switch: expected the changes in the file of cases")
-        if self.only_trained:
-            raise ConfigError("cases with only_trained: expected the cases chosen in their file")
+        for key in ("num_turns", "event_turns", "switch", "only_trained"):
+            if getattr(self, key):
+                raise ConfigError(f"cases with {key}: expected the file to say what happens")
 
     def _check_drawn(self) -> None:
         for name in ("num_dialogues", "num_plain"):

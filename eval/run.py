@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,9 +58,8 @@ def evaluate(
 
     Args:
         config: the complete configuration.
-        engine: makes the engine when it is needed; default: the configured model with the configured
-            adapters. The weights of another engine are not compared: that they stay the same is up
-            to the caller. With `config.ray` the function is pickled and called in every worker.
+        engine: makes the engine when it is needed; default: the configured model and adapters. The
+            weights of another engine are not compared. With `config.ray` every worker calls the function.
         judge_engine: the same for the judge.
 
     Raises:
@@ -195,14 +195,13 @@ def _missing(
     """Return the missing work in pieces: one arm, one history and up to `batch_cases` cases each."""
     said = said_so_far(path)
     pieces = []
-    for history in config.histories:
-        for arm in config.arms:
-            for start in range(0, len(cases), config.batch_cases):
-                batch = cases[start : start + config.batch_cases]
-                left = tuple(c for c in batch if not done >= set(row_keys(arm, history, c, config)))
-                earlier = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in left}
-                if left:
-                    pieces.append(Piece(arm, history, left, earlier))
+    starts = range(0, len(cases), config.batch_cases)
+    for history, arm, start in product(config.histories, config.arms, starts):
+        batch = cases[start : start + config.batch_cases]
+        left = tuple(c for c in batch if not done >= set(row_keys(arm, history, c, config)))
+        earlier = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in left}
+        if left:
+            pieces.append(Piece(arm, history, left, earlier))
     return pieces
 
 
@@ -212,9 +211,7 @@ def _store_rows(
     """Store the rows as they are made, and return the number of new samples."""
     num_turns = {
         key: turns_of_row(history, case, config)
-        for history in config.histories
-        for arm in config.arms
-        for case in plan.inputs.cases
+        for history, arm, case in product(config.histories, config.arms, plan.inputs.cases)
         for key in row_keys(arm, history, case, config)
     }
     num_done, num_new = sum(num_turns.get(key, 0) for key in done), 0
@@ -224,9 +221,8 @@ def _store_rows(
     ):
         for rows in steps:
             for row in rows:
-                arm = row["key"].partition("/")[0]
-                has_adapter = arm in plan.weights
-                store.append(row | ({"weights": plan.weights[arm]} if has_adapter else {}))
+                weights = plan.weights.get(row["key"].partition("/")[0])
+                store.append(row | ({"weights": weights} if weights else {}))
                 num_new += len(row["samples"])
             bar.advance(sum(num_turns[row["key"]] for row in rows))
     return num_new
@@ -239,9 +235,7 @@ def check_cases(config: EvalConfig) -> None:
     earlier stage: `only_trained` needs an adapter, the source `questions` a model's answers.
 
     Raises:
-        ConfigError: a source that cannot be loaded, or nothing can be measured.
-        CatalogError: no instruction can be drawn.
-        DataError: no dialogue, or a score file without a function that a case names.
+        ConfigError, CatalogError, DataError: see `evaluate`.
     """
     needs_earlier = config.only_trained or (config.source.name == "questions" and not config.cases)
     if needs_earlier or (config.output_dir / ROLLOUTS_FILE).exists():

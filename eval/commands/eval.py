@@ -54,7 +54,7 @@ def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and return one line on what is there."""
     from rich.console import Console
 
-    from eval.report.tables.terminal import terminal_table
+    from eval.report.tables.written import terminal_table
     from eval.run import evaluate
 
     result = evaluate(config)

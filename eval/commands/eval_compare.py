@@ -12,7 +12,7 @@ from gatt.cli import path_argument
 from gatt.errors import ConfigError
 
 if TYPE_CHECKING:
-    from eval.results.compare import Comparison, Pair, Tally
+    from eval.results.compare import Comparison, Pair
 
 HELP = "how far the replies and verdicts of two evaluations agree, and where they do not"
 EXIT_DISAGREES = 1
@@ -37,11 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare this arm with that of the other one, any number of times (default: those of one name)",
     )  # fmt: skip
     parser.add_argument(
-        "--at-least",
-        type=float,
-        metavar="SHARE",
+        "--at-least", type=float, metavar="SHARE",
         help="exit with status 1 if fewer verdicts agree, such as 0.98, or not all were compared",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--output", type=path_argument, metavar="FILE", help="write all of it as JSON too"
     )
@@ -62,16 +60,26 @@ def run(args: argparse.Namespace) -> int:
     from gatt.runs.atomic_file import atomic_write_json
 
     refuse_own_files((args.output,), (args.left, args.right))
-    found = compare(args.left, args.right, _pairs(args.arm))
-    sys.stdout.write("\n".join(_lines(found, args.left, args.right)) + "\n")
+    found = compare(args.left, args.right, _arms(args.arm))
+    lines = list(_lines(found, args.left, args.right))
     if args.output:
         atomic_write_json(args.output, found.as_dict())
-        sys.stdout.write(f"{args.output}\n")
-    if args.at_least is None:
-        return 0
-    problems = list(_problems(found, args.at_least))
-    sys.stdout.write("".join(f"{problem}\n" for problem in problems))
+        lines.append(str(args.output))
+    problems = [] if args.at_least is None else list(_problems(found, args.at_least))
+    sys.stdout.write("\n".join((*lines, *problems)) + "\n")
     return EXIT_DISAGREES if problems else 0
+
+
+def _arms(words: Sequence[str]) -> dict[str, str]:
+    arms: dict[str, str] = {}
+    for word in words:
+        ours, _, theirs = word.partition("=")
+        if not (ours and theirs) or ours in arms or theirs in arms.values():
+            raise ConfigError(
+                f"--arm {word}: expected ARM=OTHERS, each arm once, such as gatt=base"
+            )
+        arms[ours] = theirs
+    return arms
 
 
 def _problems(found: Comparison, at_least: float) -> Iterator[str]:
@@ -81,27 +89,19 @@ def _problems(found: Comparison, at_least: float) -> Iterator[str]:
             f"{num} replies were not compared ({found.total.num} were): expected all replies in both "
             "folders, to the same prompts; --arm takes the arms that belong together"
         )
-    if not any(p.left.status != "undecided" for p in found.pairs):
+    if all(p.left.status == "undecided" for p in found.pairs):
         yield "no reply has a verdict: expected some that the rules can decide"
     if found.total.verdict_rate < at_least:
         yield f"fewer verdicts agree than {at_least:.1%}"
 
 
-def _pairs(words: Sequence[str]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for word in words:
-        ours, equals, theirs = word.partition("=")
-        if not (ours and equals and theirs) or ours in pairs or theirs in pairs.values():
-            raise ConfigError(
-                f"--arm {word}: expected ARM=OTHERS, each arm once, such as gatt=base"
-            )
-        pairs[ours] = theirs
-    return pairs
-
-
 def _lines(found: Comparison, left: Path, right: Path) -> Iterator[str]:
     for name, tally in {**found.arms, "all": found.total}.items():
-        yield f"{name}: {_tally(tally)}"
+        yield (
+            f"{name}: {tally.num} replies, {tally.num_same_verdicts} with the same verdict "
+            f"({tally.verdict_rate:.1%}), {tally.num_same_replies} with the same words "
+            f"({tally.num_same_replies / tally.num:.1%})"
+        )
     others = {
         f"only in {left}": found.num_only_left,
         f"only in {right}": found.num_only_right,
@@ -111,38 +111,25 @@ def _lines(found: Comparison, left: Path, right: Path) -> Iterator[str]:
         yield "not compared: " + ", ".join(f"{n} {what}" for what, n in others.items() if n)
     for number, pair in enumerate(found.differences, start=1):
         yield from ("", f"{number}. {_where(pair)}", f"   {_what(pair)}")
-        yield f"   {left}: {' '.join(pair.left.reply.split())}"
-        yield f"   {right}: {' '.join(pair.right.reply.split())}"
-
-
-def _tally(tally: Tally) -> str:
-    verdicts, replies = tally.verdict_rate, tally.num_same_replies / tally.num
-    return (
-        f"{tally.num} replies, {tally.num_same_verdicts} with the same verdict ({verdicts:.1%}), "
-        f"{tally.num_same_replies} with the same words ({replies:.1%})"
-    )
+        for folder, sample in zip((left, right), pair, strict=True):
+            yield f"   {folder}: {' '.join(sample.reply.split())}"
 
 
 def _where(pair: Pair) -> str:
-    sample = pair.left
-    told = sample.instruction.id if sample.instruction else "no instruction"
-    kind = "probe at turn" if sample.kind == "probe" else "turn"
-    return (
-        f"{sample.arm}, {sample.history} history, {sample.dialogue}, {told}, {kind} {sample.turn}"
-    )
+    s = pair.left
+    told = s.instruction.id if s.instruction else "no instruction"
+    turn = f"{'probe at ' * (s.kind == 'probe')}turn {s.turn}"
+    return f"{s.arm}, {s.history} history, {s.dialogue}, {told}, {turn}"
 
 
 def _what(pair: Pair) -> str:
-    from eval.results.compare import SINCE_EARLIER
-
-    one, other = pair.left, pair.right
-    if pair.has_same_reply:
+    one, other = pair
+    said = f"they part after {pair.num_shared} characters"
+    if pair.is_same_reply:
         # The same words under other rules, or other versions of them.
         said = "the same words"
     elif pair.num_shared == min(len(one.reply), len(other.reply)):
         said = f"one continues where the other ends ({one.finish}, {other.finish})"
-    else:
-        said = f"they part after {pair.num_shared} characters"
-    verdicts = f"{one.status} against {other.status}" if one.status != other.status else one.status
-    since = f"; {SINCE_EARLIER}" if pair.is_since_earlier else ""
-    return f"{verdicts}; {said}{since}"
+    return (
+        f"{one.status if pair.is_same_verdict else f'{one.status} against {other.status}'}; {said}"
+    )

@@ -14,52 +14,35 @@ HELP = "render the report of a run anew, or put several runs side by side"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the runs and what is to be written."""
     parser.add_argument(
-        "runs",
-        nargs="+",
-        metavar="RUN",
+        "runs", nargs="+", metavar="RUN",
         help="output_dir of an evaluation, or NAME=FOLDER to name it in a report of several runs",
-    )
+    )  # fmt: skip
+    for flag, about in (
+        ("--output", "the page (default: report.html in the folder of the run, or here for several runs)"),
+        ("--markdown", "write the tables as Markdown for a model card too"),
+        ("--chart", "write a curve over turns as a picture too (.png, .svg, .pdf)"),
+    ):  # fmt: skip
+        parser.add_argument(flag, type=path_argument, metavar="FILE", help=about)
     parser.add_argument(
-        "--output",
-        type=path_argument,
-        metavar="FILE",
-        help="the page (default: report.html in the folder of the run, or here for several runs)",
-    )
-    parser.add_argument(
-        "--markdown",
-        type=path_argument,
-        metavar="FILE",
-        help="write the tables as Markdown for a model card too",
-    )
-    parser.add_argument(
-        "--chart",
-        type=path_argument,
-        metavar="FILE",
-        help="write a curve over turns as a picture too (.png, .svg, .pdf)",
-    )
-    parser.add_argument(
-        "--metric",
-        metavar="NAME",
-        default="adherence",
+        "--metric", metavar="NAME", default="adherence",
         help="which curve, such as survival, in the page's main history and split (%(default)s)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--baseline",
-        metavar="ARM",
+        "--baseline", metavar="ARM",
         help="compare all others with this arm, case by case, in place of that of the evaluation or, of "
         "several runs, of the first",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--no-transcripts",
-        action="store_true",
+        "--no-transcripts", action="store_true",
         help="leave the replies out of the page: a run needs its results.json alone, and runs are not "
         "compared pair by pair",
-    )
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, and the tables where they are asked for."""
     from eval.records.file_names import REPORT_FILE
+    from eval.report.charts.curves import save_main_chart
     from eval.report.data.runs import (
         differences_between,
         differences_from,
@@ -68,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
         refuse_own_files,
         samples_of,
     )
-    from eval.report.markdown import markdown_tables
+    from eval.report.data.selection import Curves
     from eval.report.page.render import render_report
-    from eval.report.page.sections import save_main_chart
+    from eval.report.tables.written import markdown_tables
     from gatt.errors import ConfigError
     from gatt.runs.atomic_file import atomic_write_text
 
@@ -92,6 +75,6 @@ def run(args: argparse.Namespace) -> int:
         atomic_write_text(args.markdown, markdown_tables(results))
         sys.stdout.write(f"{args.markdown}\n")
     if args.chart:
-        save_main_chart(args.chart, results, args.metric)
+        save_main_chart(args.chart, Curves.of(results), args.metric)
         sys.stdout.write(f"{args.chart}\n")
     return 0

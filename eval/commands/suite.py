@@ -31,18 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
     )
     imported.add_argument(
-        "--output",
-        type=path_argument,
-        required=True,
-        metavar="CASES.jsonl",
+        "--output", type=path_argument, required=True, metavar="CASES.jsonl",
         help="file to write; must be new",
-    )
+    )  # fmt: skip
     imported.add_argument(
-        "--num-turns",
-        type=int,
-        metavar="N",
+        "--num-turns", type=int, metavar="N",
         help="sequor: most turns of a case (default: all); persona_drift: turns of a case (default: 8)",
-    )
+    )  # fmt: skip
     imported.add_argument("--seed", type=int, help="persona_drift: seed of the draw (default: 0)")
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
@@ -70,15 +65,12 @@ def _import(args: argparse.Namespace) -> int:
     lines = [
         f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
         f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
-        *(
-            [
-                f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"
-            ]
-            if num_unasked
-            else []
-        ),
-        *(f"not said: {number} {what}" for what, number in sorted(imported.left_out.items())),
     ]
+    if num_unasked:
+        lines.append(
+            f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"
+        )
+    lines += (f"not said: {number} {what}" for what, number in sorted(imported.left_out.items()))
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
@@ -67,9 +67,7 @@ class Prepared:
 def prepared(settings: Mapping[str, Any]) -> Prepared:
     """Return the suite of a task's settings; equal settings get the same object.
 
-    Args:
-        settings: `suite`, `arm`, and any key of `gatt eval` that is not one of `NOT_HERE`, nested or
-            dotted; values as JSON takes them.
+    They hold `suite`, `arm`, and any key of `gatt eval` that is not one of `NOT_HERE`, nested or dotted.
 
     Raises:
         GattError: settings that cannot be used, or a suite whose cases cannot be had.
@@ -129,12 +127,7 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
     """Return the samples of a case in the order of turns.
 
     A turn without a reply, because a limit ended the roll-out, is undecided: left out, it would look
-    like success.
-
-    Args:
-        run: the suite.
-        case: one of it.
-        said: the replies: `turn`, `kind`, `user`, `text`, `finish` and `num_tokens` of each.
+    like success. Each reply of `said` has `turn`, `kind`, `user`, `text`, `finish` and `num_tokens`.
     """
     config, found = run.config, {(s["kind"], s["turn"]): s for s in said}
     turns = [s for s in said if s["kind"] == "turn"]
@@ -166,29 +159,19 @@ def share_kept(samples: Sequence[Sample]) -> float:
 def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
     """Return the rates of a run, over all turns and turn by turn, with interval and undecided replies.
 
-    A rate that nothing decided is left out: not measured is not zero.
-
-    Args:
-        cases: the samples of each case; a further epoch of a case is another case.
+    A rate that nothing decided is left out: not measured is not zero. A further epoch of a case is
+    another case: survival follows each by itself.
     """
-    # Another epoch is another roll-out: survival follows each by itself.
     samples = [replace(s, twin=f"{s.twin}#{n}") for n, one in enumerate(cases) for s in one]
-    return {
-        key: value
-        for metric in RATES
-        for name, rows in _parts(metric, Rows.of(METRICS[metric](samples)))
-        for key, value in _rates(name, rows).items()
-    }
-
-
-def _parts(metric: str, rows: Rows) -> Iterator[tuple[str, Rows]]:
-    if len(rows.turn) and metric != "survival":
-        yield metric, rows
-    yield from ((f"{metric}_turn_{turn}", part) for turn, part in rows.by_turn())
-
-
-def _rates(name: str, rows: Rows) -> dict[str, float]:
-    rate = rate_of(rows)
-    found = {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
-    decided = {key: value for key, value in found.items() if value is not None}
-    return {**decided, f"{name}_undecided": float(rate.num_undecided)}
+    found: dict[str, float] = {}
+    for metric in RATES:
+        rows = Rows.of(METRICS[metric](samples))
+        parts = {f"{metric}_turn_{turn}": part for turn, part in rows.by_turn()}
+        if parts and metric != "survival":
+            parts = {metric: rows} | parts
+        for name, part in parts.items():
+            rate = rate_of(part)
+            values = {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
+            found |= {key: value for key, value in values.items() if value is not None}
+            found[f"{name}_undecided"] = float(rate.num_undecided)
+    return found

@@ -2,12 +2,8 @@
 
 ::
 
-    inspect eval gatt/behaviour --model openai/gpt-4.1-mini
     inspect eval gatt/behaviour --model openai/gpt-4.1-mini -T arm=reminder -T num_dialogues=8
     inspect eval gatt/suite --model openai/gpt-4.1-mini -T suite=mine.yaml -T turns=1,2,4
-
-A reply has 32 tokens unless the suite says otherwise. A model that thinks first needs more, or
-nothing is left to judge: `-T sampling.max_new_tokens=2048`.
 
 Inspect asks the model and keeps the log; cases, roll-outs in own history, verdicts and
 intervals are those of `gatt eval`. Needs the extra `inspect`: no other module imports this one.
@@ -63,6 +59,11 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "content_filter": "content_filter",
 }
 _WITHHELD: Final = ("context_limit", "content_filter")
+_KINDS: Final = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
 
 
 def _sample(run: Prepared, case: Case) -> inspect_dataset.Sample:
@@ -134,11 +135,7 @@ gatt_suite = _register("suite", "behaviour")
 
 @solver
 def own_history(settings: dict[str, Any]) -> Solver:
-    """Return the roll-out: turn after turn, the model reading its own replies; probes off the record.
-
-    Args:
-        settings: of the task.
-    """
+    """Return the roll-out: turn after turn, the model reading its own replies; probes off the record."""
     run = prepared(settings)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -177,12 +174,7 @@ def own_history(settings: dict[str, Any]) -> Solver:
 
 
 def _chat(run: Prepared, case: Case, history: Sequence[Message], user: str) -> list[ChatMessage]:
-    kinds = {
-        "system": ChatMessageSystem,
-        "user": ChatMessageUser,
-        "assistant": ChatMessageAssistant,
-    }
-    return [kinds[m.role](content=m.content) for m in run.prompt(case, history, user)]
+    return [_KINDS[m.role](content=m.content) for m in run.prompt(case, history, user)]
 
 
 def _generation(output: ModelOutput) -> Generation:
@@ -208,11 +200,7 @@ def rates() -> Metric:
 
 @scorer(metrics=[rates()])
 def verifiers(settings: dict[str, Any]) -> Scorer:
-    """Return the scorer: every judged turn and every probe, as `gatt eval` judges them.
-
-    Args:
-        settings: of the task.
-    """
+    """Return the scorer: every judged turn and every probe, as `gatt eval` judges them."""
     run = prepared(settings)
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - part of the protocol

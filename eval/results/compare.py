@@ -7,39 +7,34 @@ template, placement or sampling.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from eval.records.file_names import samples_of_run
 from eval.records.samples import Sample, read_samples
 from gatt.errors import DataError
 from gatt.models.chat_template import shared_length
 
-Key = tuple[str, ...]
-
-SINCE_EARLIER: Final = "reads an earlier reply that differs"
+ByKey = dict[tuple[str, ...], Sample]
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Two replies to the same prompt."""
 
     left: Sample
     right: Sample
-    is_since_earlier: bool = False
-    """In its own history the model has read an earlier reply that differs: this one follows from it."""
 
     @property
-    def has_same_reply(self) -> bool:
-        """Whether the words are the same."""
-        return self.left.reply == self.right.reply
-
-    @property
-    def has_same_verdict(self) -> bool:
+    def is_same_verdict(self) -> bool:
         """Whether the verdicts are the same."""
         return self.left.status == self.right.status
+
+    @property
+    def is_same_reply(self) -> bool:
+        """Whether the words are the same."""
+        return self.left.reply == self.right.reply
 
     @property
     def num_shared(self) -> int:
@@ -48,20 +43,14 @@ class Pair:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the pair as JSON takes it."""
-        sample = self.left
+        left, fields = self.left, ("arm", "history", "dialogue", "kind", "turn", "user")
         return {
-            "arm": sample.arm,
-            "history": sample.history,
-            "dialogue": sample.dialogue,
-            "instruction": sample.instruction.id if sample.instruction else "",
-            "kind": sample.kind,
-            "turn": sample.turn,
-            "user": sample.user,
-            "replies": [self.left.reply, self.right.reply],
-            "statuses": [self.left.status, self.right.status],
-            "finishes": [self.left.finish, self.right.finish],
+            **{name: getattr(left, name) for name in fields},
+            "instruction": left.instruction.id if left.instruction else "",
+            "replies": [sample.reply for sample in self],
+            "statuses": [sample.status for sample in self],
+            "finishes": [sample.finish for sample in self],
             "num_shared": self.num_shared,
-            "is_since_earlier": self.is_since_earlier,
         }
 
 
@@ -71,6 +60,13 @@ class Tally(NamedTuple):
     num: int
     num_same_replies: int
     num_same_verdicts: int
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Tally:
+        """Return the tally of some pairs."""
+        found = list(pairs)
+        same = sum(p.is_same_reply for p in found), sum(p.is_same_verdict for p in found)
+        return cls(len(found), *same)
 
     @property
     def verdict_rate(self) -> float:
@@ -91,19 +87,19 @@ class Comparison:
     @property
     def total(self) -> Tally:
         """The tally of all pairs."""
-        return _tally(self.pairs)
+        return Tally.of(self.pairs)
 
     @property
     def arms(self) -> Mapping[str, Tally]:
         """The tally of each arm."""
         names = dict.fromkeys(p.left.arm for p in self.pairs)
-        return {name: _tally([p for p in self.pairs if p.left.arm == name]) for name in names}
+        return {name: Tally.of(p for p in self.pairs if p.left.arm == name) for name in names}
 
     @property
-    def differences(self) -> tuple[Pair, ...]:
+    def differences(self) -> list[Pair]:
         """Pairs that differ; those with different verdicts come first."""
-        found = [p for p in self.pairs if not (p.has_same_reply and p.has_same_verdict)]
-        return tuple(sorted(found, key=lambda p: p.has_same_verdict))
+        found = [p for p in self.pairs if not (p.is_same_reply and p.is_same_verdict)]
+        return sorted(found, key=lambda p: p.is_same_verdict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON takes it."""
@@ -115,11 +111,6 @@ class Comparison:
             "num_other_prompts": self.num_other_prompts,
             "differences": [pair.as_dict() for pair in self.differences],
         }
-
-
-def _tally(pairs: Sequence[Pair]) -> Tally:
-    same = sum(p.has_same_reply for p in pairs), sum(p.has_same_verdict for p in pairs)
-    return Tally(len(pairs), *same)
 
 
 def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> Comparison:
@@ -134,49 +125,29 @@ def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> C
             with those of the same name.
 
     Raises:
-        DataError: a folder without samples, broken ones, no such arm, or not one reply in common.
+        DataError: a folder without samples, broken ones, or not one reply in common.
     """
-    one, other = _samples(left), _samples(right)
-    if arms:
-        one = _of_arms(one, {name: name for name in arms}, left)
-        other = _of_arms(other, {theirs: ours for ours, theirs in arms.items()}, right)
+    theirs = {theirs: ours for ours, theirs in (arms or {}).items()}
+    one = _samples(left, {name: name for name in arms or ()})
+    other = _samples(right, theirs)
     both = [key for key in one if key in other]
-    same = [key for key in both if _prompt(one[key]) == _prompt(other[key])]
+    same = [Pair(one[key], other[key]) for key in both if _prompt(one[key]) == _prompt(other[key])]
     if not same:
         raise DataError(
             f"{left} and {right}: no reply to the same prompt in both (arms {_arms(one)} and "
-            f"{_arms(other)}): expected the same suite, seed and names of arms"
+            f"{_arms(other)}): expected the same suite, seed and names of arms, or --arm"
         )
-    # Dialogue in its own history -> the first turn whose reply differs; probes stand in no history.
-    first: dict[Key, int] = {}
-    for sample in (one[key] for key in same if one[key].reply != other[key].reply):
-        if sample.history == "own" and sample.kind == "turn":
-            first[_dialogue(sample)] = min(first.get(_dialogue(sample), sample.turn), sample.turn)
-    pairs = []
-    for key in same:
-        sample = one[key]
-        since = sample.history == "own" and first.get(_dialogue(sample), sample.turn) < sample.turn
-        pairs.append(Pair(sample, other[key], since))
-    return Comparison(
-        tuple(pairs), len(one) - len(both), len(other) - len(both), len(both) - len(same)
-    )
+    num = len(both)
+    return Comparison(tuple(same), len(one) - num, len(other) - num, num - len(same))
 
 
-def _samples(folder: Path) -> dict[Key, Sample]:
+def _samples(folder: Path, names: Mapping[str, str]) -> ByKey:
+    """Return the samples of some arms under other names, or of all arms if there are no names."""
     path = samples_of_run(folder)
     if not path.is_file():
         raise DataError(f"{path}: no such file: expected the output_dir of `gatt eval`")
-    return {sample.key: sample for sample in read_samples(path)}
-
-
-def _of_arms(
-    samples: Mapping[Key, Sample], names: Mapping[str, str], folder: Path
-) -> dict[Key, Sample]:
-    """Return the samples of some arms, under other names."""
-    for name in names:
-        if all(sample.arm != name for sample in samples.values()):
-            raise DataError(f"{folder}: no arm {name!r} in it: expected one of {_arms(samples)}")
-    found = (replace(s, arm=names[s.arm]) for s in samples.values() if s.arm in names)
+    samples = (s for s in read_samples(path) if not names or s.arm in names)
+    found = (replace(s, arm=names.get(s.arm, s.arm)) for s in samples)
     return {sample.key: sample for sample in found}
 
 
@@ -184,10 +155,5 @@ def _prompt(sample: Sample) -> tuple[str, str]:
     return sample.user, sample.instruction.text if sample.instruction else ""
 
 
-def _dialogue(sample: Sample) -> Key:
-    return (sample.arm, *sample.case)
-
-
-def _arms(samples: Mapping[Key, Sample]) -> str:
-    names = dict.fromkeys(s.arm for s in samples.values())
-    return ", ".join(repr(name) for name in names) or "none"
+def _arms(samples: ByKey) -> str:
+    return ", ".join(repr(arm) for arm in dict.fromkeys(s.arm for s in samples.values())) or "none"

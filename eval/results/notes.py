@@ -12,7 +12,7 @@ from eval.config import REMINDER, EvalConfig, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.report.data.selection import BOUND_NOTE
+from gatt.data.instruction import Instruction
 from gatt.data.training_marks import read_marks
 
 MUCH_REPEATED: Final = 0.5
@@ -26,22 +26,19 @@ def notes(
 ) -> list[str]:
     """Return what the configuration, its cases and its adapters limit.
 
-    Args:
-        config: of the evaluation.
-        cases: its cases.
-        triggers: what counts as a false trigger, None in a run without plain dialogues.
-        unknown: arms that do not say what they were trained on.
+    `triggers` is None in a run without plain dialogues; `unknown` are arms that do not say what they
+    were trained on.
     """
     found = []
+    given = [i for c in cases for i in (c.instruction, *(s.instruction for s in c.switches)) if i]
     num_dialogues = len({c.dialogue.id for c in cases})
     if num_dialogues < len(cases):
-        given = (i for c in cases for i in (c.instruction, *(s.instruction for s in c.switches)))
-        told = {instruction.id for instruction in given if instruction}
+        num_told = len({instruction.id for instruction in given})
         found.append(
-            f"{len(cases)} cases share {num_dialogues} dialogues and {len(told)} instructions."
+            f"{len(cases)} cases share {num_dialogues} dialogues and {num_told} instructions."
         )
     if REMINDER in config.arms:
-        found.append(f"base+reminder repeats the instruction on every turn; it is {BOUND_NOTE}")
+        found.append("base+reminder repeats the instruction on every turn.")
     if triggers:
         total = len(triggers.entries) + len(triggers.left_out)
         found.append(
@@ -82,9 +79,9 @@ def notes(
             f"{', '.join(unknown)}: no list of training dialogues beside the adapter; whether some of "
             "them are evaluated here was not checked."
         )
-    found += _half_seen(config, cases)
     if config.cases:
         return found
+    found += _half_seen(config, [i for i in given if i.split == "train"])
     if config.part == "validation":
         found.append(
             "Dialogues are of the validation part: the recipe may have been chosen by them."
@@ -96,25 +93,19 @@ def notes(
     return found
 
 
-def _half_seen(config: EvalConfig, cases: Sequence[Case]) -> list[str]:
+def _half_seen(config: EvalConfig, seen: Sequence[Instruction]) -> list[str]:
     """Return the arms whose training drew a part of the seen instructions only."""
-    told = [
-        instruction
-        for case in cases
-        for instruction in (case.instruction, *(s.instruction for s in case.switches))
-        if instruction and instruction.split == "train"
-    ]
-    if config.cases or config.engine.server is not None:
+    if config.engine.server is not None:
         return []
     found = []
     for arm, folder in used_adapters(config).items():
         marks = read_marks(folder)
         if marks is None or marks.entries is None:
             continue
-        num = sum(marks.entries.issuperset(one.entries) for one in told)
-        if num < len(told):
+        num = sum(marks.entries.issuperset(one.entries) for one in seen)
+        if num < len(seen):
             found.append(
-                f"{arm} was trained on {num} of the {len(told)} seen instructions of the cases: the "
+                f"{arm} was trained on {num} of the {len(seen)} seen instructions of the cases: the "
                 "others are of the catalogue's training split, and its data did not draw them "
                 "(only_trained leaves them out)."
             )
@@ -162,18 +153,10 @@ def note_of_unanswered(samples: Iterable[Sample]) -> list[str]:
 
 
 def note_of_cuts(samples: Iterable[Sample], max_new_tokens: int) -> list[str]:
-    """Return how many ordinary replies of each arm their limit cut, where that is many in one of them.
-
-    Args:
-        samples: of all arms.
-        max_new_tokens: the limit of a reply.
-    """
-    num: Counter[str] = Counter()
-    cut: Counter[str] = Counter()
-    for sample in samples:
-        if sample.kind == "turn":
-            num[sample.arm] += 1
-            cut[sample.arm] += sample.finish == "length"
+    """Return how many ordinary replies of each arm their limit cut, where that is many in one of them."""
+    turns = [sample for sample in samples if sample.kind == "turn"]
+    num = Counter(sample.arm for sample in turns)
+    cut = Counter(sample.arm for sample in turns if sample.finish == "length")
     if not any(cut[arm] >= MUCH_CUT * num[arm] for arm in num):
         return []
     shares = ", ".join(f"{arm} {100 * cut[arm] / num[arm]:.0f} %" for arm in num)

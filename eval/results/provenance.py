@@ -54,10 +54,10 @@ def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
 
 def _without(calls: Sequence[dict[str, Any]], arms: Sequence[str]) -> list[dict[str, Any]]:
     """Return the calls but for those arms of theirs that were judged again before."""
-    left = [
+    left = (
         call | {"arms": [a for a in call["arms"] if AGAIN not in call or a not in arms]}
         for call in calls
-    ]
+    )
     return [call for call in left if call["arms"]]
 
 
@@ -65,15 +65,11 @@ def _judged_again(
     folder: Path, arms: Sequence[str], now: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the calls that made the replies of some arms of a folder, and who judges them now."""
-    again = {key: now[key] for key in ("commit", "time", "command")}
-    made = [
-        call | {"name": now["name"], AGAIN: again, "arms": [a for a in call["arms"] if a in arms]}
-        for call in read_calls(folder)
-    ]
-    known = {arm for call in made for arm in call["arms"]}
-    if unknown := [arm for arm in arms if arm not in known]:
-        nobody = dict.fromkeys(SAME, "")
-        made.append(dict(now) | nobody | {AGAIN: again, "arms": unknown})
+    again = {"name": now["name"], AGAIN: {key: now[key] for key in ("commit", "time", "command")}}
+    calls = read_calls(folder)
+    made = [call | again | {"arms": [a for a in call["arms"] if a in arms]} for call in calls]
+    unknown = [arm for arm in arms if not any(arm in call["arms"] for call in calls)]
+    made.append({**now, **dict.fromkeys(SAME, ""), **again, "arms": unknown})
     return [call for call in made if call["arms"]]
 
 
@@ -114,20 +110,17 @@ def run_head(config: EvalConfig) -> dict[str, Any]:
 def note_of_calls(run: Mapping[str, Any]) -> list[str]:
     """Return notes where arms come from other code or machines, or were judged again."""
     calls, notes = run.get("calls", []), []
-    again = [call for call in calls or [run] if call.get(AGAIN)]
-    if again:
+    if again := [call for call in calls or [run] if call.get(AGAIN)]:
         whose = sorted({arm for call in again for arm in call.get("arms", [])}) or ["all arms"]
         notes.append(
             f"Replies of an earlier run ({', '.join(whose)}), judged again by the rules of commit "
             f"{again[-1][AGAIN]['commit'] or 'unknown'}; commit and machine of this run made them."
         )
-    if not calls:
-        return notes
-    told = "; ".join(
-        f"{', '.join(call['arms'])}: commit {call['commit'] or 'unknown'}, {call['hardware']}"
-        for call in calls
-    )
-    return [
-        *notes,
-        f"The replies were made in {len(calls)} calls by other code or on other machines ({told}).",
-    ]
+    if calls:
+        told = "; ".join(
+            f"{', '.join(call['arms'])}: commit {call['commit'] or 'unknown'}, {call['hardware']}"
+            for call in calls
+        )
+        made = f"in {len(calls)} calls by other code or on other machines ({told})"
+        notes.append(f"The replies were made {made}.")
+    return notes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,9 @@ from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
 from eval.records.file_names import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
 from eval.records.samples import read_samples
+from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
-from eval.report.page.attention import read_attention
 from eval.report.page.render import render_report
-from eval.results.limits import limits
 from eval.results.notes import (
     note_of_cuts,
     note_of_entries,
@@ -88,19 +88,14 @@ def close(
         GenerationError: the judge cannot be asked.
     """
     cases, triggers = inputs.cases, checked.triggers
-    order = {
-        key: index
-        for index, key in enumerate(
-            key
-            for history in config.histories
-            for arm in config.arms
-            for case in cases
-            for key in row_keys(arm, history, case, config)
-        )
-    }
-    found = read_rows(config.output_dir / ROLLOUTS_FILE)
+    found = {row["key"]: row for row in read_rows(config.output_dir / ROLLOUTS_FILE)}
     # Arms and histories of earlier calls stay on disk, and are not in these results.
-    rows = sorted((r for r in found if r["key"] in order), key=lambda r: order[r["key"]])
+    rows = [
+        found[key]
+        for history, arm, case in product(config.histories, config.arms, cases)
+        for key in row_keys(arm, history, case, config)
+        if key in found
+    ]
     samples = with_scores(samples_of_rows(rows), checked.functions)
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
@@ -134,7 +129,7 @@ def close(
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],
         "coverage": coverage(inputs.constraints),
-        "limits": [asdict(limit) for limit in limits(rows)],
+        "limits": limits(rows),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.note]),
@@ -150,19 +145,48 @@ def close(
         results["false_triggers"] = triggers.as_dict()
     atomic_write_json(config.output_dir / RESULTS_FILE, results)
     report = config.output_dir / REPORT_FILE
-    attention = read_attention(config.output_dir)
-    render_report(results | ({"attention": attention} if attention else {}), samples, report)
+    render_report(results | read_attention(config.output_dir), samples, report)
     return EvalResult(results, report, num_new)
 
 
 def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return how many constraints of an imported benchmark are decided by whom.
+    """Return who decides how many constraints of an imported benchmark.
 
-    Args:
-        constraints: `id` and `by` of each; they are counted by what stands before the
-            first dot of the id.
+    They are counted by what stands before the first dot of their `id`.
     """
     counts = Counter((c["id"].partition(".")[0], c["by"]) for c in constraints)
     return [
         {"constraint": name, "num": num, "by": by} for (name, by), num in sorted(counts.items())
+    ]
+
+
+def limits(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a record of each arm and history that met the end of its context.
+
+    A case is cut if the context had no room for one of its replies, or cut it. `num_replies_without`
+    counts the turns without any reply: undecided, never a pass or a fail.
+    """
+    cases: dict[tuple[str, str], set[str]] = defaultdict(set)
+    cut: dict[tuple[str, str], list[tuple[int, str, bool]]] = defaultdict(list)
+    for row in rows:
+        arm, history, case, *turn = row["key"].split("/")
+        cases[arm, history].add(case)
+        replies = [
+            (s["turn"], s["finish"], s["reply"]) for s in row["samples"] if s["kind"] == "turn"
+        ]
+        if "said" in row:
+            replies = [(int(turn[0]), row["said"]["finish"], row["said"]["text"])]
+        for at, finish, text in replies:
+            if finish == "context_limit":
+                cut[arm, history].append((at, case, not text))
+    return [
+        {
+            "arm": arm,
+            "history": history,
+            "num_cases": len(cases[arm, history]),
+            "num_cases_cut": len({case for _, case, _ in found}),
+            "first_turn": min(at for at, *_ in found),
+            "num_replies_without": sum(is_silent for *_, is_silent in found),
+        }
+        for (arm, history), found in cut.items()
     ]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from eval.cases.contamination import refuse_overlap
 from eval.config import BASE
@@ -75,12 +75,8 @@ class PerplexityConfig:
             )
 
 
-class Charged(NamedTuple):
-    """What one dialogue costs one arm."""
-
-    nll: float
-    """Sum over reply tokens, in nats."""
-    num_tokens: int
+Charged = tuple[float, int]
+"""What one dialogue costs one arm: nats over its reply tokens, and their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +133,7 @@ def measure_perplexity(
                 dropped["no reply to an earlier turn within the model's context"] += 1
                 continue
             for charged, loss in zip(found.values(), losses, strict=True):
-                charged.append(Charged(*loss))
+                charged.append(loss)
     if not found[BASE]:
         reasons = "; ".join(f"{num}: {why}" for why, num in dropped.items())
         raise DataError(
@@ -159,20 +155,12 @@ def measure_perplexity(
 def perplexity(
     arm: str, charged: Sequence[Charged], base: Sequence[Charged], seed: int = 0
 ) -> ArmPerplexity:
-    """Return the perplexity over all tokens, and its ratio to the base model's.
-
-    Args:
-        arm: whose.
-        charged: of each dialogue, each with tokens.
-        base: the base model's, of the same dialogues in the same order.
-        seed: of the bootstrap over dialogues.
-    """
+    """Return the perplexity over all tokens, and its ratio to the base model's on the same dialogues."""
     # Imported here: `gatt --help` imports this module's configuration and must stay fast.
     import numpy as np
 
-    nll, of_base, num = np.array(
-        [(c.nll, b.nll, c.num_tokens) for c, b in zip(charged, base, strict=True)]
-    ).T
+    nll, num = np.array(charged).T
+    of_base = np.array(base)[:, 0]
     low = high = None
     if len(num) >= MIN_DIALOGUES:
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""What all drawings share: colours, sizes, and the way from a figure to the page or to a file."""
+"""What all drawings share: colours, and the way from a figure to the page or to a file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import io
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -18,21 +17,12 @@ from matplotlib.figure import Figure
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_stream
 
-NUM_STYLES = 8
+FONT_POINTS: Final = 12
+"""One point is one pixel on the page where the chart stands at its own width."""
+NUM_STYLES: Final = 8
 """Arms that a chart can tell apart by colour; those behind them have the same, and hollow markers."""
 GLYPHS = ("●", "■", "◆", "▲", "▼", "✚", "✖", "⬢", "○", "□", "◇", "△", "▽", "✢", "✕", "⬡")
-"""The markers of `charts.MARKERS`, full and hollow, for legends in text."""
-
-
-def glyph_of(index: int) -> str:
-    """Return the marker of the arm at a place, from 0."""
-    return GLYPHS[index % len(GLYPHS)]
-
-
-def has_bands(num_arms: int) -> bool:
-    """Whether so many curves are drawn with their intervals: more than colours would hide each other."""
-    return num_arms <= NUM_STYLES
-
+"""The markers of `curves.MARKERS`, full and hollow, for legends in text."""
 
 INK, MUTED, GRID, PAGE = "#17191d", "#5c626b", "#e6e6e0", "#fdfdfb"
 ARMS = (
@@ -44,33 +34,22 @@ CSS_COLOURS = {
     **{colour: f"var(--arm-{number})" for number, colour in enumerate(ARMS)},
 }  # fmt: skip
 
-
-@dataclass(frozen=True)
-class Shape:
-    """Size of a chart, in inches of 72 points, and of its letters."""
-
-    width: float
-    height: float
-    font_points: float
-
-
 PICTURES: Mapping[str, dict[str, None]] = {
     ".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
 }  # fmt: skip
 """Endings of pictures that stand alone, and what keeps the time out of them."""
 
 
-def inline(shape: Shape, name: str, title: str, draw: Callable[[], Figure]) -> str:
+def inline(name: str, title: str, draw: Callable[[], Figure]) -> str:
     """Return a figure as an SVG element of the page.
 
     Args:
-        shape: of the figure.
         name: unique on the page; prefixes every id in the SVG.
         title: what a screen reader says.
         draw: returns the figure.
     """
     stream = io.StringIO()
-    with _settings(shape, name, {"svg.fonttype": "none"}):
+    with _settings(name, {"svg.fonttype": "none"}):
         figure = draw()
         FigureCanvasSVG(figure)
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
@@ -87,22 +66,16 @@ def inline(shape: Shape, name: str, title: str, draw: Callable[[], Figure]) -> s
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def save_picture(path: Path, shape: Shape, draw: Callable[[], Figure]) -> None:
+def save_picture(path: Path, draw: Callable[[], Figure]) -> None:
     """Write a figure as a picture that stands alone, cut to what is drawn.
 
-    Args:
-        path: ends in one of `PICTURES`.
-        shape: of the figure.
-        draw: returns the figure.
-
     Raises:
-        ConfigError: another ending.
+        ConfigError: see `refuse_other_endings`.
         StoreError: the file cannot be written.
     """
-    if path.suffix not in PICTURES:
-        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+    refuse_other_endings(path)
     stream = io.BytesIO()
-    with _settings(shape, path.stem):
+    with _settings(path.stem):
         draw().savefig(
             stream, format=path.suffix[1:], dpi=144, facecolor=PAGE,
             metadata=PICTURES[path.suffix], bbox_inches="tight", pad_inches=0.15,
@@ -111,13 +84,17 @@ def save_picture(path: Path, shape: Shape, draw: Callable[[], Figure]) -> None:
         file.write(stream.getvalue())
 
 
-def _settings(
-    shape: Shape, salt: str, more: Mapping[str, Any] | None = None
-) -> AbstractContextManager[Any]:
+def refuse_other_endings(path: Path) -> None:
+    """Raise a ConfigError for a picture that ends in none of `PICTURES`."""
+    if path.suffix not in PICTURES:
+        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+
+
+def _settings(salt: str, more: Mapping[str, Any] | None = None) -> AbstractContextManager[Any]:
     """Return matplotlib's settings for a chart; the salt fixes the ids in an SVG."""
     found: AbstractContextManager[Any] = rc_context(
         {
-            "font.size": shape.font_points,
+            "font.size": FONT_POINTS,
             "font.family": "sans-serif",
             "text.color": INK,
             "text.parse_math": False,

@@ -6,33 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eval.metrics.curves import CurvePoint
-from eval.report.data.selection import HEADLINE_TURN_LIMIT, Curves, arm_name, split_arm
+from eval.report.data.selection import (
+    HEADLINE_TURN_LIMIT,
+    NO_BREAK,
+    Curves,
+    arm_name,
+    bounds,
+    percent,
+    split_arm,
+)
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST_RUNS = 3
 """Runs that the sentence names; charts and tables show the others too."""
-NOTHING = "No adherence was measured in this run."
 
 ByTurn = Mapping[int, CurvePoint]
-
-
-def percent(value: float | None) -> str:
-    """Return a rate as whole per cent; only the exact ends read 0 and 100."""
-    if value is None:
-        return "–"
-    rounded = round(100 * value)
-    if rounded == 100 and value < 1:
-        return ">99"
-    if rounded == 0 and value > 0:
-        return "<1"
-    return str(rounded)
-
-
-def bounds(low: float | None, high: float | None) -> str:
-    """Return an interval in whole per cent, "[60, 83]", empty where there is none."""
-    if low is None or high is None:
-        return ""
-    return f"[{round(100 * low)}, {round(100 * high)}]"
 
 
 @dataclass(frozen=True)
@@ -46,17 +33,17 @@ class Headline:
     def parts(self) -> list[tuple[str, str]]:
         """The sentence in pieces: its text, and the arm whose rate the piece is, or nothing."""
         if not self.points:
-            return [(NOTHING, "")]
+            return [("No adherence was measured in this run.", "")]
         still = "still " if self.turn != 1 else ""
+        before, behind = f" {still}follows its instruction in ", f" of 100{NO_BREAK}replies"
         pieces = [(f"At turn{NO_BREAK}{self.turn} ", "")]
-        for number, point in enumerate(self.points):
+        for point in self.points:
             name = "the base model" if point.arm == "base" else arm_name(point.arm)
-            verb = f" {still}follows its instruction in " if not number else " in "
-            pieces.append((f"{', ' * bool(number)}{name}{verb}", ""))
-            pieces.append((_of_hundred(point), point.arm))
-            if not number:
-                pieces.append((f" of 100{NO_BREAK}replies", ""))
-        return [*pieces, (".", "")]
+            rate = percent(point.rate)
+            rate = rate.replace("<", f"fewer than{NO_BREAK}").replace(">", f"more than{NO_BREAK}")
+            pieces += [(f"{name}{before}", ""), (rate, point.arm), (f"{behind}, ", "")]
+            before, behind = " in ", ""
+        return [*pieces[:-1], (pieces[-1][0].removesuffix(", ") + ".", "")]
 
     @property
     def sentence(self) -> str:
@@ -71,11 +58,6 @@ class Headline:
             f"{bounds(p.low, p.high)}" + f", {p.num_undecided} undecided" * bool(p.num_undecided)
             for p in self.points
         )
-
-
-def _of_hundred(point: CurvePoint) -> str:
-    text = percent(point.rate)
-    return text.replace("<", f"fewer than{NO_BREAK}").replace(">", f"more than{NO_BREAK}")
 
 
 def headline(curves: Curves) -> Headline:
@@ -96,11 +78,16 @@ def headline(curves: Curves) -> Headline:
     arms = [ours for ours, *_ in pairs] + [base for _, *rest in pairs for base in rest]
     for named in (arms, list(pairs[0]), [pairs[0][0]]):
         turns = set.intersection(*(set(measured[arm]) for arm in named))
-        early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
         if turns:
-            turn = max(early) if early else min(turns)
+            turn = headline_turn(turns)
             return Headline(tuple(measured[arm][turn] for arm in named), turn)
     raise AssertionError("one arm alone has a measured turn")
+
+
+def headline_turn(turns: set[int]) -> int:
+    """Return the last turn up to `HEADLINE_TURN_LIMIT`, or the first one after it."""
+    early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
+    return max(early) if early else min(turns)
 
 
 def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:

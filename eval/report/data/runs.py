@@ -8,19 +8,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from eval.config import RUN_MARK
 from eval.metrics.curves import VACUOUS
 from eval.metrics.paired import differences
 from eval.records.file_names import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILES, samples_of_run
 from eval.records.samples import Sample, read_samples
-from eval.report.data.lists import LISTS, read_object, records
-from eval.report.data.selection import HISTORY_NAMES, SCHEMA, SPLIT_NAMES, Curves, split_arm
-from eval.report.page.attention import read_attention
+from eval.report.data.selection import SCHEMA, Curves, split_arm
 from gatt.errors import DataError
+from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
+
+LISTS: Final = ("differences", "events", "summaries", "agreement", "limits", "coverage")
+"""Lists of a `results.json` beside the curves; all are optional."""
+ATTENTION_FILE: Final = "attention.json"
+ATTENTION_SCHEMA: Final = 1
+"""The version of `attention.json` that this package writes and reads."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,6 @@ class Run:
     folder: Path
     results: Mapping[str, Any]
 
-    @property
-    def samples_file(self) -> Path:
-        """Where its replies are."""
-        return samples_of_run(self.folder)
-
 
 def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
     """Return the runs that the words name: a folder, or `NAME=FOLDER`.
@@ -45,47 +45,49 @@ def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
     Raises:
         DataError: a missing or broken file, or two runs of one name.
     """
-    runs: list[Run] = []
+    runs: dict[str, Run] = {}
     for word in words:
-        run = _read_run(word, needs_samples)
-        same = next((r for r in runs if r.name == run.name), None)
-        if same is not None:
+        name, equals, rest = word.partition("=")
+        is_named = bool(equals and name) and not Path(word).exists()
+        folder = Path(rest if is_named else word)
+        results = _read(folder / RESULTS_FILE, SCHEMA, "gatt eval") | read_attention(folder)
+        if needs_samples and not samples_of_run(folder).is_file():
             raise DataError(
-                f"{run.folder}: its name {run.name!r} is that of {same.folder} already: expected "
-                f"different names, give one as NAME={run.folder}"
+                f"{samples_of_run(folder)}: no such file: expected the replies of the run, or "
+                "--no-transcripts for a report without them"
             )
-        runs.append(run)
-    return runs
+        name = name if is_named else folder.resolve().name
+        if name in runs:
+            raise DataError(
+                f"{folder}: its name {name!r} is that of {runs[name].folder} already: expected "
+                f"different names, give one as NAME={folder}"
+            )
+        runs[name] = Run(name, folder, results)
+    return list(runs.values())
 
 
-def _read_run(word: str, needs_samples: bool) -> Run:
-    name, equals, rest = word.partition("=")
-    is_named = bool(equals) and bool(name) and not Path(word).exists()
-    folder = Path(rest if is_named else word)
-    if folder.name == RESULTS_FILE:
-        folder = folder.parent
-    path = folder / RESULTS_FILE
+def read_attention(folder: Path) -> dict[str, Any]:
+    """Return the results of `gatt attend` in the folder of a run under their key, nothing if there are none.
+
+    Raises:
+        DataError: an unreadable file, or one of another version.
+    """
+    path = folder / ATTENTION_FILE
+    return {"attention": _read(path, ATTENTION_SCHEMA, "gatt attend")} if path.is_file() else {}
+
+
+def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
     try:
-        found = read_object(path, SCHEMA, "gatt eval")
-    except FileNotFoundError:
-        raise DataError(f"{path}: {_missing(folder)}") from None
-    if attention := read_attention(folder):
-        found["attention"] = attention
-    run = Run(name if is_named else folder.resolve().name, folder, found)
-    if needs_samples and not run.samples_file.is_file():
+        found = read_json(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: {why}: expected a file that `{command}` wrote") from None
+    version = found.get("schema") if isinstance(found, dict) else None
+    if version != schema:
         raise DataError(
-            f"{run.samples_file}: no such file: expected the replies of the run, or "
-            "--no-transcripts for a report without them"
+            f"{path}: schema is {version!r}: expected {schema}, make it again with `{command}`"
         )
-    return run
-
-
-def _missing(folder: Path) -> str:
-    if not folder.is_dir():
-        return "no such folder: expected the output_dir of `gatt eval`"
-    inner = sorted(p.parent for p in folder.glob(f"*/{RESULTS_FILE}"))
-    hint = f", such as {inner[0]}" if inner else ""
-    return f"no such file: expected the output_dir of `gatt eval`{hint}"
+    return dict(found)
 
 
 def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
@@ -97,31 +99,21 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
         return runs[0].results
     found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
     for name in ("curves", *LISTS):
-        found[name] = [_of_run(r, run.name) for run in runs for r in records(run.results, name)]
+        found[name] = [_of_run(r, run.name) for run in runs for r in run.results.get(name) or []]
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
         found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
-    left_out = _left_out(Curves.of(found), [run.name for run in runs])
-    for note in left_out:
+    curves = Curves.of(found)
+    main = curves.find(history=curves.main_history, split=curves.main_split)
+    shown = {split_arm(p.arm)[0] for p in main if p.metric not in VACUOUS.values()}
+    for name in (run.name for run in runs if run.name not in shown):
+        note = (
+            f"{name} has no rates of {curves.caption}, which charts and tables of this page show: it is in "
+            "none of them. Make a report of runs that have the same."
+        )
         log.warning("%s", note)
-    found["notes"] = [*left_out, *found["notes"]]
+        found["notes"].insert(0, note)
     return found
-
-
-def _left_out(curves: Curves, names: Sequence[str]) -> list[str]:
-    """Return a note for each run without rates in the one history and split that the page shows."""
-    shown = {
-        split_arm(point.arm)[0]
-        for point in curves.find(history=curves.main_history, split=curves.main_split)
-        if point.metric not in VACUOUS.values()
-    }
-    what = f"{HISTORY_NAMES[curves.main_history]}, {SPLIT_NAMES[curves.main_split]}"
-    return [
-        f"{name} has no rates of {what}, which charts and tables of this page show: it is in none of them. "
-        "Make a report of runs that have the same."
-        for name in names
-        if name not in shown
-    ]
 
 
 def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
@@ -131,34 +123,25 @@ def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
         DataError: see `read_samples`.
     """
     for run in runs:
-        samples = read_samples(run.samples_file)
+        samples = read_samples(samples_of_run(run.folder))
         if len(runs) > 1:
-            samples = (replace(s, arm=_arm_of_run(run.name, s.arm)) for s in samples)
+            samples = (replace(s, arm=f"{run.name}{RUN_MARK}{s.arm}") for s in samples)
         yield from samples
 
 
 def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]:
-    """Return the paired differences of every other arm from one of them.
-
-    Args:
-        runs: one or several.
-        baseline: an arm, as the page names it.
+    """Return the paired differences of every other arm from one of them, as the page names it.
 
     Raises:
         DataError: no reply of that arm, or none that another arm has too; or see `read_samples`.
     """
     samples = list(samples_of(runs))
-    arms = list(dict.fromkeys(sample.arm for sample in samples))
-    if baseline not in arms:
-        raise DataError(
-            f"--baseline {baseline}: no reply of such an arm in "
-            f"{', '.join(str(run.folder) for run in runs)}: expected one of {', '.join(arms)}"
-        )
+    arms = ", ".join(dict.fromkeys(sample.arm for sample in samples))
     found = [asdict(difference) for difference in differences(samples, baseline)]
     if not found:
         raise DataError(
-            f"--baseline {baseline}: no other arm has decided replies to the same words: expected one of "
-            f"{', '.join(arms)} that has"
+            f"--baseline {baseline}: no decided replies of this arm and another one to the same words: "
+            f"expected one of {arms}"
         )
     return found
 
@@ -173,46 +156,32 @@ def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """
     by_arm: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples_of(runs) if len(runs) > 1 else ():
-        by_arm[sample.arm.rpartition(RUN_MARK)[2]].append(sample)
+        by_arm[split_arm(sample.arm)[1]].append(sample)
     return [
         asdict(difference)
         for arm, samples in by_arm.items()
-        for difference in differences(samples, _arm_of_run(runs[0].name, arm))
+        for difference in differences(samples, f"{runs[0].name}{RUN_MARK}{arm}")
     ]
-
-
-def _arm_of_run(run: str, arm: str) -> str:
-    return f"{run}{RUN_MARK}{arm}"
 
 
 def _of_run(record: Mapping[str, Any], run: str) -> dict[str, Any]:
     """Return a record with its arms renamed."""
-    arms = {k: _arm_of_run(run, record[k]) for k in ("arm", "baseline") if k in record}
+    arms = {k: f"{run}{RUN_MARK}{record[k]}" for k in ("arm", "baseline") if k in record}
     return {**record, **arms}
 
 
 def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:
     """Refuse to write over what runs consist of, or two things into one file.
 
-    Args:
-        targets: files that are to be written; None is none.
-        folders: of the runs.
-
     Raises:
         DataError: naming the file.
     """
-    own = {
-        os.path.realpath(folder / name)
-        for folder in folders
-        for name in (RESULTS_FILE, ROLLOUTS_FILE, *SAMPLES_FILES)
-    }
-    seen: set[str] = set()
-    for target in targets:
-        if target is None:
-            continue
+    names = (RESULTS_FILE, ROLLOUTS_FILE, *SAMPLES_FILES)
+    taken = {os.path.realpath(folder / name) for folder in folders for name in names}
+    for target in filter(None, targets):
         place = os.path.realpath(target)
-        if place in own:
-            raise DataError(f"{target}: a file of the run itself: expected another to write to")
-        if place in seen:
-            raise DataError(f"{target}: named twice: expected a file for each")
-        seen.add(place)
+        if place in taken:
+            raise DataError(
+                f"{target}: a file of the run itself, or named twice: expected another to write to"
+            )
+        taken.add(place)

@@ -10,7 +10,6 @@ from typing import Any
 
 from eval.config import RUN_MARK
 from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
-from eval.report.data.lists import records
 from gatt.data.instruction import SPLITS
 from gatt.errors import DataError
 
@@ -18,15 +17,15 @@ SCHEMA = 3
 """The version of `results.json` that this package writes and reads."""
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
-BOUND_NOTE = "meant as an upper bound."
-"""How the note of an evaluation ends that explains the reminder's arm."""
 ARM_ORDER = ("base", "gatt", "base+reminder")
 ARM_NAMES: Mapping[str, str] = {
     "base": "base model",
     "base+reminder": "base + reminder",
     "gatt": "GAtt",
     ALL: "all arms",
+    OWN_REPLIES: "the dialogue itself",
 }
 SPLIT_NAMES: Mapping[str, str] = {
     ALL: "all instructions",
@@ -51,8 +50,6 @@ METRIC_NAMES: Mapping[str, str] = {
     "probe_leakage": "Leakage of the old instruction, when asked",
 }
 """In the order in which a report shows them."""
-OWN_REPLIES_NAME = "the dialogue itself"
-"""What readers call the dialogue's own replies, the reference of the vacuous metrics."""
 
 
 def split_arm(arm: str) -> tuple[str, str]:
@@ -64,7 +61,7 @@ def split_arm(arm: str) -> tuple[str, str]:
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     run, name = split_arm(arm)
-    known = {**ARM_NAMES, OWN_REPLIES: OWN_REPLIES_NAME}.get(name, name)
+    known = ARM_NAMES.get(name, name)
     return f"{run}{RUN_MARK}{known}" if run else known
 
 
@@ -76,8 +73,43 @@ def turn_name(metric: str, turn: int) -> str:
 
 
 def metric_name(metric: str) -> str:
-    """Return the heading of a metric; one without a name gets its own, spelled out."""
-    return METRIC_NAMES.get(metric, metric.replace("_", " ").capitalize())
+    """Return the heading of a metric."""
+    return METRIC_NAMES.get(metric, metric)
+
+
+def percent(value: float | None) -> str:
+    """Return a rate as whole per cent; only the exact ends read 0 and 100."""
+    if value is None:
+        return "–"
+    rounded = round(100 * value)
+    if rounded == 100 and value < 1:
+        return ">99"
+    return "<1" if rounded == 0 and value > 0 else str(rounded)
+
+
+def signed(value: float | None, digits: int = 0, sign: str = "") -> str:
+    """Return a share as per cent with a minus of typography, and with "+" as `sign` a plus; no "-0"."""
+    if value is None:
+        return "–"
+    # Rounded first, or a value just below 0 would read −0.
+    rounded = round(100 * value, digits) or 0.0
+    return format(rounded, f"{sign if rounded else ''}.{digits}f").replace("-", "−")
+
+
+def bounds(low: float | None, high: float | None, digits: int = 0, sign: str = "") -> str:
+    """Return an interval in per cent, "[60, 83]", empty where there is none."""
+    if low is None or high is None:
+        return ""
+    return f"[{signed(low, digits, sign)}, {signed(high, digits, sign)}]"
+
+
+def rank(value: str, order: Sequence[str]) -> int:
+    """Return the place of a value in an order, the last one for a value that is not in it."""
+    return order.index(value) if value in order else len(order)
+
+
+def _ordered(values: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(dict.fromkeys(values), key=lambda value: rank(value, first)))
 
 
 @dataclass(frozen=True)
@@ -96,9 +128,7 @@ class Curves:
         if results.get("schema") != SCHEMA:
             found = results.get("schema")
             raise DataError(f"results: schema is {found!r}: expected {SCHEMA}, evaluate again")
-        if "curves" not in results:
-            raise DataError("results: no list 'curves': expected what `gatt eval` wrote")
-        return cls(tuple(CurvePoint.from_dict(raw) for raw in records(results, "curves")))
+        return cls(tuple(CurvePoint.from_dict(raw) for raw in results["curves"]))
 
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
         """Return the points whose fields have the wanted values, by turn."""
@@ -115,6 +145,11 @@ class Curves:
         return found
 
     @cached_property
+    def _of_arms(self) -> list[CurvePoint]:
+        """The points without those of the dialogue's own replies."""
+        return [p for p in self.points if p.metric not in VACUOUS.values()]
+
+    @cached_property
     def runs(self) -> tuple[str, ...]:
         """The names of the runs, none where there is one alone."""
         return tuple(dict.fromkeys(run for a in self.arms if (run := split_arm(a)[0])))
@@ -122,18 +157,20 @@ class Curves:
     @cached_property
     def arms(self) -> tuple[str, ...]:
         """Run by run: base, gatt, the reminder, then the others as they come; no own replies."""
-        found = dict.fromkeys(p.arm for p in self.points if p.metric not in VACUOUS.values())
-        parts = {arm: split_arm(arm) for arm in found}
-        runs = list(dict.fromkeys(run for run, _ in parts.values()))
-        names = _ordered((name for _, name in parts.values()), ARM_ORDER)
-        place = {arm: (runs.index(run), names.index(name)) for arm, (run, name) in parts.items()}
-        return tuple(sorted(found, key=lambda arm: place[arm]))
+        found = dict.fromkeys(p.arm for p in self._of_arms)
+        runs = list(dict.fromkeys(split_arm(arm)[0] for arm in found))
+        names = _ordered((split_arm(arm)[1] for arm in found), ARM_ORDER)
+
+        def place(arm: str) -> tuple[int, int]:
+            run, name = split_arm(arm)
+            return runs.index(run), names.index(name)
+
+        return tuple(sorted(found, key=place))
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics of the arms that were measured."""
-        found = (p.metric for p in self.points if p.metric not in VACUOUS.values())
-        return _ordered(found, tuple(METRIC_NAMES))
+        return _ordered((p.metric for p in self._of_arms), tuple(METRIC_NAMES))
 
     @property
     def histories(self) -> tuple[str, ...]:
@@ -143,8 +180,7 @@ class Curves:
     @property
     def splits(self) -> tuple[str, ...]:
         """The splits without the total, seen first."""
-        found = _ordered((p.split for p in self.points), (*SPLITS, "none"))
-        return tuple(s for s in found if s != ALL)
+        return _ordered({p.split for p in self.points} - {ALL}, (*SPLITS, "none"))
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -164,17 +200,20 @@ class Curves:
     @property
     def main(self) -> dict[str, object]:
         """The fields of the headline's curve, for `find`."""
-        return {
-            "metric": "adherence",
-            "history": self.main_history,
-            "split": self.main_split,
-            "family": ALL,
-        }
+        where = {"history": self.main_history, "split": self.main_split, "family": ALL}
+        return {"metric": "adherence", **where}
 
+    @property
+    def caption(self) -> str:
+        """What the headline's curve shows: "seen instructions, people’s history"."""
+        split = SPLIT_NAMES[self.main_split]
+        split = split if self.main_split == ALL else f"{split} instructions"
+        return f"{split}, {HISTORY_NAMES[self.main_history]}"
 
-def _ordered(values: Iterable[str], first: tuple[str, ...]) -> tuple[str, ...]:
-    found = list(dict.fromkeys(values))
-    return (*(v for v in first if v in found), *(v for v in found if v not in first))
+    def where(self, history: str, split: str, family: str = ALL) -> str:
+        """Return what readers call a curve's instructions, with the history where there are several."""
+        text = SPLIT_NAMES[split] + (f", {family}" if family != ALL else "")
+        return f"{text}, {HISTORY_NAMES[history]}" if len(self.histories) > 1 else text
 
 
 def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[int]:

@@ -1,4 +1,4 @@
-"""Replies on their way into the page: an index for its filters, and chunks of text.
+"""Replies on their way into the page: examples, an index for its filters, and chunks of text.
 
 A case is a dialogue under an instruction; its arms stand together.
 """
@@ -9,12 +9,14 @@ import base64
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from eval.records.samples import Sample
-from eval.report.data.selection import arm_name
+from eval.report.data.headline import Headline
+from eval.report.data.selection import Curves, arm_name
 from gatt.verifiers.base import Verdict
 
 CHUNK_BYTES = 100_000
@@ -23,6 +25,11 @@ for the compression to find what repeats."""
 JUDGE_DISAGREES, TASK_FAILED, LOOSE_DIFFERS = 1, 2, 4
 """Bits of a reply's mark, for the filters."""
 STATUS_LETTERS = {"pass": "p", "fail": "f", "undecided": "u"}
+NUM_EXAMPLES = 3
+RULE = (
+    "Chosen by a rule, not by hand: in the order of the file, the first two dialogues of different kinds that "
+    "{ours} keeps{theirs}, then the first that it breaks."
+)
 
 
 def packed(value: object) -> str:
@@ -56,26 +63,20 @@ class Transcripts:
     """The replies of a run, sorted into cases and chunks."""
 
     def __init__(self, arms: Sequence[str], samples: Iterable[Sample]) -> None:
-        """Take the replies in any order.
-
-        Args:
-            arms: of the page in order, for colours and for sorting.
-            samples: all replies.
-        """
+        """Take the replies in any order; `arms` are those of the page in order."""
         found: dict[tuple[str, ...], Case] = {}
-        self.num_replies = self.num_probes = self.num_undecided = 0
+        self.counts = Counter(dialogues=0, replies=0, probes=0, undecided=0)
         known = dict.fromkeys(arms)
         for sample in samples:
             known.setdefault(sample.arm)
             case = found.setdefault((*sample.case, sample.history), Case(sample.history))
             case.samples.setdefault(sample.arm, []).append(sample)
-            self.num_replies += sample.kind == "turn"
-            self.num_probes += sample.kind == "probe"
-            self.num_undecided += sample.status == "undecided"
+            self.counts["replies" if sample.kind == "turn" else "probes"] += 1
+            self.counts["undecided"] += sample.status == "undecided"
         self.arms = list(known)
-        self.num_dialogues = len({dialogue for dialogue, *_ in found})
+        self.counts["dialogues"] = len({dialogue for dialogue, *_ in found})
         self.cases = [case for _, case in sorted(found.items())]
-        used: dict[str, int] = {}
+        used: Counter[str] = Counter()
         for key, case in sorted(found.items()):
             case.anchor = _anchor(key, used)
             case.samples = {a: case.samples[a] for a in self.arms if a in case.samples}
@@ -160,12 +161,53 @@ def _mark(sample: Sample) -> int:
     return JUDGE_DISAGREES * is_split + TASK_FAILED * is_failed + LOOSE_DIFFERS * is_lenient
 
 
-def _anchor(parts: Sequence[str], used: dict[str, int]) -> str:
+def _anchor(parts: Sequence[str], used: Counter[str]) -> str:
     """Return an id that stays the same from run to run and is unique on the page."""
-    slug = "t-" + re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
-    anchor = slug
+    slug = anchor = "t-" + re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
     while anchor in used:
         used[slug] += 1
         anchor = f"{slug}-{used[slug]}"
     used[anchor] = 1
     return anchor
+
+
+class Example(NamedTuple):
+    """One dialogue at the turn of the headline: what was asked, and what each arm said."""
+
+    anchor: str
+    instruction: str
+    replies: list[Sample]
+
+
+def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Example]:
+    """Return up to `NUM_EXAMPLES` cases of the headline's history and split, chosen by `RULE`.
+
+    Only cases with a reply of the headline's first arm, and of its base model, at its turn are taken.
+    What is missing of one kind the next cases fill.
+    """
+    arms = [point.arm for point in answer.points]
+    arms = [*arms[:1], *(a for a in arms[1:] if a.endswith("base"))][:2]
+    candidates: list[tuple[Case, list[Sample]]] = []
+    for case in cases if arms else ():
+        replies = [
+            reply
+            for arm in arms
+            for reply in case.samples.get(arm, ())
+            if (reply.turn, reply.kind) == (answer.turn, "turn")
+        ]
+        is_main = curves.main_split in ("all", case.first.split)
+        if case.first.instruction and case.history == curves.main_history and is_main:
+            candidates += [(case, replies)] if len(replies) == len(arms) else []
+    kept = [c for c in candidates if [r.status for r in c[1]] in (["pass"], ["pass", "fail"])]
+    broken = [c for c in candidates if c[1][0].status == "fail"]
+    families: dict[str, tuple[Case, list[Sample]]] = {}
+    for candidate in kept:
+        families.setdefault(candidate[0].first.family, candidate)
+    chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
+    chosen += [c for c in (*kept, *candidates) if c not in chosen][: NUM_EXAMPLES - len(chosen)]
+    found = []
+    for case, replies in chosen:
+        # The instruction that counts at this turn: in some cases the user changes it.
+        given = replies[0].instruction or case.first.instruction
+        found.append(Example(case.anchor, given.text if given else "", replies[::-1]))
+    return found

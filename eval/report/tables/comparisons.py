@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eval.metrics.curves import ALL
-from eval.report.data.headline import bounds, percent
-from eval.report.data.lists import Record
-from eval.report.data.selection import Curves, few_turns, metric_name, turn_name
-from eval.report.tables.rates import where_text
-from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, rank, row
+from eval.report.data.selection import (
+    Curves,
+    bounds,
+    few_turns,
+    metric_name,
+    percent,
+    rank,
+    signed,
+    turn_name,
+)
+from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, row
+
+Record = Mapping[str, Any]
+"""One of a list of `results.json`."""
 
 MOST_DIFFERENCE_TURNS = 4
 """Turns that a pair of arms is compared at; all are in `results.json`."""
@@ -49,29 +59,22 @@ def difference_tables(
 
 
 def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
-    low, middle, high = (_points(record[key]) for key in ("low", "difference", "high"))
     at, share = record["turn"], record["detectable"]
     return row(
         arm_cell(record["arm"]),
         arm_cell(record["baseline"]),
-        where_text(curves, record["history"], record["split"]),
+        curves.where(record["history"], record["split"]),
         "all" if at is None else turn_name(record["metric"], at).removeprefix("turn "),
-        middle,
-        f"[{low}, {high}]",
-        p_text(record["p_value"]),
-        p_text(record["p_adjusted"]),
-        percent(None) if share is None else f"±{100 * share:.0f}",
+        signed(record["difference"], sign="+"),
+        bounds(record["low"], record["high"], sign="+"),
+        _p_text(record["p_value"]),
+        _p_text(record["p_adjusted"]),
+        "–" if share is None else f"±{100 * share:.0f}",
         record["num_dialogues"],
     )
 
 
-def _points(share: float) -> str:
-    """Return a share as percentage points with their sign; a minus of typography, and no "-0"."""
-    rounded = round(100 * share)
-    return f"+{rounded}" if rounded > 0 else f"−{-rounded}" if rounded < 0 else "0"
-
-
-def p_text(p_value: float) -> str:
+def _p_text(p_value: float) -> str:
     """Return a p-value as papers print it."""
     if p_value < 0.001:
         return "<0.001"
@@ -80,9 +83,9 @@ def p_text(p_value: float) -> str:
 
 def _without_twins(records: Sequence[Record]) -> list[Record]:
     """Return the records without the totals of curves with a single split, which repeat that split."""
-    splits: dict[tuple[str, ...], set[str]] = {}
+    splits: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for record in records:
-        splits.setdefault(_curve(record), set()).add(record["split"])
+        splits[_curve(record)].add(record["split"])
     return [r for r in records if r["split"] != ALL or len(splits[_curve(r)]) != 2]
 
 
@@ -91,36 +94,34 @@ def _curve(record: Record) -> tuple[str, ...]:
 
 
 def _curve_order(record: Record, curves: Curves) -> list[int]:
-    splits = [curves.main_split, *(s for s in (ALL, *curves.splits) if s != curves.main_split)]
+    splits = tuple(dict.fromkeys((curves.main_split, ALL, *curves.splits)))
     orders = (curves.metrics, curves.histories, splits, curves.arms, curves.arms)
     metric, history, *arms = _curve(record)
     values = (metric, history, record["split"], *arms)
     return [rank(value, order) for value, order in zip(values, orders, strict=True)]
 
 
-def summary_table(curves: Curves, summaries: Sequence[Record]) -> Table | None:
-    """Return each curve over all families in one number, a row a curve; None without summaries."""
-    groups: dict[tuple[str, ...], list[Record]] = {}
+def summary_tables(curves: Curves, summaries: Sequence[Record]) -> list[Table]:
+    """Return each curve over all families in one number, a row a curve; no table without summaries."""
+    groups: dict[tuple[str, ...], dict[str, Cell]] = defaultdict(dict)
     totals = [r for r in _without_twins(summaries) if r["family"] == ALL]
-    for record in sorted(totals, key=lambda r: _curve_order(r, curves)):
-        groups.setdefault((*_curve(record), record["split"]), []).append(record)
-    rows = []
-    for records in groups.values():
-        first = records[0]
-        where = where_text(curves, first["history"], first["split"])
-        cells = {r["name"]: _summary(r, curves) for r in records}
-        numbers = (cells.get(name, EMPTY) for name in SUMMARY_NAMES)
-        rows.append(row(metric_name(first["metric"]), where, arm_cell(first["arm"]), *numbers))
+    for r in sorted(totals, key=lambda r: _curve_order(r, curves)):
+        curve = (r["metric"], r["history"], r["split"], r["arm"])
+        groups[curve][r["name"]] = _summary(r, curves)
+    rows = tuple(
+        row(metric_name(metric), curves.where(history, split), arm_cell(arm),
+            *(cells.get(name, EMPTY) for name in SUMMARY_NAMES))
+        for (metric, history, split, arm), cells in groups.items()
+    )  # fmt: skip
     heads = ("metric", "instructions", "arm", *SUMMARY_NAMES.values())
     title = "Curves in one number, with 95 % interval"
-    return Table(title, heads, tuple(rows), num_texts=3) if rows else None
+    return [Table(title, heads, rows, num_texts=3)] if rows else []
 
 
 def _summary(record: Record, curves: Curves) -> Cell:
     value, low, high = record["value"], record["low"], record["high"]
     if record["name"] != "half_life":
-        text = percent(value) + ("" if value is None else " %")
-        return Cell(text, bounds(low, high))
+        return Cell(percent(value) + ("" if value is None else " %"), bounds(low, high))
     fields = {key: record[key] for key in ("arm", "metric", "history", "split", "family")}
     last = max((p.turn for p in curves.find(**fields) if p.rate is not None), default=None)
     never = f">{last}" if last else "never"
@@ -129,25 +130,25 @@ def _summary(record: Record, curves: Curves) -> Cell:
         interval = "[" + ", ".join(never if b is None else f"{b:g}" for b in (low, high)) + "]"
     if value is not None:
         return Cell(f"turn {value:g}", interval)
-    return Cell(never if last or low is not None else percent(None), interval)
+    return Cell(never if last or low is not None else "–", interval)
 
 
-def event_table(curves: Curves, events: Sequence[Record]) -> Table | None:
-    """Return the rates at the turn of an event and after it, None without events."""
+def event_tables(curves: Curves, events: Sequence[Record]) -> list[Table]:
+    """Return the rates at the turn of an event and after it, no table without events."""
     wanted = (curves.main_history, ALL, ALL)
-    found = [e for e in events if (e["history"], e["split"], e["family"]) == wanted]
-    since = sorted({e["turns_since"] for e in found})
-    rows = []
-    for event, arm in dict.fromkeys((e["event"], e["arm"]) for e in found):
-        cells = {
-            e["turns_since"]: Cell(percent(e["rate"]), bounds(e["low"], e["high"]))
-            for e in found
-            if (e["event"], e["arm"]) == (event, arm)
-        }
-        shown = (cells.get(number, EMPTY) for number in since)
-        rows.append(row(event.replace("_", " ").capitalize(), arm_cell(arm), *shown))
-    heads = ("event", "arm", *("at it" if number == 0 else f"{number} later" for number in since))
-    return Table("Adherence after an event", heads, tuple(rows), "per cent", 2) if rows else None
+    cells: dict[tuple[str, str], dict[int, Cell]] = defaultdict(dict)
+    for e in events:
+        if (e["history"], e["split"], e["family"]) == wanted:
+            rate = Cell(percent(e["rate"]), bounds(e["low"], e["high"]))
+            cells[e["event"], e["arm"]][e["turns_since"]] = rate
+    since = sorted({number for found in cells.values() for number in found})
+    rows = tuple(
+        row(event.replace("_", " ").capitalize(), arm_cell(arm),
+            *(found.get(number, EMPTY) for number in since))
+        for (event, arm), found in cells.items()
+    )  # fmt: skip
+    heads = ("event", "arm", *(f"{number} later" if number else "at it" for number in since))
+    return [Table("Adherence after an event", heads, rows, "per cent", 2)] if rows else []
 
 
 def trust_tables(
@@ -164,27 +165,23 @@ def trust_tables(
              "both fail", "rules alone pass", "judge alone passes")  # fmt: skip
     cut = tuple(
         row(arm_cell(r["arm"]), r["history"], r["num_cases"], r["num_cases_cut"],
-            EMPTY if r["first_turn"] is None else r["first_turn"], r["num_replies_without"])
+            r["first_turn"] or "", r["num_replies_without"])
         for r in limits
     )  # fmt: skip
+    of_limits = ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing")
     totals: Counter[str] = Counter()
     for record in coverage:
         totals[record["by"]] += record["num"]
     shares = tuple(row(by, num, f"{percent(num / totals.total())} %") for by, num in totals.items())
     found = [
         Table("Judge model against rules", heads, judged, num_texts=2),
-        Table(
-            "Context limit",
-            ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing"),
-            cut,
-            num_texts=2,
-        ),
+        Table("Context limit", of_limits, cut, num_texts=2),
         Table("Who judges the imported constraints", ("judged by", "constraints", "share"), shares),
     ]
     return [table for table in found if table.rows]
 
 
 def _kappa(record: Record) -> Cell:
-    low, high = record["kappa_low"], record["kappa_high"]
+    kappa, low, high = (record[key] for key in ("kappa", "kappa_low", "kappa_high"))
     interval = "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
-    return Cell("–" if record["kappa"] is None else f"{record['kappa']:.2f}", interval)
+    return Cell("–" if kappa is None else f"{kappa:.2f}", interval)

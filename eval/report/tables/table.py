@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.metrics.curves import CurvePoint
-from eval.report.data.headline import NO_BREAK, bounds, percent
-from eval.report.data.selection import arm_name
+from eval.report.data.selection import NO_BREAK, arm_name, bounds, percent
 
 
 @dataclass(frozen=True)
@@ -47,17 +45,6 @@ class Table:
     """Whether the page shows the table only when its title is clicked."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """Tables that answer one question."""
-
-    id: str
-    """The anchor on the page."""
-    title: str
-    lead: str
-    tables: tuple[Table, ...]
-
-
 def row(*values: Cell | str | int) -> tuple[Cell, ...]:
     """Return a row of cells; words and numbers become cells."""
     return tuple(v if isinstance(v, Cell) else Cell(str(v)) for v in values)
@@ -81,13 +68,3 @@ def rate_cell(point: CurvePoint | None, *, has_counts: bool = True) -> Cell:
         return Cell(text, interval, counts)
     counts += f",{NO_BREAK}{point.num_undecided}?"
     return Cell(text, interval, counts, f"worst {percent(point.pessimistic)}")
-
-
-def rank(value: str, order: Sequence[str]) -> int:
-    """Return the place of a value in an order, the last one for a value that is not in it."""
-    return order.index(value) if value in order else len(order)
-
-
-def named(names: Mapping[str, str], value: str) -> str:
-    """Return the name of a value that readers see; the value itself where it has none."""
-    return names.get(value, value)

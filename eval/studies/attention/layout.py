@@ -9,11 +9,10 @@ from typing import Final, Literal
 from eval.records.samples import Sample
 from gatt.data.dialogue import Dialogue
 from gatt.data.views import Placement, prompt_of_turn, training_view
-from gatt.errors import DataError, ModelError, TemplateError
+from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, render, shared_length
 from gatt.models.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
 
-Part = Literal["setup", "instruction", "user", "reply"]
 BIN_TOKENS: Final = 8
 """Neighbouring tokens that share a bin; more in long dialogues."""
 MOST_BINS: Final = 96
@@ -24,21 +23,23 @@ MOST_BINS: Final = 96
 class Target:
     """The tokens of a generated reply, behind the first `fork` tokens of the dialogue."""
 
-    turn: int
+    sample: Sample
     fork: int
     input_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Neighbouring tokens `[start, end)` of one message."""
+    """Neighbouring tokens `[start, end)` of one message.
+
+    `setup` is what the template and a system message of the dialogue's own put in front. The turn of
+    setup and instruction is 0.
+    """
 
     start: int
     end: int
-    part: Part
-    """`setup`: what the template and a system message of the dialogue's own put in front."""
+    part: Literal["setup", "instruction", "user", "reply"]
     turn: int
-    """Of the message; 0 for setup and instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,6 @@ class Layout:
     """First token of the last target's user message, with what the template puts before it."""
     targets: tuple[Target, ...]
     bins: tuple[Bin, ...]
-    num_left_out: int = 0
-    """Replies behind the end of the model's context."""
 
 
 def lay_out(
@@ -67,44 +66,35 @@ def lay_out(
 ) -> Layout:
     """Return the layout of a dialogue with the instruction in turn 1.
 
-    Args:
-        tokenizer: with a chat template.
-        dialogue: the history without the instruction, up to the user message of the last reply at
-            least.
-        instruction: given once.
-        replies: at rising turns, at least one; blank ones are skipped.
-        placement: where the instruction stands.
-        max_tokens: of the model's context.
+    `replies` stand at rising turns; blank ones, and those behind `max_tokens`, are left out.
 
     Raises:
-        DataError: no reply that fits; or text that does not keep prefixes, see `encode_view`.
-        ModelError: a tokenizer that does not say where its tokens stand.
+        DataError: no reply is left; or text that does not keep prefixes, see `encode_view`.
         TemplateError: a template that changes the instruction's text.
     """
     view = training_view(dialogue, instruction, placement)
-    last = max(sample.turn for sample in replies)
+    last = max((sample.turn for sample in replies), default=1)
     encoded = encode_view(tokenizer, Dialogue(view.id, prompt_of_turn(view, last)))
-    fitting, num_left_out = [], 0
+    targets = []
     for sample in (s for s in replies if s.reply.strip()):
         fork = encoded.prompt_lengths[sample.turn - 1]
         ids = encode_reply(tokenizer, view, sample.turn, encoded.input_ids[:fork], sample.reply)
-        # The end-of-turn tokens are the model's own only where it ended the reply itself.
-        cut = 0 if sample.finish == "stop" else num_closing_tokens(tokenizer, ids)
-        if max_tokens is None or fork + len(ids) - cut <= max_tokens:
-            fitting.append(Target(sample.turn, fork, ids[: len(ids) - cut]))
-        else:
-            num_left_out += 1
-    if not fitting:
+        if sample.finish != "stop":
+            # The end-of-turn tokens are the model's own only where it ended the reply itself.
+            ids = ids[: len(ids) - num_closing_tokens(tokenizer, ids)]
+        if max_tokens is None or fork + len(ids) <= max_tokens:
+            targets.append(Target(sample, fork, ids))
+    if not targets:
         raise DataError(f"{dialogue.id}: no reply with text within the model's context")
-    final = fitting[-1]
+    final = targets[-1]
+    turn = final.sample.turn
     span = instruction_span(tokenizer, dialogue, instruction, placement)
     return Layout(
         trunk=encoded.input_ids[: final.fork],
         instruction=span,
-        last_prompt=encoded.reply_spans[final.turn - 2][1] if final.turn > 1 else 0,
-        targets=tuple(fitting),
-        bins=_bins(encoded, span, final.turn),
-        num_left_out=num_left_out,
+        last_prompt=encoded.reply_spans[turn - 2][1] if turn > 1 else 0,
+        targets=tuple(targets),
+        bins=_bins(encoded, span, turn),
     )
 
 
@@ -115,15 +105,7 @@ def instruction_span(
 
     The place comes from the template: rendered with another instruction, the prompt
     differs there and nowhere else.
-
-    Raises:
-        ModelError, TemplateError: see `lay_out`.
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(
-            f"{getattr(tokenizer, 'name_or_path', '') or type(tokenizer).__name__}: its tokenizer does "
-            "not say where in the text a token stands: expected a fast one (tokenizer.json)"
-        )
     bare = instruction.strip()
     other = ("Q" if bare[0] != "Q" else "Z") + ("Q" if bare[-1] != "Q" else "Z")
     text, changed = (
@@ -137,29 +119,25 @@ def instruction_span(
             "the chat template changes the text of the instruction or repeats it, so that its tokens "
             "cannot be told: expected it once, as it stands, or use placement: first_user"
         )
-    places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
-        "offset_mapping"
-    ]
-    held = [i for i, (first, last) in enumerate(places) if first < end and last > start]
+    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    places = enumerate(encoded["offset_mapping"])
+    held = [index for index, (first, last) in places if first < end and last > start]
     return held[0], held[-1] + 1
 
 
 def _bins(encoded: EncodedView, instruction: tuple[int, int], last_turn: int) -> tuple[Bin, ...]:
     """Return the bins of all tokens up to the prompt of a turn; none crosses a message's end."""
-    prompts, spans = encoded.prompt_lengths, encoded.reply_spans
+    prompts = encoded.prompt_lengths
     start, end = instruction
-    parts: list[tuple[int, int, Part, int]] = [
-        (0, start, "setup", 0),
-        (start, end, "instruction", 0),
-        (end, prompts[0], "user", 1),
-    ]
-    for turn in range(2, last_turn + 1):
-        reply_end = spans[turn - 2][1]
-        parts.append((prompts[turn - 2], reply_end, "reply", turn - 1))
-        parts.append((reply_end, prompts[turn - 1], "user", turn))
+    messages = [Bin(0, start, "setup", 0), Bin(start, end, "instruction", 0)]
+    messages.append(Bin(end, prompts[0], "user", 1))
+    for turn in range(1, last_turn):
+        behind = encoded.reply_spans[turn - 1][1]
+        messages.append(Bin(prompts[turn - 1], behind, "reply", turn))
+        messages.append(Bin(behind, prompts[turn], "user", turn + 1))
     width = max(BIN_TOKENS, -(-prompts[last_turn - 1] // MOST_BINS))
     return tuple(
-        Bin(at, min(at + width, stop), part, turn)
-        for first, stop, part, turn in parts
-        for at in range(first, stop, width)
+        Bin(at, min(at + width, message.end), message.part, message.turn)
+        for message in messages
+        for at in range(message.start, message.end, width)
     )

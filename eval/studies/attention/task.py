@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from eval.cases.build import load_inputs
@@ -15,59 +14,37 @@ from eval.records.file_names import samples_of_run
 from eval.records.samples import History, Sample, read_samples
 from eval.studies.attention.config import AttendConfig
 from gatt.config.load import load_config
-from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError, DataError
-from gatt.generation.base import Engine
+from gatt.generation.config import make_engine
 
-CONFIG_FILE: Final = "eval.yaml"
-NO_INSTRUCTION: Final = "no instruction"
-CHANGES: Final = "the instruction changes or ends"
-NO_REPLY: Final = "no reply at these turns"
 HISTORY: Final[History] = "reference"
 """The history that both arms read: the dialogue's own replies."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Cases, and the arms whose replies are measured."""
+    """Cases with both arms' replies to them."""
 
     config: EvalConfig
-    """Of the evaluation, with the base model and one adapter."""
+    """Of the evaluation."""
     arms: tuple[str, str]
     """Base model and adapter."""
-    cases: tuple[Case, ...]
+    replies: tuple[tuple[Case, Mapping[str, Sequence[Sample]]], ...]
+    """Each case with its replies by arm, at rising turns."""
     source: Mapping[str, object]
     """The source of the dialogues."""
     dropped: Counter[str]
     """Number of cases and replies that are not measured, by reason; later steps add theirs."""
 
 
-@dataclass(frozen=True)
-class Spoken:
-    """One arm's replies to one case."""
-
-    case: Case
-    arm: str
-    samples: tuple[Sample, ...]
-    """At rising turns, at least one."""
-
-    @property
-    def instruction(self) -> Instruction:
-        """The instruction of turn 1."""
-        assert self.case.instruction is not None
-        return self.case.instruction
-
-
-def plan(config: AttendConfig) -> Task:
-    """Return the cases of an evaluation; no model is loaded.
+def read_task(config: AttendConfig) -> Task:
+    """Return the cases of an evaluation and the replies that it holds; no model is loaded.
 
     Raises:
-        ConfigError: an evaluation without such an arm or without this history, or from a server.
-        DataError: no evaluation, or none of its cases has an instruction that holds to the end.
+        ConfigError: no evaluation, one without such an arm or this history, or from a server.
+        DataError: no case has an instruction that holds to the end, or a dialogue is not the one evaluated.
     """
-    path = config.results / CONFIG_FILE
-    if not path.is_file():
-        raise DataError(f"{path.parent}: no {path.name}: expected the output_dir of `gatt eval`")
+    path = config.results / "eval.yaml"
     found = replace(load_config(EvalConfig, path), output_dir=config.results)
     if found.engine.server is not None:
         raise ConfigError(
@@ -79,57 +56,48 @@ def plan(config: AttendConfig) -> Task:
             f"{path}: histories is {list(found.histories)}: expected {HISTORY!r} among them, since both arms "
             "must read the same text"
         )
-    arm = _arm(config, found, path)
-    digest = found.engine.weights_digest()
-    inputs = load_inputs(found, found.instructions.load(), lambda: _no_engine(path), digest)
-    instructed = [case for case in inputs.cases if case.instruction is not None]
-    steady = [c for c in instructed if not c.switches and c.release_turn is None]
+    trained = [arm for arm in found.arms if arm in found.adapters]
+    arm = trained[0] if len(trained) == 1 and config.arm == AttendConfig.arm else config.arm
+    if arm not in trained or BASE not in found.arms:
+        raise ConfigError(
+            f"{path}: no arm {arm!r} beside {BASE!r} (its arms: {', '.join(found.arms)}): expected "
+            f"{BASE!r} and an adapter, name it with arm"
+        )
+    engine, digest = found.engine, found.engine.weights_digest()
+    inputs = load_inputs(found, found.instructions.load(), lambda: make_engine(engine), digest)
+    told = [case for case in inputs.cases if case.instruction]
+    steady = [case for case in told if not case.switches and case.release_turn is None]
+    dropped = Counter({"no instruction": len(inputs.cases) - len(told)})
+    dropped["the instruction changes or ends"] = len(told) - len(steady)
     if not steady:
         raise DataError(
             f"{path}: in none of its {len(inputs.cases)} cases does one instruction hold to the end: "
             "expected an evaluation with num_dialogues above 0, and with cases without changes"
         )
-    dropped = {
-        NO_INSTRUCTION: len(inputs.cases) - len(instructed),
-        CHANGES: len(instructed) - len(steady),
-    }
-    two_arms = replace(found, arms=(BASE, arm), adapters={arm: found.adapters[arm]}, judge=None)
-    chosen = tuple(chosen_cases(steady, config.num_dialogues))
-    return Task(two_arms, (BASE, arm), chosen, inputs.source, +Counter(dropped))
+    replies = tuple(_replies(chosen_cases(steady, config.num_dialogues), (BASE, arm), config))
+    return Task(found, (BASE, arm), replies, inputs.source, dropped)
 
 
-def replies_of(task: Task, config: AttendConfig) -> list[Spoken]:
-    """Return both arms' replies to all cases as the evaluation holds them.
-
-    Raises:
-        DataError: a case without replies of both arms, or whose dialogue is not the one evaluated.
-    """
+def _replies(
+    cases: Sequence[Case], arms: Sequence[str], config: AttendConfig
+) -> Iterator[tuple[Case, Mapping[str, Sequence[Sample]]]]:
     folder = config.results
-    by_case: dict[tuple[str, tuple[str, str, str]], list[Sample]] = {}
+    found: dict[tuple[str, tuple[str, str, str]], list[Sample]] = defaultdict(list)
     for sample in read_samples(samples_of_run(folder)):
         if sample.kind == "turn" and sample.history == HISTORY:
-            by_case.setdefault((sample.arm, sample.case), []).append(sample)
-    spoken = []
-    for case in task.cases:
+            found[sample.arm, sample.case].append(sample)
+    for case in cases:
         name = case.instruction.id if case.instruction else ""
-        for arm in task.arms:
-            samples = by_case.get((arm, (case.dialogue.id, name, case.twin)), [])
-            if not samples:
-                raise DataError(
-                    f"{folder}: no reply of arm {arm!r} to case {case.id!r}: expected those of both arms, "
-                    "finish the evaluation first"
-                )
+        by_arm = {arm: found[arm, (case.dialogue.id, name, case.twin)] for arm in arms}
+        for arm, samples in by_arm.items():
             if any(case.user_turn(s.turn) != s.user for s in samples):
                 raise DataError(
                     f"{folder}: case {case.id!r}: its source gives another dialogue now than the one that "
                     "was evaluated: expected the same data and catalogue"
                 )
-            wanted = [s for s in samples if not config.turns or s.turn in config.turns]
-            if not wanted:
-                task.dropped[NO_REPLY] += 1
-                continue
-            spoken.append(Spoken(case, arm, tuple(sorted(wanted, key=lambda s: s.turn))))
-    return spoken
+            samples.sort(key=lambda s: s.turn)
+            by_arm[arm] = [s for s in samples if not config.turns or s.turn in config.turns]
+        yield case, by_arm
 
 
 def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
@@ -144,21 +112,3 @@ def chosen_cases(cases: Sequence[Case], num: int) -> list[Case]:
         left.remove(case)
         taken.update((case.dialogue.id, (case.split, case.family)))
     return [case for case in cases if case not in left]
-
-
-def _arm(config: AttendConfig, found: EvalConfig, path: Path) -> str:
-    """Return the arm of the adapter."""
-    trained = [arm for arm in found.arms if arm in found.adapters]
-    arm = trained[0] if len(trained) == 1 and config.arm == AttendConfig.arm else config.arm
-    if arm not in trained or BASE not in found.arms:
-        raise ConfigError(
-            f"{path}: no arm {arm!r} beside {BASE!r} (its arms: {', '.join(found.arms)}): expected "
-            f"{BASE!r} and an adapter, name it with arm"
-        )
-    return arm
-
-
-def _no_engine(path: Path) -> Engine:
-    raise DataError(
-        f"{path.parent}: its dialogues are not all there: expected a finished evaluation, start it again"
-    )

@@ -42,14 +42,6 @@ def test_three_dialogues_stand_side_by_side_before_any_table(open_page: Open) ->
     page.locator(".transcript[open] .body:not([aria-busy]) .turn").first.wait_for()
 
 
-def test_what_few_readers_ask_for_is_folded(open_page: Open) -> None:
-    page = open_page()
-    for title in ("Adherence, lenient reading", "Survival", "Paired differences of adherence"):
-        folded = page.locator("details.table:not([open])", has=page.get_by_text(title))
-        assert folded.count() >= 1, title
-    assert page.locator("#kinds table").first.is_visible()
-
-
 def test_every_link_of_the_navigation_is_in_reach_on_a_phone(open_page: Open) -> None:
     page = open_page("", "phone")
     links = page.locator(".bar a").all()

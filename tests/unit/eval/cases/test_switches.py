@@ -9,9 +9,10 @@ import pytest
 from eval.cases.asked_turns import has_probe
 from eval.config import EvalConfig
 from eval.records.case import Event
-from eval.report.markdown import markdown_tables
-from eval.report.page.sections import save_main_chart
+from eval.report.charts.curves import save_main_chart
+from eval.report.data.selection import Curves
 from eval.report.page.transcripts import Transcripts
+from eval.report.tables.written import markdown_tables
 from eval.results.notes import notes
 from eval.rollout.roll_out import roll_out
 from eval.run import evaluate
@@ -111,7 +112,7 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     assert "Leakage of the old instruction" in page
     assert "3 later" in page
     for metric in ("adherence_since_switch", "leakage"):
-        save_main_chart(tmp_path / f"{metric}.svg", result, metric)
+        save_main_chart(tmp_path / f"{metric}.svg", Curves.of(result), metric)
         assert "turns since" in (tmp_path / f"{metric}.svg").read_text(encoding="utf-8")
     table = markdown_tables(result)
     assert "| arm | at it | 1 later | 3 later | half-life |" in table

@@ -24,16 +24,9 @@ def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_sui
 def said(*texts: str, finish: str = "stop", probe: str | None = "Tea.") -> list[dict[str, Any]]:
     """Return the replies to turns from 1 on, the last with its finish, and to the probe at turn 3."""
     rows = [
-        {
-            "turn": turn,
-            "kind": "turn",
-            "user": f"{turn}?",
-            "text": text,
-            "finish": "stop",
-            "num_tokens": 3,
-        }
+        {"turn": turn, "kind": "turn", "user": f"{turn}?", "text": text, "finish": "stop", "num_tokens": 3}
         for turn, text in enumerate(texts, start=1)
-    ]
+    ]  # fmt: skip
     rows[-1]["finish"] = finish
     if probe is not None and len(texts) > 2:
         asked = {"turn": 3, "kind": "probe", "user": QUESTION, "text": probe}

@@ -201,16 +201,20 @@ def ended(turn: int, stop_reason: Any) -> Model:
     return Model(reply)
 
 
-def test_a_full_context_ends_the_case_and_leaves_the_rest_undecided(tmp_path) -> None:
+def test_a_full_context_or_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path) -> None:
     model = ended(3, "model_length")
     log = run(model, suite(tmp_path, case("a")), tmp_path)
     found = replies((log.samples or [])[0])
-    assert [found["turn", t]["status"] for t in (1, 2, 3, 4)] == ["pass", "pass"] + [
-        "undecided"
-    ] * 2
+    statuses = [found["turn", t]["status"] for t in (1, 2, 3, 4)]
+    assert statuses == ["pass", "pass", "undecided", "undecided"]
     assert found["turn", 4]["verdicts"][0]["evidence"] == "the context is full: no reply"
     assert not [p for p in model.read if "Question 4" in p[-1]]
     assert (rates(log)["adherence"], rates(log)["adherence_undecided"]) == (1.0, 2.0)
+    # System message, then two exchanges: 5 messages.
+    log = run(Model(lambda *_: "Tea."), suite(tmp_path, case("a")), tmp_path, {"message_limit": 5})
+    limited = replies((log.samples or [])[0])
+    assert [limited["turn", t]["status"] for t in (1, 2, 3, 4)] == statuses
+    assert limited["turn", 4]["verdicts"][0]["evidence"].startswith("no reply: a limit of Inspect")
 
 
 @pytest.mark.parametrize("stop_reason", ["content_filter", "unknown"])
@@ -224,16 +228,6 @@ def test_a_withheld_reply_is_undecided_and_the_dialogue_goes_on(tmp_path, stop_r
     assert not any("notice" in message for message in model.read_at(4))
 
 
-def test_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path) -> None:
-    # System message, then two exchanges: 5 messages.
-    log = run(Model(lambda *_: "Tea."), suite(tmp_path, case("a")), tmp_path, {"message_limit": 5})
-    found = replies((log.samples or [])[0])
-    statuses = [found[key]["status"] for key in sorted(found, key=lambda k: (k[1], k[0]))]
-    assert statuses == ["pass", "pass", *["undecided"] * 3]
-    why = "no reply: a limit of Inspect ended the sample before"
-    assert found["turn", 4]["verdicts"][0]["evidence"] == why
-
-
 def test_plain_dialogues_tell_false_triggers(tmp_path) -> None:
     plain = {"id": "p", "user_turns": ["Hello.", "And now?"]}
     log = run(Model(lambda *_: "Bonjour, je ne parle que le français aujourd'hui."),
@@ -245,18 +239,11 @@ def test_plain_dialogues_tell_false_triggers(tmp_path) -> None:
 def test_sampling_of_the_suite_is_the_default_of_the_model(tmp_path) -> None:
     model, suite_file = Model(once), suite(tmp_path, case("a"))
     run(model, suite_file, tmp_path)
-    assert (model.config.max_tokens, model.config.temperature, model.config.top_p) == (
-        32,
-        0.0,
-        None,
-    )
-    run(model, suite_file, tmp_path, {"max_tokens": 9}, **{"sampling.temperature": 0.5})
+    given = model.config
+    assert (given.max_tokens, given.temperature, given.top_p) == (32, 0.0, None)
+    settings = {"sampling.temperature": 0.5, "turns": ["1", "2"], "probe_turns": [2]}
+    log = run(model, suite_file, tmp_path, {"max_tokens": 9}, **settings)
     assert (model.config.max_tokens, model.config.temperature, model.config.top_p) == (9, 0.5, 0.95)
-
-
-def test_keys_of_a_suite_can_be_set_as_inspect_reads_them(tmp_path) -> None:
-    suite_file = suite(tmp_path, case("a"))
-    log = run(Model(once), suite_file, tmp_path, turns=["1", "2"], probe_turns=[2])
     assert list(replies((log.samples or [])[0])) == [("turn", 1), ("turn", 2), ("probe", 2)]
 
 

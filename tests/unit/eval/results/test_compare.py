@@ -52,48 +52,13 @@ def test_verdicts_and_words_are_counted_apart(tmp_path: Path) -> None:
     assert (found.num_only_left, found.num_only_right, found.num_other_prompts) == (0, 0, 0)
 
 
-def test_what_only_one_has_and_other_prompts_are_in_no_rate(tmp_path: Path) -> None:
-    left = write_samples(tmp_path / "a", [sample(turn=t) for t in (1, 2, 4)])
-    shorter = replace(sample().instruction, text="Language: French.")
-    right = write_samples(
-        tmp_path / "b",
-        [
-            sample(turn=1),
-            sample(turn=2, user="Something else?"),
-            sample(turn=4, instruction=shorter),
-            sample(turn=8),
-            sample(turn=9),
-        ],
-    )
-    found = compare(left, right)
-    assert found.total.num == 1
-    assert (found.num_only_left, found.num_only_right, found.num_other_prompts) == (0, 2, 2)
-    assert compare(right, left).num_only_left == 2
-
-
-def test_in_its_own_history_later_differences_follow_from_the_first(tmp_path: Path) -> None:
-    samples = [sample(history=h, turn=t) for h in ("own", "reference") for t in (1, 2, 4)]
-    samples += [sample(history="own", dialogue="d2", turn=t) for t in (1, 2)]
-    samples.append(sample(history="own", kind="probe", dialogue="d3", turn=1))
-    samples.append(sample(history="own", dialogue="d3", turn=2))
-    other = {"reply": "Salut."}
-    found = compare(*two(tmp_path, samples, dict.fromkeys((1, 2, 4, 5, 7, 8, 9), other)))
-    since = [
-        (p.left.dialogue, p.left.history, p.left.turn) for p in found.pairs if p.is_since_earlier
-    ]
-    # The first one of a dialogue is news, and a probe stands in no history.
-    assert since == [("d1", "own", 4)]
-
-
 def test_arms_of_other_names_can_be_held_against_each_other(tmp_path: Path) -> None:
     left = write_samples(tmp_path / "a", [sample(arm=arm, reply=arm) for arm in ("base", "gatt")])
     right = write_samples(tmp_path / "b", [sample(arm="base", reply="gatt")])
     found = compare(left, right, {"gatt": "base"})
     assert list(found.arms) == ["gatt"]
     assert (found.total.num, found.total.num_same_replies, found.num_only_left) == (1, 1, 0)
-    with pytest.raises(DataError, match=r"b: no arm 'gatt' in it: expected one of 'base'$"):
-        compare(left, right, {"gatt": "gatt"})
-    with pytest.raises(DataError, match=r"a: no arm 'x' in it: expected one of 'base', 'gatt'$"):
+    with pytest.raises(DataError, match=r"arms none and 'x'\): expected .*--arm"):
         compare(left, right, {"x": "base"})
 
 
@@ -131,7 +96,7 @@ def test_the_command_lists_differences_and_can_demand_agreement(
     told = sample().instruction
     assert told is not None
     assert f"1. gatt, own history, d1, {told.id}, turn 4\n" in said
-    assert "pass against fail; they part after 3 characters; reads an earlier reply that" in said
+    assert "pass against fail; they part after 3 characters\n" in said
     assert f"{told.id}, probe at turn 2\n   pass against fail; the same words\n" in said
     assert (
         "   pass; one continues where the other ends (stop, length)\n   local: Bonjour !\n" in said

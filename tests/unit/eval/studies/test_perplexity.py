@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from eval.studies.perplexity import (
-    Charged,
     PerplexityConfig,
     as_rows,
     measure_perplexity,
@@ -23,7 +22,8 @@ from gatt.generation.servers.config import ServerConfig
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import write_dialogues
 
-BASE = [Charged(20.0, 10), Charged(10.0, 10)]
+BASE = [(20.0, 10), (10.0, 10)]
+SERVER = ServerConfig(urls=("http://localhost:1/v1",))
 
 
 class LossEngine:
@@ -47,15 +47,15 @@ def test_tokens_weigh_the_same_and_the_ratio_is_paired() -> None:
     assert base.perplexity == pytest.approx(math.exp(1.5))
     assert (base.ratio, base.low, base.high) == (1.0, None, None)
     assert (base.num_dialogues, base.num_tokens) == (2, 20)
-    dearer = [Charged(c.nll + 0.1 * c.num_tokens, c.num_tokens) for c in BASE]
+    dearer = [(nll + 0.1 * num, num) for nll, num in BASE]
     found = perplexity("gatt", dearer, BASE)
     assert found.ratio == pytest.approx(math.exp(0.1))
     assert found.perplexity == pytest.approx(math.exp(1.6))
 
 
 def test_the_interval_holds_the_ratio_and_rests_on_dialogues() -> None:
-    base = [Charged(10.0, 10)] * 40
-    uneven = [Charged(10.0 + (n % 4), 10) for n in range(40)]
+    base = [(10.0, 10)] * 40
+    uneven = [(10.0 + (n % 4), 10) for n in range(40)]
     found = perplexity("gatt", uneven, base)
     assert found.low < found.ratio < found.high
     assert found == perplexity("gatt", uneven, base)
@@ -81,17 +81,18 @@ def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
 
 
 def test_dialogues_that_a_recipe_was_chosen_by_are_left_out(tmp_path) -> None:
-    read: list[str] = []
-
     class Notes(LossEngine):
+        def __init__(self) -> None:
+            self.read: list[str] = []
+
         def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
-            read.append(dialogue.id)
+            self.read.append(dialogue.id)
             return super().reply_loss(dialogue, adapter)
 
-    measure_perplexity(config(tmp_path), Notes())
-    everything, read[:] = list(read), []
-    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), Notes())
-    assert read == everything[1:3]
+    everything, rest = Notes(), Notes()
+    measure_perplexity(config(tmp_path), everything)
+    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), rest)
+    assert rest.read == everything.read[1:3]
 
 
 def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
@@ -115,14 +116,7 @@ def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp
         ({"skip_dialogues": -1}, "skip_dialogues is -1"),
         ({"adapters": {"base": Path()}}, "adapters has 'base'"),
         ({"source": SourceConfig(name="questions", num=3)}, r"source\.name is 'questions'"),
-        (
-            {
-                "engine": EngineConfig(
-                    model="m", server=ServerConfig(urls=("http://localhost:1/v1",))
-                )
-            },
-            r"engine\.server",
-        ),
+        ({"engine": EngineConfig(model="m", server=SERVER)}, r"engine\.server"),
     ],
 )
 def test_a_value_out_of_its_range_is_one_line(tmp_path, changes, fact) -> None:

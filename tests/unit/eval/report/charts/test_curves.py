@@ -1,23 +1,22 @@
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eval.metrics.curves import CurvePoint, curves
 from eval.report import page as report_page
-from eval.report.charts.curves import (
-    HERO,
-    PANEL,
-    chart,
-)
+from eval.report.charts.curves import HERO, PANEL, chart, panels, save_main_chart
 from eval.report.charts.drawing import ARMS, CSS_COLOURS, NUM_STYLES
-from eval.report.page.sections import save_main_chart
+from eval.report.data.selection import Curves
 from gatt.errors import ConfigError, DataError
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
+from tests.support.texts.doc_pages import ROOT
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
@@ -90,8 +89,7 @@ def test_the_colours_are_the_pages_own() -> None:
     ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
 )
 def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
-    results = fake_results(fake_samples())
-    save_main_chart(tmp_path / name, results, "adherence")
+    save_main_chart(tmp_path / name, Curves.of(fake_results(fake_samples())), "adherence")
     written = (tmp_path / name).read_bytes()
     assert written.startswith(begins)
     if name.endswith("svg"):
@@ -110,4 +108,19 @@ def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
 )
 def test_a_picture_that_cannot_be_made_is_one_line(tmp_path, name, metric, error, fact) -> None:
     with pytest.raises(error, match=fact):
-        save_main_chart(tmp_path / name, fake_results(fake_samples()), metric)
+        save_main_chart(tmp_path / name, Curves.of(fake_results(fake_samples())), metric)
+
+
+def test_panels_are_the_curves_that_the_first_chart_does_not_show(
+    run_results: dict[str, Any],
+) -> None:
+    found = panels(Curves.of(run_results))
+    assert [title for title, _ in found] == ["Adherence, unseen value", "Probe recall, seen"]
+
+
+def test_the_picture_of_a_change_counts_from_it(tmp_path: Path) -> None:
+    published = ROOT / "results" / "switch_validation" / "results.json"
+    results = json.loads(published.read_text(encoding="utf-8"))
+    for metric, axis in (("leakage", "turns since the change"), ("adherence", "turn, log scale")):
+        save_main_chart(tmp_path / "curve.svg", Curves.of(results), metric)
+        assert axis in (tmp_path / "curve.svg").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ import pytest
 
 from eval.metrics.curves import curves
 from eval.records.samples import Sample
-from eval.report.data.headline import headline, percent
-from eval.report.data.selection import Curves
+from eval.report.data.headline import headline
+from eval.report.data.selection import Curves, percent, signed
 from gatt.errors import DataError
 from tests.support.runs.fake_samples import sample
 
@@ -85,11 +85,19 @@ def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> No
     assert percent(rate) == text
 
 
+def test_a_share_has_a_sign_and_no_minus_zero() -> None:
+    assert [signed(v, 1, "+") for v in (0.5, -0.25, -0.0001, None)] == [
+        "+50.0",
+        "−25.0",
+        "0.0",
+        "–",
+    ]
+
+
 @pytest.mark.parametrize(
     ("results", "message"),
     [
         ({"schema": 9, "curves": []}, "9"),
-        ({"schema": 3}, "'curves'"),
         ({"schema": 3, "curves": [{"arm": "x"}]}, "curve record has arm"),
     ],
 )

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from eval.report.charts.attention import attention_svgs, save_attention_charts
 from eval.report.charts.drawing import CSS_COLOURS
-from eval.report.page.attention import attention_section, attention_table, read_attention
+from eval.report.data.runs import read_attention
+from eval.report.page.attention import attention_section, attention_table
 from eval.report.page.render import render_attention
 from gatt.errors import ConfigError, DataError
 
@@ -132,16 +133,14 @@ def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Pat
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
-    assert read_attention(tmp_path) is None
+    assert read_attention(tmp_path) == {}
     path = tmp_path / "attention.json"
     path.write_text(json.dumps(figures()), encoding="utf-8")
-    assert read_attention(tmp_path) == figures()
+    assert read_attention(tmp_path) == {"attention": figures()}
     for text, message in (
         ("{", r"attention\.json: .*gatt attend"),
         ('{"schema": 9}', r"9: expected 1"),
-        ("[]", r"'list': expected 1"),
-        ('{"schema": 1}', "no 'arms'"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
-            attention_section(read_attention(tmp_path) or {}, ARMS)
+            read_attention(tmp_path)

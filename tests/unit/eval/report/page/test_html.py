@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report.data.runs import Run, joined
 from eval.report.page.render import render_report, report_pieces
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
@@ -137,16 +136,11 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
 def test_hostile_texts_show_as_text() -> None:
     made = [
         sample(
-            arm=arm,
-            dialogue=HOSTILE,
-            user=HOSTILE,
-            reply=HOSTILE + "\u2028\ud800",
-            reference=HOSTILE,
-            family=HOSTILE,
-            verdicts=(Verdict("pass", HOSTILE, HOSTILE, 1, (0, 8)),),
+            arm=arm, dialogue=HOSTILE, user=HOSTILE, reply=HOSTILE + "\u2028\ud800", reference=HOSTILE,
+            family=HOSTILE, verdicts=(Verdict("pass", HOSTILE, HOSTILE, 1, (0, 8)),),
         )
         for arm in ("base", HOSTILE)
-    ]
+    ]  # fmt: skip
     results = fake_results(made)
     results["run"]["command"] = ["gatt", HOSTILE]
     results["run"]["name"] = HOSTILE
@@ -187,22 +181,7 @@ def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_p
     assert path.read_text() == "old"
 
 
-def test_broken_results_are_refused_before_a_file_is_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="None"):
-        render_report({}, [], tmp_path / "report.html")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
     read = Page(report_html({"schema": 3, "curves": []}, []))
     assert "No adherence was measured in this run." in read.text
     assert not read.scripts
-
-
-def test_several_runs_stand_side_by_side(run_results: dict[str, Any]) -> None:
-    results = joined([Run(name, Path(), run_results | fake_lists()) for name in ("one", "two")])
-    read = Page(report_html(results, []))
-    text = " ".join(read.text.replace("\N{NO-BREAK SPACE}", " ").split())
-    assert re.search(r"At turn 20 one · GAtt .* in \d+ of 100 replies, two · GAtt in \d+", text)
-    assert text.count("gatt run configs/demo.yaml") == 2
-    assert "two · base + reminder" in text

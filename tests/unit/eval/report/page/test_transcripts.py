@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report.page.transcripts import Transcripts, packed
+from eval.report.data.headline import headline
+from eval.report.data.selection import Curves
+from eval.report.page.transcripts import Transcripts, examples, packed
 from gatt.verifiers.base import Verdict
-from tests.support.runs.fake_samples import HOSTILE, fake_samples, sample
+from tests.support.runs.fake_samples import HOSTILE, fake_results, fake_samples, sample
 from tests.support.texts.fake_lists import with_extras
 
 ARMS = ("base", "gatt", "base+reminder")
@@ -91,3 +93,29 @@ def test_packed_text_holds_no_markup_and_means_the_same(value: object) -> None:
     text = packed(value)
     assert not set("<>&\n\"'") & set(text)
     assert unpacked(text) == value
+
+
+@pytest.mark.parametrize(
+    ("statuses", "chosen"),
+    [
+        # Of GAtt and the base model, dialogue by dialogue; families alternate.
+        (["pf", "pf", "pf", "ff"], ["d0", "d1", "d3"]),
+        (["ff", "ff", "pf", "pf"], ["d2", "d3", "d0"]),
+        (["pp", "pp"], ["d0", "d1"]),
+        (["pf"], ["d0"]),
+        ([], []),
+    ],
+)
+def test_three_dialogues_are_chosen_by_their_verdicts(
+    statuses: list[str], chosen: list[str]
+) -> None:
+    words = {"p": "pass", "f": "fail"}
+    made = [
+        sample(arm=arm, dialogue=f"d{n}", turn=8, family=("a", "b")[n % 2], status=words[letter])
+        for n, pair in enumerate(statuses)
+        for arm, letter in zip(("gatt", "base"), pair, strict=True)
+    ]
+    curves = Curves.of(fake_results(made))
+    found = examples(Transcripts(curves.arms, made).cases, curves, headline(curves))
+    assert [e.replies[0].dialogue for e in found] == chosen
+    assert {tuple(r.arm for r in e.replies) for e in found} <= {("base", "gatt")}

@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
-from eval.report.data.selection import Curves
+from eval.metrics.curves import curves
+from eval.report.data.selection import Curves, few_turns
 from eval.report.tables.comparisons import (
     difference_tables,
-    event_table,
-    summary_table,
+    event_tables,
+    summary_tables,
     trust_tables,
 )
+from eval.report.tables.sections import MOST_PROBE_TURNS, probe_tables
 from eval.report.tables.table import Table
-from tests.support.texts.fake_lists import agreement, difference, event, fake_lists, summary
+from tests.support.runs.fake_samples import sample
+from tests.support.texts.fake_lists import agreement, difference, event, summary
 
 
 @pytest.fixture
@@ -20,8 +23,7 @@ def run(run_results: dict[str, Any]) -> Curves:
     return Curves.of(run_results)
 
 
-def column(table: Table | None, head: str) -> list[str]:
-    assert table is not None
+def column(table: Table, head: str) -> list[str]:
     return [cells[table.heads.index(head)].joined() for cells in table.rows]
 
 
@@ -70,7 +72,7 @@ def test_a_total_of_one_split_does_not_stand_beside_it(
         ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
         assert [where for arm, where in ours if arm == "GAtt"] == shown
     area = summary("gatt", "adherence", "area", 0.5)
-    table = summary_table(run, [area | {"split": s} for s in splits])
+    (table,) = summary_tables(run, [area | {"split": s} for s in splits])
     assert column(table, "instructions") == shown
 
 
@@ -89,34 +91,62 @@ def test_a_half_life_that_never_came_says_up_to_where_it_was_looked_for(
         {**summary("gatt", "adherence", "area", 0.1), "family": "language"},
         summary("base+reminder", "adherence", "half_life", None),
     ]
-    table = summary_table(Curves.of(run_results | {"curves": late}), found)
+    (table,) = summary_tables(Curves.of(run_results | {"curves": late}), found)
     assert column(table, "half-life") == ["turn 2 [1.6, 2.4]", ">20 [8, >20]", ">4"]
     assert column(table, "area under the curve") == ["", "50 % [40, 60]", ""]
     assert column(table, "recovery after a miss") == ["", "–", ""]
 
 
-def test_events_have_a_row_for_each_arm(run: Curves) -> None:
-    """An event may have any name: a file of cases says what it is."""
-    names = ("asks_to_drop", "price > 100", r"what\if \1", "<b>&")
-    records = [event("gatt", n, s, r) for n in names for s, r in ((0, 0.5), (4, None))]
-    family = {**event("gatt", "topic_jump", 0, 0.5), "family": "figure"}
-    table = event_table(run, [*records, family])
-    assert column(table, "event") == ["Asks to drop", "Price > 100", r"What\if \1", "<b>&"]
-    assert column(table, "at it") == ["50 [40, 60]"] * 4
-    assert column(table, "4 later") == ["–"] * 4
-    assert event_table(run, [family]) is None
-
-
-def test_what_limits_the_rates_has_its_tables() -> None:
-    missing = {**agreement("gatt"), "kappa": None, "kappa_low": None, "kappa_high": None}
-    lists = fake_lists()
-    tables = trust_tables([agreement("base"), missing], lists["limits"], lists["coverage"])
-    judge, limits, totals = tables
-    assert column(judge, "kappa") == ["0.78 [0.60, 0.90]", "–"]
-    assert column(limits, "first at turn") == ["", "18"]
-    assert [tuple(cell.text for cell in cells) for cells in totals.rows] == [
-        ("rules", "12", "60 %"),
-        ("judge", "6", "30 %"),
-        ("not covered", "2", "10 %"),
+def test_events_have_a_row_for_each_arm_and_may_have_any_name(run: Curves) -> None:
+    records = [
+        event("gatt", n, s, r) for n in ("asks_to_drop", "<b>&") for s, r in ((0, 0.5), (4, None))
     ]
-    assert trust_tables([], [], []) == []
+    family = {**event("gatt", "topic_jump", 0, 0.5), "family": "figure"}
+    (table,) = event_tables(run, [*records, family])
+    assert column(table, "event") == ["Asks to drop", "<b>&"]
+    assert [column(table, head) for head in ("at it", "4 later")] == [
+        ["50 [40, 60]"] * 2,
+        ["–"] * 2,
+    ]
+
+
+def test_agreement_without_kappa_is_a_dash() -> None:
+    missing = {**agreement("gatt"), "kappa": None, "kappa_low": None, "kappa_high": None}
+    (table,) = trust_tables([agreement("base"), missing], [], [])
+    assert column(table, "kappa") == ["0.78 [0.60, 0.90]", "–"]
+
+
+def probed(*turns: int) -> Curves:
+    return Curves(tuple(curves([sample(turn=t, kind="probe") for t in turns])))
+
+
+def test_our_turns_and_the_paper_s_stand_side_by_side() -> None:
+    (table,) = probe_tables(probed(1, 2, 40), None)
+    assert table.heads[1:] == tuple(f"turn {t}" for t in (1, 2, 4, 6, 20, 40))
+    ours, baseline, gatt = ([cell.text for cell in cells] for cells in table.rows)
+    assert ours[0] == "base model"
+    assert [bool(text) for text in ours[1:]] == [True, True, False, False, False, True]
+    assert baseline[1:] == ["", "100 %", "10 %", "0 %", "0 %", ""]
+    assert gatt[1:] == ["", "100 %", "100 %", "100 %", "100 %", ""]
+
+
+def test_a_probe_at_every_turn_gives_no_fifty_columns_but_the_headline_s() -> None:
+    (table,) = probe_tables(probed(*range(1, 51)), 17)
+    assert len(table.heads) == 1 + MOST_PROBE_TURNS + 4
+    assert {"turn 1", "turn 17", "turn 20", "turn 50"} <= set(table.heads)
+
+
+@pytest.mark.parametrize(
+    ("turns", "most", "keep", "shown"),
+    [
+        ([1, 2, 3], 3, 2, [1, 2, 3]),
+        (range(1, 51), 5, None, [1, 13, 25, 38, 50]),
+        (range(1, 51), 5, 20, [1, 13, 20, 38, 50]),
+        (range(1, 51), 5, 99, [1, 13, 25, 38, 50]),
+        (range(1, 51), 5, 49, [1, 13, 25, 49, 50]),
+    ],
+)
+def test_a_few_of_many_turns_keep_the_first_the_last_and_the_headline_s(
+    turns: list[int], most: int, keep: int | None, shown: list[int]
+) -> None:
+    assert few_turns(turns, most, keep) == shown

@@ -16,15 +16,13 @@ from eval.run import evaluate
 from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.run import attend
 from gatt.cli import main
-from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.training_marks import write_marks
 from gatt.errors import DataError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
-from gatt.sources.config import SourceConfig
 from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
-from tests.support.runs.stages import write_dialogues
 from tests.support.texts.small_catalog import write_catalog
+from tests.unit.eval.studies.attention.test_task import settings
 
 NUM = 3
 TALKING: dict[str, Any] = {
@@ -52,27 +50,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def evaluated(folder: Path, run: Path, num_turns: int = 3, **changes: Any) -> EvalConfig:
     """Return the configuration of an evaluation of the tiny model that is done."""
-    source = write_dialogues(run.with_suffix(".jsonl"), num=NUM, num_turns=num_turns)
-    settings: dict[str, Any] = {
-        "output_dir": run,
-        "arms": ("base", "gatt"),
-        "adapters": {"gatt": folder / "adapter"},
+    common = settings(run, folder / "adapter", folder / "catalog", NUM, num_turns)
+    own: dict[str, Any] = {
         "engine": EngineConfig(model=str(folder / "model")),
-        "part": None,
-        "source": SourceConfig(
-            name="jsonl", path=str(source), min_turns=num_turns, max_turns=num_turns
-        ),
-        "instructions": InstructionChoice(catalog=(str(folder / "catalog"),), num_entries=(1.0,)),
-        "splits": ("train",),
-        "num_dialogues": NUM,
-        "num_plain": 0,
-        "turns": tuple(range(1, num_turns + 1)),
-        "probe_turns": (),
-        "task_completion": False,
         # Greedily the tiny model has nothing to say at times.
         "sampling": SamplingConfig(max_new_tokens=6, temperature=0.8),
     }
-    config = EvalConfig(**(settings | changes))
+    config = EvalConfig(**(common | own | changes))
     evaluate(config)
     return config
 
@@ -164,7 +148,7 @@ def test_turns_behind_the_end_of_the_context_are_counted(
     num_looked = len(found["maps"][1]["rows"])
     assert 1 < num_looked < 40
     assert num == 2 * (40 - num_looked)
-    assert f"not measured: {num} (replies behind the end of the model's context)" in caplog.text
+    assert f"not measured: {num} (replies without text, or behind the end of" in caplog.text
 
 
 def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from eval.studies.attention.layout import BIN_TOKENS, instruction_span, lay_out
 from gatt.data.dialogue import Dialogue, Message
-from gatt.errors import DataError, ModelError, TemplateError
+from gatt.errors import DataError, TemplateError
 from tests.support.models.tiny import CHATML, tiny_tokenizer
 from tests.support.runs.judged import sample
 from tests.support.runs.stages import dialogue
@@ -37,7 +37,7 @@ def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
         sample(turn=3, reply="Le port", finish="length"),
     )
     found = lay_out(tokenizer, dialogue(1), TOLD, replies)
-    assert [t.turn for t in found.targets] == [1, 3]
+    assert [t.sample.turn for t in found.targets] == [1, 3]
     assert tokenizer.decode(found.targets[0].input_ids) == "Bonjour.<|im_end|>"
     assert tokenizer.decode(found.targets[1].input_ids) == "Le port"
     last = tokenizer.decode(found.trunk[found.last_prompt :])
@@ -63,22 +63,16 @@ def test_replies_behind_the_context_are_left_out_and_counted() -> None:
     tokenizer = tiny_tokenizer()
     replies = [sample(turn=turn, reply="Bonjour.") for turn in (1, 2, 3)]
     whole = lay_out(tokenizer, dialogue(1), TOLD, replies)
-    assert whole.num_left_out == 0
+    assert len(whole.targets) == 3
     two = lay_out(tokenizer, dialogue(1), TOLD, replies, max_tokens=whole.targets[2].fork)
-    assert (len(two.targets), two.num_left_out) == (2, 1)
+    assert len(two.targets) == 2
     assert len(two.trunk) == whole.targets[1].fork
-    for kept, most in ((replies, 5), ([sample(turn=1, reply=" ")], None)):
+    for kept, most in ((replies, 5), ([sample(turn=1, reply=" ")], None), ([], None)):
         with pytest.raises(DataError, match="no reply with text"):
             lay_out(tokenizer, dialogue(1), TOLD, kept, max_tokens=most)
 
 
 def test_an_instruction_that_cannot_be_found_is_one_line() -> None:
-    class Slow:
-        is_fast = False
-        name_or_path = "slow"
-
-    with pytest.raises(ModelError, match=r"^slow: "):
-        instruction_span(Slow(), dialogue(1), TOLD, "system")
     shouting = CHATML.replace("m['content']", "m['content'] | upper")
     with pytest.raises(TemplateError, match="instruction"):
         instruction_span(tiny_tokenizer(shouting), dialogue(1), TOLD, "system")

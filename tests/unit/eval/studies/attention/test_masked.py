@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from eval.studies.attention.layout import lay_out
-from eval.studies.attention.masked import INSTRUCTION, INTACT, OTHERS, greedy, hidden_replies
+from eval.studies.attention.measure import INSTRUCTION, INTACT, OTHERS, greedy, hidden_replies
 from gatt.data.views import prompt_of_turn, training_view
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.local.engine import TransformersEngine

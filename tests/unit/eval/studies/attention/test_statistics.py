@@ -9,36 +9,33 @@ import numpy as np
 import pytest
 
 from eval.records.case import Case
-from eval.studies.attention.layout import Layout
-from eval.studies.attention.masked import INSTRUCTION, INTACT
-from eval.studies.attention.statistics import Looked, curves, falls, interval, maps
-from eval.studies.attention.task import Spoken
-from eval.studies.attention.weights import TurnAttention
+from eval.studies.attention.measure import INSTRUCTION, INTACT, TurnAttention
+from eval.studies.attention.statistics import Looked, curves, falls, maps
 from tests.support.runs.judged import RULE, instruction, sample
 from tests.support.runs.stages import dialogue
 
 ARMS = ("base", "gatt")
 
 
-def turn(number: int, mass: float) -> TurnAttention:
-    return TurnAttention(turn=number, mass=mass, bin_peak_N=np.array([0.9]), even=0.25)
-
-
 def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> Looked:
     case = Case(f"c{number}", dialogue(number), instruction(RULE), None)
-    turns = range(1, len(masses) + 1)
-    samples = tuple(
-        sample(arm=arm, turn=t, dialogue=case.dialogue.id, status=status) for t in turns
+    turns = tuple(
+        TurnAttention(
+            sample(arm=arm, turn=turn, dialogue=case.dialogue.id, status=status),
+            mass,
+            np.array([0.9]),
+            0.25,
+        )
+        for turn, mass in enumerate(masses, start=1)
     )
-    layout = Layout((1, 2), (0, 1), 0, (), ())
-    found = tuple(turn(t, mass) for t, mass in zip(turns, masses, strict=True))
-    return Looked(Spoken(case, arm, samples), layout, found)
+    return Looked(case, arm, (), turns)
 
 
 def test_the_interval_of_a_mean_is_students() -> None:
-    # Mean 3, sd 1, n 3, t(2) = 4.3027: 3 +- 4.3027 / sqrt(3).
-    assert interval([2.0, 3, 4]) == pytest.approx((3, 3 - 2.48414, 3 + 2.48414), abs=1e-4)
-    assert interval([2.0]) == (2.0, None, None)
+    # Mean 0.3, sd 0.1, n 3, t(2) = 4.3027: 0.3 +- 0.43027 / sqrt(3).
+    (found,) = curves([looked("base", n, [0.1 * (n + 2)]) for n in range(3)], ARMS)
+    bounds = [found[key] for key in ("value", "low", "high")]
+    assert bounds == pytest.approx([0.3, 0.3 - 0.248414, 0.3 + 0.248414], abs=1e-5)
 
 
 def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, MambaConfig
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from eval.studies.attention.layout import Layout, lay_out
-from eval.studies.attention.weights import measure, refuse_unreadable
-from gatt.errors import ModelError
+from eval.studies.attention.measure import measure
 from tests.support.models.tiny import tiny_tokenizer
 from tests.support.runs.judged import sample
 from tests.support.runs.stages import dialogue
@@ -69,7 +68,7 @@ def layout() -> Layout:
 
 def eager_weights(name: str, turn: int) -> np.ndarray[Any, Any]:
     """Return the weights `[L, H, Q, C]` of the queries that generated a reply, from a plain row."""
-    target = next(t for t in layout().targets if t.turn == turn)
+    target = next(t for t in layout().targets if t.sample.turn == turn)
     ids = torch.tensor([layout().trunk[: target.fork] + target.input_ids])
     with torch.inference_mode():
         found = model(name, "eager")(input_ids=ids, output_attentions=True).attentions
@@ -82,9 +81,9 @@ def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) ->
     monkeypatch.setattr(torch.nn.functional, "softmax", _softmax)
     start, end = layout().instruction
     for found in measure(model(name), layout()):
-        expected = eager_weights(name, found.turn)
+        expected = eager_weights(name, found.sample.turn)
         told = expected[..., start:end]
-        fork = next(t.fork for t in layout().targets if t.turn == found.turn)
+        fork = next(t.fork for t in layout().targets if t.sample == found.sample)
         bins = [b for b in layout().bins if b.end <= fork]
         peaks = [expected[..., b.start : b.end].max() for b in bins]
         np.testing.assert_allclose(found.bin_peak_N, peaks, rtol=0, atol=1e-6)
@@ -103,14 +102,5 @@ def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) ->
 def test_a_window_that_ends_behind_the_instruction_leaves_nothing_on_it() -> None:
     one, three = measure(model("mistral"), layout())
     assert three.mass == three.even == 0
-    assert one.turn == 1
+    assert one.sample.turn == 1
     assert model("mistral").config._attn_implementation == "sdpa"
-
-
-def test_a_model_whose_weights_cannot_be_had_is_one_line() -> None:
-    config = MambaConfig(
-        vocab_size=300, hidden_size=16, num_hidden_layers=1, state_size=4, time_step_rank=4
-    )
-    with pytest.raises(ModelError, match=r"^m: .*recurrent"):
-        refuse_unreadable(AutoModelForCausalLM.from_config(config), "m")
-    refuse_unreadable(model("llama"), "m")
