@@ -144,7 +144,7 @@ def texts_in_force(
         num_turns: how many.
     """
     ends = [*(switch.turn for switch in switches), num_turns + 1]
-    held = [first, *(s.instruction and s.instruction.text for s in switches)]
+    held = [first, *(s.instruction.text if s.instruction else None for s in switches)]
     starts = [1, *ends]
     return tuple(
         text

@@ -49,8 +49,7 @@ def attach_adapter(
     # PEFT uses the old name of a setting; users cannot change that.
     warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
     for name in (SETTINGS, WEIGHTS):
-        if not (folder / name).is_file():
-            raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
+        require_file(folder, name)
     saved = _tensor_shapes(folder / WEIGHTS)
     _check_settings(folder, saved)
     try:
@@ -116,10 +115,21 @@ def base_model_of(folder: Path) -> str | None:
     Raises:
         ModelError: no settings, or broken ones.
     """
-    if not (folder / SETTINGS).is_file():
-        raise ModelError(f"{folder}: no {SETTINGS}: expected a folder saved by `gatt train`")
+    require_file(folder, SETTINGS)
     name = _settings(folder).get("base_model_name_or_path")
     return str(name) if name else None
+
+
+def require_file(folder: Path, name: str) -> Path:
+    """Return the path of a file of an adapter.
+
+    Raises:
+        ModelError: there is no such file.
+    """
+    path = folder / name
+    if not path.is_file():
+        raise ModelError(f"{folder}: no {name}: expected a folder saved by `gatt train`")
+    return path
 
 
 def adapter_rank(folder: Path) -> int:

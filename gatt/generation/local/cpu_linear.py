@@ -115,7 +115,8 @@ class PackedLinears:
         ]
         for layer in missing:
             kept.pop(layer.key, None)
-        if sum(held.num_bytes for held in (*kept.values(), *missing)) > MOST_BYTES:
+        held_bytes = sum(held.num_bytes for held in kept.values())
+        if held_bytes + sum(layer.num_bytes for layer in missing) > MOST_BYTES:
             wanted = {layer.key for layer in layers}
             self._packed = kept = {key: held for key, held in kept.items() if key in wanted}
         for layer in missing:
