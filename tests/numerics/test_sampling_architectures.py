@@ -62,7 +62,7 @@ NOT_SHARING: dict[str, tuple[str, dict[str, Any]]] = {
         "beyond 128 tokens",
         {"rope_parameters": LONG_ROPE, "original_max_position_embeddings": 128},
     ),
-    "phimoe": ("do not tell their sliding window", {"sliding_window": 37, **EXPERTS}),
+    "phimoe": ("do not declare their sliding window", {"sliding_window": 37, **EXPERTS}),
     "phimoe_long": (
         "beyond 128 tokens",
         {

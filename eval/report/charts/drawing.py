@@ -87,7 +87,9 @@ def save_picture(path: Path, draw: Callable[[], Figure]) -> None:
 def refuse_other_endings(path: Path) -> None:
     """Raise a ConfigError for a picture that ends in none of `PICTURES`."""
     if path.suffix not in PICTURES:
-        raise ConfigError(f"{path}: expected a name that ends in one of {', '.join(PICTURES)}")
+        raise ConfigError(
+            f"chart {path}: expected a name that ends in one of {', '.join(PICTURES)}"
+        )
 
 
 def _settings(salt: str, more: Mapping[str, Any] | None = None) -> AbstractContextManager[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -13,6 +13,7 @@ import torch
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest, SamplingParams
+from gatt.generation.local.batching import Row
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.chat_template import encode
 from tests.support.models.engine_prompts import generated
@@ -72,14 +73,15 @@ def agreement(
     The tokens that the engine drew are read from it; `model` is what it holds, with that adapter active.
     """
     drawn: dict[str, list[int]] = {}
-    finish = engine._finish
+    answered = engine._answered
 
-    def record(row: Any) -> Any:
-        drawn[row.request.key] = list(row.output)
-        return finish(row)
+    def record(*args: Any) -> Iterator[Row]:
+        for row in answered(*args):
+            drawn[row.request.key] = list(row.output)
+            yield row
 
     params = SamplingParams(max_new_tokens=new_tokens, temperature=0.0)
-    with patch.object(engine, "_finish", record):
+    with patch.object(engine, "_answered", record):
         engine.generate(requests, params, adapter)
     num_tokens = num_equal = 0
     gap = 0.0

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.support.models.ready_trainer import ready
 from transformers import (
     Gemma3Config,
     Gemma3ForConditionalGeneration,
@@ -26,6 +25,7 @@ from gatt.errors import ConfigError, ModelError
 from gatt.models.adapter import outside_text
 from gatt.train.run import train
 from gatt.train.trainer import GattTrainer
+from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
 from tests.support.runs.switched import switched, to
 

@@ -98,7 +98,7 @@ def test_a_share_has_a_sign_and_no_minus_zero() -> None:
     ("results", "message"),
     [
         ({"schema": 9, "curves": []}, "9"),
-        ({"schema": 3, "curves": [{"arm": "x"}]}, "curve record has arm"),
+        ({"schema": 3, "curves": [{"arm": "x"}]}, "curve record is broken"),
     ],
 )
 def test_broken_results_are_refused(results: dict[str, Any], message: str) -> None:

@@ -126,7 +126,7 @@ def test_sampled_history_puts_the_loss_into_the_trunk() -> None:
 def test_rows_of_a_template_that_rewrites_turns() -> None:
     shown = view_sample(tiny_tokenizer(REWRITING), sample(7, 2), make())
     first, second = shown.parts
-    assert first.title == f"row 1 of 2: {len(shown.combs[0].trunk)} tokens"
+    assert first.title == f"row 1 of 2: {len(shown.combs[0].trunk)} tokens, from turns 1"
     text = "".join(piece.text for piece in second.pieces)
     # "Answer:" no longer stands before the reply of the earlier turn.
     assert "assistant\nIt is quiet and long there." in text
