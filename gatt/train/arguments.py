@@ -10,6 +10,7 @@ from transformers.integrations.integration_utils import get_reporting_integratio
 from trl import SFTConfig
 
 from gatt.errors import ConfigError
+from gatt.generation.local.int8 import multiplies_bfloat16
 from gatt.train.config import TrainConfig
 from gatt.train.runtime import supports_bf16
 
@@ -22,18 +23,22 @@ SAME: Final = (
 
 
 def uses_bf16(config: TrainConfig) -> bool:
-    """Return whether the run trains in bfloat16 on this machine.
+    """Return whether the run trains in bfloat16 on this machine; on a CPU only if it is asked to.
 
     Raises:
         ConfigError: asked for where the device has none.
     """
     if config.bf16 == "auto":
         return supports_bf16()
-    if config.bf16 and not supports_bf16():
+    if config.bf16 and not (supports_bf16() or _is_fast_on_cpu()):
         raise ConfigError(
             "bf16 is true, but this device has no bfloat16: set bf16 to 'auto' or false"
         )
     return config.bf16
+
+
+def _is_fast_on_cpu() -> bool:
+    return not torch.accelerator.is_available() and multiplies_bfloat16()
 
 
 def checkpointing(is_on: bool) -> dict[str, bool]:
@@ -56,13 +61,16 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
     """
     report_to = config.report_to
+    bf16 = uses_bf16(config)
     try:
         args = SFTConfig(
             output_dir=str(config.output_dir),
             **{name: getattr(config, name) for name in SAME},
             # Unset, the order of rows hangs on torch's generator, which a resume moves.
             data_seed=config.seed,
-            bf16=uses_bf16(config),
+            bf16=bf16,
+            # transformers takes bfloat16 on a CPU only if the CPU is asked for.
+            use_cpu=bf16 and not supports_bf16(),
             fp16=False,
             **checkpointing(config.gradient_checkpointing),
             logging_nan_inf_filter=False,

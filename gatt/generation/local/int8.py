@@ -36,7 +36,7 @@ class _Bfloat16Linear(nn.Module):
 
 def multiplies_bfloat16() -> bool:
     """Whether this CPU has instructions for products in bfloat16."""
-    return bool(torch.cpu._is_avx512_bf16_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def quantize(model: Any, tokenizer: Any) -> list[str]:

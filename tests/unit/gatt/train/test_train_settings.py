@@ -89,9 +89,21 @@ def test_what_a_library_or_the_device_refuses(
         importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
     )
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    monkeypatch.setattr("gatt.train.arguments.multiplies_bfloat16", lambda: False)
     with pytest.raises(error, match=message):
         train(make(**changes))
     assert not (make().output_dir / "rows").exists() or "lora" in changes
+
+
+def test_a_cpu_with_instructions_for_bfloat16_trains_in_it(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatt.train.arguments.multiplies_bfloat16", lambda: True)
+    assert not training_arguments(make()).bf16
+    plain, rounded = ready(make(output_dir=tmp_path / "plain")), ready(make(bf16=True))
+    assert rounded.args.device.type == "cpu"
+    losses = [trainer.train().training_loss for trainer in (plain, rounded)]
+    assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
 class Heard(TrainerCallback):  # type: ignore[misc]
