@@ -138,14 +138,21 @@ stage_data() {
 }
 draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B to runs/evidence/qwen/SOURCE_FAMILY
   local source=$1 family=$2 num=$3 keys=()
-  local folder=$out/qwen/${source}_$family first=$out/qwen/questions_figure
+  local folder=$out/qwen/${source}_$family first=$out/qwen/questions_figure kept=results/qwen/${source}_$family.jsonl.gz
   shift 3
+  mkdir -p "$folder"
+  if [[ -f $kept && ! -s $folder/samples.jsonl ]]; then # move it away to have it drawn anew
+    gunzip -c "$kept" >"$folder/restored"
+    mv "$folder/restored" "$folder/samples.jsonl"
+  fi
+  [[ ! -f $kept ]] || return 0
   if [[ $source == questions ]]; then
     keys+=(--source.name=questions --source.num=40)
     # The answers to the questions are drawn once: the other families take those of the first.
-    mkdir -p "$folder"
-    [[ $family == figure || -f $folder/dialogues.jsonl ]] || cp "$first"/dialogues.jsonl{,.meta.json} "$folder/"
+    [[ -f $folder/dialogues.jsonl || ! -f $first/dialogues.jsonl ]] || cp "$first"/dialogues.jsonl{,.meta.json} "$folder/"
   fi
+  # Given beginnings bring a hobby's name and little sense, so it is drawn with examples more often.
+  [[ $family != hobby ]] || keys+=(--teacher.hint_attempts=5 --teacher.prefill_attempts=0)
   # Half of the formats: the others are the family's held-out values.
   [[ $family != format ]] || keys+=(--instructions.splits='[heldout_family]' --instructions.values="[$formats]"
     --teacher.brief="Keep it short.")
@@ -157,8 +164,14 @@ formats=$(printf 'format.%s, ' one_sentence at_most_fifteen_words lowercase uppe
   ends_over_and_out starts_well_now dear_friend bullet_points two_paragraphs in_brackets)
 formats=${formats%, }
 stage_qwen_chats() {
-  local family
-  for family in figure hobby persona language behaviour format; do draw_qwen chitchat "$family" 20; done
+  draw_qwen chitchat figure 20
+  draw_qwen chitchat persona 20
+  draw_qwen chitchat language 20
+  # From other seeds on, so other chats.
+  draw_qwen chitchat behaviour 20 --source.seed=2
+  draw_qwen chitchat format 20 --source.seed=3
+  draw_qwen chitchat hobby 20 --source.seed=4
+  draw_qwen chitchat plain 40
 }
 stage_qwen_questions() {
   draw_qwen questions figure 40
@@ -167,6 +180,14 @@ stage_qwen_questions() {
   draw_qwen questions language 20
   draw_qwen questions behaviour 30
   draw_qwen questions format 20
+}
+stage_qwen_keep() { # every finished set, packed, to results/qwen
+  local card set
+  mkdir -p results/qwen
+  for card in "$out"/qwen/*/README.md; do # written last
+    set=$(dirname "$card")
+    gzip -9 -n -c "$set/samples.jsonl" >"results/qwen/$(basename "$set").jsonl.gz"
+  done
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
