@@ -106,11 +106,16 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     first = sample.instruction.text if sample.instruction else None
     switches, num_turns = sample.switches or (), sample.dialogue.num_turns
     texts = texts_in_force(first, switches, num_turns)
-    told = [" ".join(p for p in (text, config.brief) if p) or None for text in texts]
+    told = [_told(text, config) for text in texts]
     view = view_by_turn(sample.dialogue, told)
     held = (sample.instruction, *(s.instruction for s in switches))
     taken = SampleTargets(config.quality, own_words(held))
     return [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
+
+
+def _told(text: str | None, config: TeacherConfig) -> str | None:
+    """Return what stands in front of a message: an instruction and the request to be brief."""
+    return " ".join(part for part in (text, config.brief) if part) or None
 
 
 def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[_Turn]]:
@@ -163,9 +168,9 @@ def _request(
         if instruction.hint and (is_last or not instruction.examples):
             last = Message("user", messages[-1].content + JOINT + instruction.hint)
             messages = (*messages[:-1], last)
-        before = " ".join(text for text in (instruction.text, config.brief) if text)
+        told = _told(instruction.text, config)
         examples = (
-            Message("assistant", text) if i % 2 else Message("user", before + JOINT + text)
+            Message("assistant", text) if i % 2 else Message("user", f"{told}{JOINT}{text}")
             for i, text in enumerate(instruction.examples)
         )
         messages = (*examples, *messages)

@@ -104,9 +104,12 @@ keep_samples() { # keep_samples KEPT FOLDER: every set of runs/evidence/FOLDER, 
   local name
   mkdir -p "results/$1"
   for name in "${sets[@]}"; do
-    gzip -9 -n -c "$out/$2/$name/samples.jsonl" >"results/$1/$name.part"
-    mv "results/$1/$name.part" "results/$1/$name.jsonl.gz"
+    pack "$out/$2/$name/samples.jsonl" "results/$1/$name.jsonl.gz"
   done
+}
+pack() { # pack FILE KEPT.gz
+  gzip -9 -n -c "$1" >"$2.part"
+  mv "$2.part" "$2"
 }
 restore() { # restore KEPT FOLDER: the samples of results/KEPT, to runs/evidence/FOLDER
   local kept made
@@ -138,14 +141,10 @@ stage_data() {
 }
 draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B to runs/evidence/qwen/SOURCE_FAMILY
   local source=$1 family=$2 num=$3 keys=()
-  local folder=$out/qwen/${source}_$family first=$out/qwen/questions_figure kept=results/qwen/${source}_$family.jsonl.gz
+  local folder=$out/qwen/${source}_$family first=$out/qwen/questions_figure
   shift 3
+  [[ ! -f results/qwen/${source}_$family.jsonl.gz ]] || return 0 # Move it away to have it drawn anew.
   mkdir -p "$folder"
-  if [[ -f $kept && ! -s $folder/samples.jsonl ]]; then # move it away to have it drawn anew
-    gunzip -c "$kept" >"$folder/restored"
-    mv "$folder/restored" "$folder/samples.jsonl"
-  fi
-  [[ ! -f $kept ]] || return 0
   if [[ $source == questions ]]; then
     keys+=(--source.name=questions --source.num=40)
     # The answers to the questions are drawn once: the other families take those of the first.
@@ -164,6 +163,7 @@ formats=$(printf 'format.%s, ' one_sentence at_most_fifteen_words lowercase uppe
   ends_over_and_out starts_well_now dear_friend bullet_points two_paragraphs in_brackets)
 formats=${formats%, }
 stage_qwen_chats() {
+  [[ ! -d results/qwen ]] || restore qwen qwen
   draw_qwen chitchat figure 20
   draw_qwen chitchat persona 20
   draw_qwen chitchat language 20
@@ -174,6 +174,7 @@ stage_qwen_chats() {
   draw_qwen chitchat plain 40
 }
 stage_qwen_questions() {
+  [[ ! -d results/qwen ]] || restore qwen qwen
   draw_qwen questions figure 40
   draw_qwen questions hobby 40
   draw_qwen questions persona 30
@@ -186,7 +187,7 @@ stage_qwen_keep() { # every finished set, packed, to results/qwen
   mkdir -p results/qwen
   for card in "$out"/qwen/*/README.md; do # written last
     set=$(dirname "$card")
-    gzip -9 -n -c "$set/samples.jsonl" >"results/qwen/$(basename "$set").jsonl.gz"
+    pack "$set/samples.jsonl" "results/qwen/$(basename "$set").jsonl.gz"
   done
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew

@@ -117,7 +117,8 @@ class Instruction:
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
         # Samples of before 2026-11-25 have no examples.
-        found = {field.name: {"examples": (), **raw}[field.name] for field in fields(cls)}
+        raw = {"examples": (), **raw}
+        found = {field.name: raw[field.name] for field in fields(cls)}
         for name in ("entries", "families", "utterances", "prefills", "examples"):
             found[name] = tuple(found[name])
         found["verifiers"] = tuple(map(VerifierSpec.from_dict, raw["verifiers"]))
