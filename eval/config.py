@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from gatt.sources.config import SourceConfig
 
 BASE = "base"
 REMINDER = "base+reminder"
+_REMINDER_EVERY = re.compile(r"base\+reminder_([2-9]|[1-9]\d+)")
 TAKEN = ("all", "dialogue")
 """Names that no adapter may have: reports use them for all arms together and for the dialogue's own replies."""
 RUN_MARK = " · "
@@ -46,8 +48,9 @@ class EvalConfig:
     """Name of a shipped suite (`gatt suite list`) or path of a suite's YAML file: defaults for the keys
     below."""
     arms: tuple[str, ...] = ()
-    """`base`, `base+reminder` (the instruction repeated on every turn, meant as an upper bound), and names
-    of `adapters`; empty takes all of them."""
+    """`base`, `base+reminder` (the instruction repeated on every turn, meant as an upper bound),
+    `base+reminder_5` (given once, and repeated on turns 6, 11, …; any number from 2 on), and names of
+    `adapters`; empty takes `base`, `base+reminder` and all adapters."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""
     baseline: str | None = None
@@ -165,10 +168,10 @@ class EvalConfig:
 
     def _check_arms(self) -> None:
         for arm in self.arms:
-            if arm not in (BASE, REMINDER) and arm not in self.adapters:
+            if not is_untrained(arm) and arm not in self.adapters:
                 raise ConfigError(
-                    f"arm {arm!r} has no adapter: expected {BASE!r}, {REMINDER!r} or a name of 'adapters' "
-                    f"({', '.join(self.adapters) or 'none given'})"
+                    f"arm {arm!r} has no adapter: expected {BASE!r}, {REMINDER!r}, '{REMINDER}_5' (or another "
+                    f"number) or a name of 'adapters' ({', '.join(self.adapters) or 'none given'})"
                 )
         if self.baseline is not None and self.baseline not in self.arms:
             raise ConfigError(
@@ -177,7 +180,7 @@ class EvalConfig:
         for arm in (*self.arms, *self.adapters):
             if not arm.strip() or "/" in arm or "\n" in arm:
                 raise ConfigError(f"arm {arm!r}: expected a name without '/', on one line")
-            is_own = arm in self.adapters and arm in (BASE, REMINDER)
+            is_own = arm in self.adapters and is_untrained(arm)
             if is_own or arm in TAKEN or RUN_MARK in arm:
                 where = "adapters has" if is_own else "arm"
                 raise ConfigError(
@@ -234,6 +237,22 @@ class EvalConfig:
                 f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last of turns and "
                 "probe_turns: lower it, or add later turns"
             )
+
+
+def reminded_every(arm: str) -> int | None:
+    """Return how many turns apart an arm repeats the instruction; None if it is given once.
+
+    1 for `base+reminder`, 5 for `base+reminder_5`.
+    """
+    if arm == REMINDER:
+        return 1
+    found = _REMINDER_EVERY.fullmatch(arm)
+    return int(found[1]) if found else None
+
+
+def is_untrained(arm: str) -> bool:
+    """Whether an arm is the base model, given the instruction once or more often."""
+    return arm == BASE or reminded_every(arm) is not None
 
 
 def used_adapters(config: EvalConfig) -> dict[str, Path]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.false_triggers import Triggers
-from eval.config import REMINDER, EvalConfig, used_adapters
+from eval.config import EvalConfig, reminded_every, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -37,8 +37,10 @@ def notes(
         found.append(
             f"{len(cases)} cases share {num_dialogues} dialogues and {num_told} instructions."
         )
-    if REMINDER in config.arms:
-        found.append("base+reminder repeats the instruction on every turn.")
+    for arm in config.arms:
+        if every := reminded_every(arm):
+            when = "every turn" if every == 1 else f"every {every}th turn after the first"
+            found.append(f"{arm} repeats the instruction on {when}.")
     if triggers:
         total = len(triggers.entries) + len(triggers.left_out)
         found.append(

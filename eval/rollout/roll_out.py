@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from eval.cases.asked_turns import asked_turns, has_probe, last_turn
-from eval.config import REMINDER, EvalConfig
+from eval.config import EvalConfig, reminded_every
 from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import History, Kind
 from gatt.data.dialogue import Dialogue, Message
@@ -61,16 +61,21 @@ def roll_out(
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
-    """Return the dialogue as the arm reads it: with the instruction once, or repeated on every turn.
+    """Return the dialogue as the arm reads it: with the instruction once, or also on later turns.
 
     A change is announced at its turn to every arm.
     """
     switches = tuple(s for s in case.switches if s.turn <= dialogue.num_turns)
-    if arm == REMINDER:
-        held = (case.held_at(turn) for turn in range(1, dialogue.num_turns + 1))
-        return announced(view_by_turn(dialogue, [i.text if i else None for i in held]), switches)
+    every = reminded_every(arm)
     text = case.instruction.text if case.instruction else None
-    return training_view(dialogue, text, config.placement, switches)
+    if every is None:
+        return training_view(dialogue, text, config.placement, switches)
+    held = [case.held_at(turn) for turn in range(1, dialogue.num_turns + 1)]
+    texts = [i.text if i and turn % every == 0 else None for turn, i in enumerate(held)]
+    if every == 1:
+        return announced(view_by_turn(dialogue, texts), switches)
+    repeated = view_by_turn(dialogue, [None, *texts[1:]])
+    return training_view(repeated, text, config.placement, switches)
 
 
 def _ask(

@@ -93,6 +93,6 @@ def headline_turn(turns: set[int]) -> int:
 def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:
     """Return the trained arm of a run and its base arm, those of them that were measured."""
     names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
-    trained = [name for name in names if name not in ("base", "base+reminder")]
+    trained = [name for name in names if name != "base" and not name.startswith("base+reminder")]
     ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")
     return tuple(names[name] for name in dict.fromkeys((ours, "base")) if name in names)

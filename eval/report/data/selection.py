@@ -61,7 +61,7 @@ def split_arm(arm: str) -> tuple[str, str]:
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     run, name = split_arm(arm)
-    known = ARM_NAMES.get(name, name)
+    known = ARM_NAMES.get(name) or name.replace("base+reminder_", "base + reminder every ")
     return f"{run}{RUN_MARK}{known}" if run else known
 
 

@@ -75,7 +75,7 @@ def evaluation_of(
 
 
 def _check_adapter(folder: Path, arm: str, digest: str) -> None:
-    if arm in (_BASE, "base+reminder"):
+    if arm == _BASE or arm.startswith("base+reminder"):
         raise DataError(f"{folder}: arm {arm!r} has no adapter: expected the arm of this adapter")
     path = folder / "rollouts.jsonl"
     rows = read_records(path) if path.is_file() else ()

@@ -90,6 +90,15 @@ def test_the_instruction_stands_once_or_on_every_turn_of_the_reminder(
             assert messages[0].startswith("system" if placement == "system" else "user")
 
 
+def test_a_rarer_reminder_is_given_once_and_again_on_some_later_turns() -> None:
+    engine = RecordingEngine(say)
+    rolled(engine, [case()], "base+reminder_2", "reference", config())
+    last = prompts(engine)[4]
+    told = [m.startswith("system") for m in last if "You enjoy tennis." in m]
+    assert told == [True, False]
+    assert last[5].startswith("user: You enjoy tennis.")  # The third user message.
+
+
 @pytest.mark.parametrize("history", ["reference", "own"])
 def test_a_history_is_the_dialogues_own_or_what_the_model_said_without_probes(history) -> None:
     engine = RecordingEngine(say)
