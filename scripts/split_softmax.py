@@ -1,0 +1,124 @@
+"""Run `gatt eval` with split-softmax, a rival that trains nothing: more attention to the system message.
+
+    python scripts/split_softmax.py EXPONENT FILE [--key=value …]
+
+Each token behind the system message pays it a share p of its attention, in each head. Split-softmax raises the share
+to p ** EXPONENT and scales the rest down to one; 1 changes nothing, 0 looks at nothing else. Source: Li et al. 2024,
+"Measuring and Controlling Instruction (In)Stability in Language Model Dialogs", arXiv:2402.10962, section 5.
+
+The arms reply as in any evaluation, all of them under this attention. The exponent is no setting of the run, so each
+needs a folder of its own. Only chat templates that begin a user's message with `<|im_start|>user` are known.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from eval.config import EvalConfig, used_adapters
+from eval.run import evaluate
+from gatt.config.load import load_config
+from gatt.generation.config import local_engine
+from gatt.generation.local import decoding
+from gatt.generation.local.prefix.attention import AppendStep, RowStep
+from gatt.generation.local.prefix.row_attention import RowMask
+
+
+def raised(weights: torch.Tensor, is_system: torch.Tensor, exponent: float) -> torch.Tensor:
+    """Return attention weights `[…, L]` with the share of the system message raised.
+
+    Args:
+        weights: of a softmax over the last dimension.
+        is_system: which of the keys are the system message's, for each query; a shape that goes with the weights.
+            A query without any keeps its weights.
+        exponent: of the share.
+    """
+    share = (weights * is_system).sum(-1, keepdim=True).double()
+    # Below, a share of 0 or 1 would divide by zero; then nothing changes.
+    is_split = (share > 0) & (share < 1)
+    share = torch.where(is_split, share, 0.5)
+    more, less = share ** (exponent - 1), (1 - share**exponent) / (1 - share)
+    factors = torch.where(is_system, more, less)
+    return torch.where(is_split, weights * factors, weights).to(weights.dtype)
+
+
+def split_steps(
+    num_system: Callable[[Sequence[int]], int], exponent: float
+) -> tuple[type[AppendStep], type[RowStep]]:
+    """Return the two kinds of forward passes under split-softmax.
+
+    Args:
+        num_system: how many of the first tokens of a prompt are the system message's.
+        exponent: see `raised`.
+    """
+
+    class SplitAppend(AppendStep):
+        def attend(
+            self, layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+            window: int | None, *, scale: float, softcap: float | None,
+        ) -> torch.Tensor:  # fmt: skip
+            if window is not None or softcap is not None:
+                raise ValueError("split-softmax: expected attention without window and softcap")
+            _, heads, length, size = query.shape
+            repeat = heads // key.shape[1]
+            output = query.new_empty(1, length, heads, size)
+            for index, (prefix, (start, end)) in enumerate(
+                zip(self.prefixes, self._spans, strict=True)
+            ):
+                known = self._known[index]
+                prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
+                pair = prefix.read(layer, 0, known + end - start)
+                keys, values = (part.repeat_interleave(repeat, dim=0) for part in pair)
+                num = num_system((*prefix.ids, *self._tokens[index]))
+                places = torch.arange(known + end - start)
+                queries = places[known:, None]
+                scores = (query[0, :, start:end] @ keys.transpose(-1, -2) * scale).float()
+                weights = scores.masked_fill(places > queries, -torch.inf).softmax(-1)
+                # The system message itself is read as ever.
+                is_system = (places < num) & (queries >= num)
+                weights = raised(weights, is_system, exponent).to(values.dtype)
+                output[0, start:end] = (weights @ values).transpose(0, 1)
+            return output
+
+    class SplitRow(RowStep):
+        def __init__(
+            self, cache: Any, tokens: Any, prefixes: Any, groups: Any, forks: Any
+        ) -> None:
+            super().__init__(cache, tokens, prefixes, groups, forks)
+            ids = {g: p.ids for s in prefixes.stacks for g, (p, _) in s._prefixes.items()}
+            if not all(group in ids for group in groups):
+                raise ValueError("split-softmax: a prompt shares no prefix with those of its case")
+            self._num_system = torch.tensor([num_system(ids[group]) for group in groups])
+
+        def _mask(self, window: int | None, repeat: int, dtype: torch.dtype) -> RowMask:
+            mask = super()._mask(window, repeat, dtype)
+            columns = torch.arange(mask.seen.shape[-1])
+            is_shared = columns < mask.num_shared
+            is_system = is_shared & (columns < self._num_system[:, None])
+            mask.reweigh = lambda weights: raised(weights, is_system[:, None, None, None], exponent)
+            return mask
+
+    return SplitAppend, SplitRow
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Evaluate under the exponent that comes first, then the configuration."""
+    exponent, file, *overrides = arguments
+    config = load_config(EvalConfig, Path(file), overrides)
+    engine = local_engine(config.engine, used_adapters(config))
+    start = engine.tokenizer.encode("<|im_start|>user", add_special_tokens=False)
+
+    def num_system(ids: Sequence[int]) -> int:
+        pairs = zip(*(ids[offset:] for offset in range(len(start))), strict=False)
+        return next((at for at, found in enumerate(pairs) if list(found) == start), len(ids))
+
+    decoding.AppendStep, decoding.RowStep = split_steps(num_system, float(exponent))
+    print(evaluate(config, engine=lambda: engine).report)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
