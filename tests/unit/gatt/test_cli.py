@@ -17,7 +17,7 @@ import pytest
 
 from gatt.cli import CommandParser, main, split_overrides
 from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.config.keys import keys_of
+from gatt.config.load import keys_of
 from gatt.errors import ConfigError, DataError, ToldByMainError
 from gatt.runs.environment import prepare_environment
 from gatt.train.__main__ import main as train_main

@@ -18,7 +18,7 @@ from eval.config import EvalConfig
 from gatt.config.arguments import key_table
 from gatt.config.load import load_config, save_config, to_yaml
 from gatt.errors import ConfigError
-from gatt.runs.fingerprint import fingerprint
+from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
 
 

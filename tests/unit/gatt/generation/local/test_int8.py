@@ -11,7 +11,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.local import int8
-from gatt.generation.local.int8 import quantize
+from gatt.generation.local.cpu_linear import quantize
 from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 
 
