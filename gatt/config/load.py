@@ -31,7 +31,7 @@ import yaml
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import jsonable
-from gatt.runs.suggest import did_you_mean, nearest, our_name
+from gatt.runs.suggest import did_you_mean, nearest
 from gatt.runs.typed import Problem, ShapeError, typed
 from gatt.runs.yaml_file import Source, broken, dump_yaml, parse_yaml, read_mapping
 
@@ -216,8 +216,6 @@ def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
 def _nearest(cls: type, unknown: Problem) -> str:
     """Return the hint for an unknown key: a similar key of the same mapping, else of the whole tree."""
     parent, dot, last = unknown.name.rpartition(".")
-    if ours := our_name(last, keys_of(cls), parent):
-        return f", did you mean {ours!r}?"
     beside = nearest(last.replace("-", "_"), unknown.known)
     if beside is not None:
         return f", did you mean {f'{parent}{dot}{beside}'!r}?"

@@ -171,22 +171,6 @@ def test_what_people_write_on_a_command_line(override: str, expected: dict[str, 
     assert load_config(Listed, None, [override]) == Listed(**expected)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("cls", "word", "meant"),
-    [
-        (TrainConfig, "model_name_or_path", "model"),
-        (TrainConfig, "dataset-name", "samples"),
-        (TrainConfig, "lora_r", "lora.r"),
-        (EvalConfig, "model_name_or_path", "engine.model"),
-        (EvalConfig, "judge.engine.base_url", "judge.engine.server.urls"),
-    ],
-)
-def test_names_of_other_tools_lead_to_our_keys(cls: type, word: str, meant: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_config(cls, None, [f"--{word}=x"])
-    assert f"unknown key '{word}', did you mean '{meant}'?" in str(caught.value)
-
-
 def test_paths_may_begin_at_home_and_are_never_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shell expands no `--folder=~/x`, and an empty variable would mean the current folder."""
     monkeypatch.setenv("HOME", "/home/ada")
