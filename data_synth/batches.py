@@ -11,8 +11,7 @@ from data_synth.config import SynthConfig
 from data_synth.plan import Plan, PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.generation.base import Engine
-from gatt.generation.cluster.pool import work_on_cluster
-from gatt.generation.cluster.same_weights import EngineAnywhere
+from gatt.generation.cluster.pool import EngineAnywhere, work_on_cluster
 from gatt.generation.config import make_engine
 
 Rows = list[dict[str, Any]]

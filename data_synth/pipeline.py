@@ -28,9 +28,8 @@ from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.generation.base import Engine, context_tokens
 from gatt.runs.atomic_file import atomic_write_json
-from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
-from gatt.runs.provenance import provenance, versions
+from gatt.runs.provenance import fingerprint, provenance, versions
 from gatt.runs.store import RecordStore
 from gatt.sources import SourceReport
 

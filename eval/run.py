@@ -30,8 +30,8 @@ from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
-from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
+from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
 from gatt.verifiers import verifier_versions
 

@@ -26,7 +26,7 @@ from typing import Any, Final, NoReturn
 from gatt.errors import ConfigError, GattError, ToldByMainError
 from gatt.runs.atomic_file import NO_SPACE
 from gatt.runs.environment import prepare_environment
-from gatt.runs.suggest import did_you_mean, our_name
+from gatt.runs.suggest import did_you_mean
 
 GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
@@ -281,9 +281,6 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def _unknown(parser: argparse.ArgumentParser, word: str, actions: Iterable[str] = ()) -> str:
     option, options = word.partition("=")[0], set(_options(parser))
-    ours = our_name(option.removeprefix("--"), {name.removeprefix("--") for name in options})
-    if ours is not None:
-        return f"unknown argument {word!r}, did you mean '--{ours}'?"
     hint = did_you_mean(option, [*options, *actions], f" (see `{parser.prog} --help`)")
     return f"unknown argument {word!r}{hint}"
 

@@ -30,7 +30,7 @@ from gatt.data.instruction import Instruction, compose
 from gatt.data.sample import GattSample
 from gatt.data.switches import SWITCH_KINDS, Switch, SwitchKind, SwitchPlace
 from gatt.errors import CatalogError, DataError, StoreError
-from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.atomic_file import whole_folder
 from gatt.train.data.samples import samples_by_file
 
 _NEEDED: Final[dict[SwitchKind, str]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from gatt.runs.jsonl import COMPRESSED
+from gatt.runs.input_file import COMPRESSED
 
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
 """An evaluation resumes from its rows; see `eval.rollout.rows`."""

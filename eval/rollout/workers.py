@@ -16,8 +16,7 @@ from eval.rollout.rows import rows_of_step, token_counts
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.cluster.config import RayConfig
-from gatt.generation.cluster.pool import work_on_cluster
-from gatt.generation.cluster.same_weights import EngineAnywhere
+from gatt.generation.cluster.pool import EngineAnywhere, work_on_cluster
 from gatt.models.template_facts import inspect_template, usable_placement
 
 Row = dict[str, Any]

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gatt.config.shipped_files import config_file, shipped_configs
+from gatt.config.load import config_file, shipped_configs
 
 HELP = "list the configurations that come with the package, or print one to start from"
 

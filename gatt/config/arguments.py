@@ -14,9 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 from gatt.cli import CommandParser, path_argument
-from gatt.config.keys import Key, keys_of
-from gatt.config.load import load_config
-from gatt.config.shipped_files import config_file
+from gatt.config.load import Key, config_file, keys_of, load_config
 
 T = TypeVar("T")
 

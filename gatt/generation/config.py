@@ -120,8 +120,8 @@ def local_engine(
     """
     import torch
 
+    from gatt.generation.local.cpu_linear import quantize
     from gatt.generation.local.engine import TransformersEngine
-    from gatt.generation.local.int8 import quantize
     from gatt.generation.local.model_support import cache_limits
     from gatt.models.adapter import base_model_of
     from gatt.models.load import load_adapter, load_model

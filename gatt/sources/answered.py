@@ -9,7 +9,7 @@ from pathlib import Path
 from gatt.data.dialogue import Dialogue, Message, parse_dialogue
 from gatt.data.hash_split import Part
 from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams, forget
-from gatt.runs.fingerprint import fingerprint
+from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport, SourceRequest, select
 from gatt.sources.questions import Script, make_scripts

@@ -10,7 +10,7 @@ from transformers.integrations.integration_utils import get_reporting_integratio
 from trl import SFTConfig
 
 from gatt.errors import ConfigError
-from gatt.generation.local.int8 import multiplies_bfloat16
+from gatt.generation.local.cpu_linear import multiplies_bfloat16
 from gatt.train.config import TrainConfig
 from gatt.train.runtime import supports_bf16
 

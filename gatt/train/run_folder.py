@@ -22,11 +22,9 @@ from gatt.config.load import config_dict
 from gatt.errors import StoreError
 from gatt.models.digest import adapter_digest, model_digest
 from gatt.runs.atomic_file import atomic_write_json
-from gatt.runs.fingerprint import fingerprint
-from gatt.runs.input_file import read_json
-from gatt.runs.jsonl import open_text
-from gatt.runs.lock import take_lock
-from gatt.runs.store import differences
+from gatt.runs.input_file import open_text, read_json
+from gatt.runs.provenance import fingerprint
+from gatt.runs.store import differences, take_lock
 from gatt.train.config import TrainConfig
 
 FILE: Final = "train.json"

@@ -26,7 +26,7 @@ from eval.records.file_names import samples_of_run
 from eval.records.samples import Sample, read_samples
 from gatt.errors import ConfigError, DataError, GattError
 from gatt.runs.atomic_file import atomic_write_text
-from gatt.runs.jsonl import scan_lines
+from gatt.runs.input_file import scan_lines
 
 
 def name_of(sample: Sample) -> str:

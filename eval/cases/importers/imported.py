@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_stream
-from gatt.runs.jsonl import refuse_compressed
+from gatt.runs.input_file import refuse_compressed
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec

@@ -13,7 +13,7 @@ from eval.records.samples import Sample
 from eval.scoring.judge.config import JudgeConfig, Task
 from eval.scoring.judge.fence import boundary, fenced
 from gatt.errors import DataError
-from gatt.runs.fingerprint import fingerprint
+from gatt.runs.provenance import fingerprint
 from gatt.runs.yaml_file import read_mapping
 from gatt.verifiers.graded.judge import JUDGE
 

@@ -15,8 +15,8 @@ from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine, GenerationRequest, forget
 from gatt.generation.config import make_engine
 from gatt.models.control_tokens import control_tokens
-from gatt.runs.fingerprint import fingerprint
 from gatt.runs.progress import progress_bar
+from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore, parsed_records
 from gatt.verifiers.base import Verdict
 

@@ -22,7 +22,7 @@ from gatt.data.switches import Switch, SwitchKind, SwitchPlace, in_force, told_b
 from gatt.data.views import Placement, training_view
 from gatt.errors import DataError, GenerationError
 from gatt.generation.base import Engine, FinishReason, GenerationRequest, SamplingParams
-from gatt.runs.jsonl import refuse_compressed
+from gatt.runs.input_file import refuse_compressed
 from gatt.verifiers import Status, check_all, overall
 
 _GROUP = "chat"

@@ -25,7 +25,7 @@ from gatt.models.encoded_view import stop_token_ids
 from gatt.models.load import LoadedModel, load_model, resolve
 from gatt.models.pretrained import load_pretrained
 from gatt.models.template_variables import read_variables, set_template_variables
-from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.atomic_file import whole_folder
 from gatt.runs.provenance import versions
 
 _NO_EVALUATION: Final = (

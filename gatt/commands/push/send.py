@@ -13,7 +13,7 @@ from gatt.commands.push.dataset import lay_out_dataset
 from gatt.commands.push.layout import Layout, lay_out_adapter, lay_out_report
 from gatt.errors import ConfigError, DataError, HubError
 from gatt.models.adapter import one_line
-from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.atomic_file import whole_folder
 from gatt.runs.secrets import public
 
 TOKEN: Final = "HF_TOKEN"

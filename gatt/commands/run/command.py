@@ -32,8 +32,7 @@ from typing import Any
 
 from gatt.cli import commands, load_command, path_argument
 from gatt.commands.run.plan import add_plan_argument, print_line, show_plan
-from gatt.config.load import config_dict, load_config
-from gatt.config.shipped_files import config_file
+from gatt.config.load import config_dict, config_file, load_config
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance

@@ -200,6 +200,6 @@ def count_tokens(model: str | None, texts: Sequence[str]) -> float:
 
 def num_there(path: Path, most: int) -> int:
     """Return the lines of a store that a run goes on from, 0 without one."""
-    from gatt.runs.jsonl import count_lines
+    from gatt.runs.input_file import count_lines
 
     return min(count_lines(path), most) if path.exists() else 0

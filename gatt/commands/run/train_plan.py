@@ -12,8 +12,7 @@ from typing import Final
 from gatt.commands.run.plan import StagePlan
 from gatt.models.load import load_tokenizer
 from gatt.models.template_variables import set_template_variables
-from gatt.runs.input_file import read_json
-from gatt.runs.jsonl import count_lines
+from gatt.runs.input_file import count_lines, read_json
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
 from gatt.train.data.samples import read_all_samples

@@ -65,7 +65,7 @@ def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | 
         ConfigError: less than one worker, a configuration that also has workers, or Ray is not
             installed.
     """
-    from gatt.generation.cluster.connection import installed_ray
+    from gatt.generation.cluster.pool import installed_ray
 
     if num_workers is None:
         return ray

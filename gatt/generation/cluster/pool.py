@@ -9,15 +9,22 @@ piece goes to the next free worker, and a new worker joins when there is room.
 from __future__ import annotations
 
 import logging
+import math
+import os
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from textwrap import shorten
 from typing import Any, Final, Generic, TypeVar
 
-from gatt.errors import ConfigError, GattError, GenerationError
+from gatt.errors import ConfigError, GattError, GenerationError, ModelError
+from gatt.generation.base import Engine
 from gatt.generation.cluster.config import RayConfig
-from gatt.generation.cluster.connection import connected, room_for
+from gatt.generation.config import EngineConfig, make_engine
+from gatt.models.packaged.table import PACKAGED
 from gatt.runs.provenance import versions
 from gatt.verifiers.own_kinds import KindFile, known_files
 from gatt.verifiers.table import use_kind_files
@@ -243,3 +250,128 @@ class _Pool(Generic[Item, Value]):
             self._again.append(number)
         log.warning("a worker died (%s): another one takes its work", reason)
         self._start()
+
+
+def installed_ray() -> Any:
+    """Return the `ray` module.
+
+    Raises:
+        ConfigError: Ray is not installed.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise ConfigError(
+            "ray is not installed: `pip install 'ghost-attention[ray]'`, or leave out `--workers` and "
+            "`ray`"
+        ) from None
+    return ray
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Yield the `ray` module, connected; an existing connection is used and left open.
+
+    Raises:
+        ConfigError: Ray is not installed, or there is no such cluster.
+    """
+    ray = installed_ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    # Telemetry only where the user asks for it.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    more = {"include_dashboard": False} if address == "local" else {}
+    try:
+        ray.init(address=address, logging_level=logging.WARNING, **more)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ConfigError(
+            f"ray.address is {address!r}: {reason.rstrip('.')}: expected a cluster that runs "
+            "(`ray start --head` on one machine, `ray start --address=HEAD:6379` on the others), or "
+            "local"
+        ) from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def room_for(
+    config: RayConfig, resources: Mapping[str, float], *, has_local_model: bool
+) -> tuple[dict[str, float], int]:
+    """Return the resources of each worker, and for how many workers the cluster has room, at least 1.
+
+    Args:
+        config: settings of the user.
+        resources: of the whole cluster, in Ray's units.
+        has_local_model: whether each worker loads the model.
+    """
+    num_cpus, num_gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
+    # All N workers of one machine must start, however small it is.
+    num_sharing = (config.address == "local" and config.num_workers) or 0
+    cpus, gpus = config.cpus_per_worker, config.gpus_per_worker
+    if cpus is None:
+        cpus = _share(num_cpus, num_sharing) if num_sharing and num_cpus else 1.0
+    if gpus is None:
+        gpus = 1.0 if has_local_model and num_gpus else 0.0
+        if gpus and num_sharing:
+            gpus = min(1.0, _share(num_gpus, num_sharing))
+    room = min(num_cpus // cpus, num_gpus // gpus if gpus else math.inf)
+    return {"num_cpus": cpus, "num_gpus": gpus}, max(1, int(room))
+
+
+def _share(total: float, num_workers: int) -> float:
+    """Return the share of each worker: whole units, or a fraction of a unit that several workers share."""
+    if num_workers <= total:
+        return float(total // num_workers)
+    # Ray counts in ten-thousandths.
+    return math.floor(10_000 / math.ceil(num_workers / total)) / 10_000
+
+
+@dataclass(frozen=True)
+class EngineAnywhere:
+    """Makes a configured engine in a worker, if the digests are those of the machine that started the run."""
+
+    config: EngineConfig
+    adapters: Mapping[str, str]
+    """Name of each adapter to its folder, or to the name under which it is served."""
+    digests: Mapping[str, str]
+    """Of the model and of each adapter, on the machine that started the run."""
+
+    @classmethod
+    def of(cls, config: EngineConfig, adapters: Mapping[str, str | Path]) -> EngineAnywhere:
+        """Return the maker for a configuration; call it on the machine that starts the run.
+
+        Relative folders become absolute: workers of a running cluster have another working folder.
+
+        Raises:
+            ModelError: model or adapter cannot be read.
+        """
+        found = {name: os.fspath(at) for name, at in adapters.items()}
+        if config.server is None:
+            found = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
+            folder = Path(config.model).expanduser()
+            if config.model not in PACKAGED and folder.is_dir():
+                config = replace(config, model=os.fspath(folder.absolute()))
+        return cls(config, found, _digests(config, found))
+
+    def __call__(self) -> Engine:
+        """Return the engine.
+
+        Raises:
+            ModelError: other weights, or they cannot be read.
+        """
+        for name, digest in _digests(self.config, self.adapters).items():
+            if digest != self.digests[name]:
+                raise ModelError(
+                    f"{name}: other weights ({digest}) than on the machine that started the run "
+                    f"({self.digests[name]}): copy the same model there, or use one on a shared file system"
+                )
+        return make_engine(self.config, self.adapters)
+
+
+def _digests(config: EngineConfig, adapters: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of a model and of each adapter; empty ones where they are served."""
+    found = {config.model: config.weights_digest()}
+    return found | {at: config.adapter_digest(at) for at in adapters.values()}

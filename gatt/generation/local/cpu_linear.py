@@ -12,7 +12,8 @@ layers that are not plain float32 layers on a CPU, nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -181,3 +182,73 @@ def _forward(layer: _Layer, packed: torch.Tensor) -> Any:
         return found
 
     return forward
+
+
+MOST_OUTLYING = 60.0
+"""Largest ratio of the largest input of a quantised layer to the typical one (root mean square)."""
+_TRIAL = "Who are you, and what did you do this morning? Qui es-tu ? 1 + 1 = 2."
+
+
+class _Bfloat16Linear(nn.Module):
+    """A linear layer that computes in bfloat16 within a float32 model."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__()
+        self.weight = layer.weight.detach().bfloat16()
+        self.bias = None if layer.bias is None else layer.bias.detach().bfloat16()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x.bfloat16(), self.weight, self.bias).to(x.dtype)
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether this CPU has instructions for products in bfloat16."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def quantize(model: Any, tokenizer: Any) -> list[str]:
+    """Replace linear layers of a float32 model by int8 ones, in place; return the names of the others.
+
+    The head and the layers that are returned are in bfloat16 then, where the CPU multiplies in it.
+
+    Source: https://pytorch.org/docs/stable/quantization.html, dynamic quantisation.
+    """
+    from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+
+    head = model.get_output_embeddings()
+    linear = {n: m for n, m in model.named_modules() if type(m) is nn.Linear and m is not head}
+    found = _outliers(model, linear, tokenizer)
+    spec = {n: per_channel_dynamic_qconfig for n in linear if found.get(n, 0) <= MOST_OUTLYING}
+    with warnings.catch_warnings():
+        # torch asks users to move to another package.
+        warnings.simplefilter("ignore")
+        quantize_dynamic(model, spec, inplace=True)  # type: ignore[no-untyped-call]
+    left = [name for name in linear if name not in spec]
+    if multiplies_bfloat16():
+        for name in left:
+            model.set_submodule(name, _Bfloat16Linear(linear[name]))
+        if type(head) is nn.Linear:
+            model.set_output_embeddings(_Bfloat16Linear(head))
+    return left
+
+
+def _outliers(model: Any, layers: Mapping[str, nn.Module], tokenizer: Any) -> dict[str, float]:
+    """Return the ratio of the largest input of each layer to its typical one, for a line of text."""
+    found: dict[str, float] = {}
+
+    def watch(name: str) -> Any:
+        def look(_module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+            x = inputs[0].detach().flatten(end_dim=-2)
+            typical = x.square().mean(-1).sqrt().median()
+            found[name] = float(x.abs().max() / typical.clamp_min(1e-12))
+
+        return look
+
+    hooks = [layer.register_forward_pre_hook(watch(name)) for name, layer in layers.items()]
+    try:
+        with torch.inference_mode():
+            model(input_ids=torch.tensor([tokenizer(_TRIAL)["input_ids"]]), use_cache=False)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found

@@ -1,4 +1,6 @@
-"""Decodes batches of rows that continue shared prefixes.
+"""Samples replies: the draw of a token, and batches of rows that continue shared prefixes.
+
+Models that cannot share prefixes sample through their own cache (`generate_by_reencoding`).
 
 These tokens are encoded more than once: common tokens of different groups; a prompt that shares too
 little with its group; common tokens of two rows after their forks, such as probes with the same beginning;
@@ -8,17 +10,18 @@ dropped because of `max_kept_tokens` (`num_encoded_again`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from gatt.generation.base import SamplingParams
+from gatt.generation.base import SamplingParams, stream_seed
 from gatt.generation.local.batching import Group, Row, pieces, prefilled_together
 from gatt.generation.local.prefix.attention import AppendStep, RowStep, run_step
 from gatt.generation.local.prefix.cache import Prefix, RowCache
 from gatt.generation.local.prefix.stack import MOST_PAIRS, SharedPrefixes
-from gatt.generation.local.sampling import next_tokens
 
 if TYPE_CHECKING:
     from gatt.generation.local.engine import TransformersEngine
@@ -187,3 +190,114 @@ def _forward(
     """Return the logits `[R, V]` after each row's last new token."""
     step = RowStep(cache, tokens, shared, [row.group for row in rows], [row.fork for row in rows])
     return run_step(engine.model, step)[:, -1]
+
+
+_TOP = 128
+"""Candidates of a first look; only rows with a larger nucleus are sorted completely."""
+
+
+def uniform_stream(seed: int, key: str, num_draws: int) -> torch.Tensor:
+    """Return `num_draws` uniform numbers in [0, 1) that depend only on seed and key.
+
+    The number at index i is for position i of the reply, in any batch.
+    """
+    generator = np.random.Generator(np.random.Philox(key=stream_seed(seed, key)))
+    return torch.from_numpy(generator.random(num_draws))
+
+
+def next_tokens(
+    logits_RV: torch.Tensor, params: SamplingParams, uniform_R: torch.Tensor
+) -> torch.Tensor:
+    """Return one token id per row.
+
+    Greedy at temperature 0. Otherwise the token comes from the smallest set of most likely tokens whose mass
+    reaches `top_p`, by inverse transform of the row's uniform number over the tokens in descending
+    order of probability.
+    """
+    if params.temperature == 0:
+        return logits_RV.argmax(dim=-1)
+    scaled = logits_RV.float() / params.temperature
+    total = scaled.logsumexp(dim=-1, keepdim=True)
+    width = min(_TOP, scaled.shape[-1])
+    best, order = scaled.topk(width, dim=-1)
+    chosen = _invert(best, order, total, params.top_p, uniform_R)
+    wide = (best - total).exp().sum(dim=-1) < params.top_p
+    if width < scaled.shape[-1] and bool(wide.any()):
+        values, indices = scaled[wide].sort(dim=-1, descending=True)
+        chosen[wide] = _invert(values, indices, total[wide], params.top_p, uniform_R[wide])
+    return chosen
+
+
+def _invert(
+    sorted_logits: torch.Tensor,
+    order: torch.Tensor,
+    total: torch.Tensor,
+    top_p: float,
+    uniform_R: torch.Tensor,
+) -> torch.Tensor:
+    probabilities = (sorted_logits - total).exp().double()
+    before = probabilities.cumsum(dim=-1) - probabilities
+    probabilities = probabilities.masked_fill(before >= top_p, 0.0)
+    cumulative = probabilities.cumsum(dim=-1)
+    threshold = uniform_R.to(cumulative)[:, None] * cumulative[:, -1:]
+    rank = (cumulative <= threshold).sum(dim=-1, keepdim=True)
+    last = (probabilities > 0).sum(dim=-1, keepdim=True) - 1
+    return order.gather(-1, torch.minimum(rank, last))[:, 0]
+
+
+def generate_by_reencoding(
+    engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams
+) -> Iterator[Row]:
+    """Yield rows with their output; those of one length are sampled together.
+
+    There is no padding: it would change a recurrent state and the length of the text.
+    """
+    by_length: dict[int, list[Row]] = {}
+    for row in rows:
+        by_length.setdefault(len(row.prompt), []).append(row)
+    for length, members in sorted(by_length.items()):
+        room = min(params.max_new_tokens, engine.context_tokens - length)
+        num = max(1, min(engine.max_rows, engine.max_cache_tokens // (length + room)))
+        for start in range(0, len(members), num):
+            part = members[start : start + num]
+            _answer(engine, part, params, room)
+            yield from part
+
+
+def _answer(
+    engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams, room: int
+) -> None:
+    model = engine.model
+    prompts = torch.tensor([row.prompt for row in rows], device=model.device)
+    # The model's own defaults, such as a repetition penalty, are put aside.
+    defaults, model.generation_config = model.generation_config, GenerationConfig()
+    try:
+        out = model.generate(
+            prompts, attention_mask=torch.ones_like(prompts), do_sample=False, max_new_tokens=room,
+            eos_token_id=sorted(engine.stop_ids) or None,
+            pad_token_id=engine.tokenizer.pad_token_id or 0,
+            logits_processor=LogitsProcessorList([_Draw(rows, prompts.shape[1], params)]),
+        )  # fmt: skip
+    finally:
+        model.generation_config = defaults
+    engine.counters.num_encoded_tokens += prompts.numel()
+    for row, ids in zip(rows, out[:, prompts.shape[1] :].tolist(), strict=True):
+        ends = [i for i, token in enumerate(ids) if token in engine.stop_ids]
+        row.output = ids[: ends[0] + 1] if ends else ids
+        engine.counters.num_sampled_tokens += len(row.output)
+
+
+class _Draw(LogitsProcessor):  # type: ignore[misc]
+    """Leaves one candidate: the token that the row's random stream draws."""
+
+    def __init__(self, rows: Sequence[Row], prompt_length: int, params: SamplingParams) -> None:
+        self._uniforms = torch.stack([row.uniform for row in rows]) if params.temperature else None
+        self._prompt_length = prompt_length
+        self._params = params
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return scores `[R, V]` that are -inf except at the drawn token."""
+        position = input_ids.shape[1] - self._prompt_length
+        uniform = torch.empty(0) if self._uniforms is None else self._uniforms[:, position]
+        tokens = next_tokens(scores, self._params, uniform.to(scores.device))
+        return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)

@@ -4,7 +4,7 @@ The prefix of a group is usually its longest prompt on record. It is encoded onc
 request of the group is a row that forks from it. Rows of many groups are decoded together
 (`gatt.generation.local.decoding`). Keys and values of prefixes are kept for the next call, in a roll-out
 with those of the reply, so that only new tokens are encoded. Models that cannot share prefixes are sampled
-prompt by prompt (`gatt.generation.local.without_sharing`).
+prompt by prompt (`gatt.generation.local.decoding`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import FinishReason, Generation, GenerationRequest, SamplingParams
 from gatt.generation.local.batching import Row, plan_batches, plan_groups
 from gatt.generation.local.cpu_linear import PackedLinears
-from gatt.generation.local.decoding import generate_batch
+from gatt.generation.local.decoding import generate_batch, generate_by_reencoding, uniform_stream
 from gatt.generation.local.model_support import sharing_problem
 from gatt.generation.local.prefix.attention import prefix_implementation
-from gatt.generation.local.prefix.lru import KeptPrefixes
-from gatt.generation.local.sampling import uniform_stream
-from gatt.generation.local.without_sharing import generate_by_reencoding
+from gatt.generation.local.prefix.cache import KeptPrefixes
 from gatt.models.chat_template import encode_text, render
 from gatt.models.encoded_view import encode_view, stop_token_ids
 from gatt.models.load import LoadedModel

@@ -17,7 +17,7 @@ from gatt.models.adapter import one_line
 from gatt.models.packaged.fetch import fetch, remove_download
 from gatt.models.packaged.table import EMBEDDED, PackagedModel, cache_folder
 from gatt.models.pretrained import load_pretrained
-from gatt.runs.atomic_folder import draft_of
+from gatt.runs.atomic_file import draft_of
 
 _HEAD: Final = 2**24
 

@@ -14,10 +14,9 @@ from gatt.data.sample import GattSample
 from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
 from gatt.models.chat_template import Tokenizer, printed_day
 from gatt.runs.atomic_file import atomic_stream, atomic_write_json
-from gatt.runs.fingerprint import fingerprint
-from gatt.runs.input_file import read_json
-from gatt.runs.jsonl import count_lines
+from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
+from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
 from gatt.train.data.drop_counts import Dropped
 from gatt.train.data.row_report import RowReport, refuse_too_few

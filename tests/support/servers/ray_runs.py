@@ -14,7 +14,7 @@ import pytest
 
 from gatt.errors import GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.cluster.connection import connected
+from gatt.generation.cluster.pool import connected
 from tests.support.runs.stages import RecordingEngine
 
 Reply = Callable[[GenerationRequest], str | Generation]

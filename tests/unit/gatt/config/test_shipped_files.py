@@ -9,8 +9,7 @@ import pytest
 
 from gatt import cli
 from gatt.config.arguments import config_from_args
-from gatt.config.load import load_config
-from gatt.config.shipped_files import CONFIGS, config_file, shipped_configs
+from gatt.config.load import CONFIGS, config_file, load_config, shipped_configs
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 

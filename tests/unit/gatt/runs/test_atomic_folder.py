@@ -13,7 +13,7 @@ import pytest
 from safetensors import SafetensorError
 
 from gatt.errors import ModelError, StoreError
-from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.atomic_file import whole_folder
 
 
 def test_nothing_is_there_before_all_is_there(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_block_that_is_stopped_leaves_nothing(tmp_path: Path, stop: BaseExcept
 
 KILLED = """
 import os, pathlib, signal, sys
-from gatt.runs.atomic_folder import whole_folder
+from gatt.runs.atomic_file import whole_folder
 with whole_folder(pathlib.Path(sys.argv[1])) as folder:
     (folder / "half.txt").write_text("a", encoding="utf-8")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -72,7 +72,7 @@ def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> No
 
 STARTS = """
 import pathlib, sys
-from gatt.runs.atomic_folder import draft_of
+from gatt.runs.atomic_file import draft_of
 for _ in range(60):
     with draft_of(pathlib.Path(sys.argv[1])) as draft:
         (draft / "a.txt").touch()

@@ -12,7 +12,7 @@ import pytest
 
 from gatt.data.dialogue import read_dialogues
 from gatt.errors import DataError, StoreError
-from gatt.runs.jsonl import refuse_compressed, scan_lines
+from gatt.runs.input_file import refuse_compressed, scan_lines
 from gatt.runs.store import parsed_records, read_records
 from gatt.train.run_folder import digest
 from tests.support.runs.stages import write_dialogues

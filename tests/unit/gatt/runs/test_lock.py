@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gatt.errors import StoreError
-from gatt.runs.lock import lock_path, take_lock
+from gatt.runs.store import lock_path, take_lock
 
 HOLD = """
 import sys
 from pathlib import Path
-from gatt.runs.lock import take_lock
+from gatt.runs.store import take_lock
 lock = take_lock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

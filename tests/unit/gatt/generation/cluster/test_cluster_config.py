@@ -20,9 +20,7 @@ from gatt.cli import main
 from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError, GenerationError, ModelError
 from gatt.generation.cluster.config import RayConfig, with_workers
-from gatt.generation.cluster.connection import connected, room_for
-from gatt.generation.cluster.pool import Holder
-from gatt.generation.cluster.same_weights import EngineAnywhere
+from gatt.generation.cluster.pool import EngineAnywhere, Holder, connected, room_for
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.runs.provenance import versions
@@ -168,7 +166,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What engines are made of; model and adapter stand in the working folder."""
     found: list[Any] = []
     monkeypatch.setattr(
-        "gatt.generation.cluster.same_weights.make_engine", lambda *words: found.append(words)
+        "gatt.generation.cluster.pool.make_engine", lambda *words: found.append(words)
     )
     here = tmp_path / "here"
     for name in ("models", "adapter"):

@@ -10,14 +10,14 @@ from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
-from gatt.generation.local import int8
-from gatt.generation.local.int8 import quantize
+from gatt.generation.local import cpu_linear
+from gatt.generation.local.cpu_linear import quantize
 from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 
 
 @pytest.mark.parametrize("in_bfloat16", [False, True])
 def test_the_model_stays_near_the_float_one(monkeypatch, in_bfloat16) -> None:
-    monkeypatch.setattr(int8, "multiplies_bfloat16", lambda: in_bfloat16)
+    monkeypatch.setattr(cpu_linear, "multiplies_bfloat16", lambda: in_bfloat16)
     tokenizer = tiny_tokenizer()
     model = tiny_llama(tokenizer).eval()
     ids = torch.tensor([tokenizer("Tea or chess, and why?")["input_ids"]])

@@ -10,7 +10,7 @@ import torch
 
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig, SamplingParams, stream_seed
-from gatt.generation.local.sampling import next_tokens, uniform_stream
+from gatt.generation.local.decoding import next_tokens, uniform_stream
 
 
 def by_definition(logits: list[float], params: SamplingParams, uniform: float) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatt.generation.base import Generation
-from gatt.generation.servers.answer import Fault, Refused, generation_of, read_reply
+from gatt.generation.servers.engine import Fault, Refused, generation_of, read_reply
 
 NESTED = b"[" * 100_000 + b"]" * 100_000
 

@@ -19,8 +19,7 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, can_prefill, stream_seed
 from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
-from gatt.generation.servers.answer import MOST_BYTES, Fault, post
-from gatt.generation.servers.engine import OpenAIEngine
+from gatt.generation.servers.engine import MOST_BYTES, Fault, OpenAIEngine, post
 from tests.support.servers.faulty_server import (
     BROKEN,
     MODEL,

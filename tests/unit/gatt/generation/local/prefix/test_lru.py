@@ -6,8 +6,7 @@ import logging
 
 import pytest
 
-from gatt.generation.local.prefix.cache import Prefix
-from gatt.generation.local.prefix.lru import KeptPrefixes
+from gatt.generation.local.prefix.cache import KeptPrefixes, Prefix
 
 KEY = (None, "g")
 
