@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
 from gatt.cli import path_argument
-from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import from_entry, from_text
+from gatt.commands.chat.conversation import Chat, from_entry, from_text
 from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
 from gatt.data.switches import SWITCH_PLACES

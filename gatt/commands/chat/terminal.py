@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gatt.cli import path_argument
-from gatt.commands.chat.conversation import MARKS, Chat, ChatReply
-from gatt.commands.chat.instructions import in_words
+from gatt.commands.chat.conversation import MARKS, Chat, ChatReply, in_words
 from gatt.errors import DataError, GattError
 from gatt.verifiers import Status
 

@@ -11,8 +11,7 @@ import pytest
 
 from gatt.cli import main
 from gatt.comb.comb import IGNORE
-from gatt.commands.show.output import page_of
-from gatt.commands.show.view import view_sample
+from gatt.commands.show.view import page_of, view_sample
 from gatt.data.sample import TurnTarget
 from gatt.data.switches import Switch
 from tests.support.models.built_rows import make

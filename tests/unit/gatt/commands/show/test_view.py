@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gatt.commands.show.output import print_sample
-from gatt.commands.show.view import Piece, ShownSample, view_sample
+from gatt.commands.show.view import Piece, ShownSample, print_sample, view_sample
 from gatt.train.data.encoded_samples import has_sampled_history, placement_of
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
