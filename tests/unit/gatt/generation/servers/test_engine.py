@@ -23,23 +23,21 @@ from gatt.generation.servers.answer import MOST_BYTES, Fault, post
 from gatt.generation.servers.engine import OpenAIEngine
 from tests.support.servers.faulty_server import (
     BROKEN,
+    KEY,
     MODEL,
+    PARAMS,
     STATUSES,
     WRONG,
     Answer,
     Asked,
     FaultyServer,
-    right_reply,
-)
-from tests.support.servers.served import (
-    KEY,
-    PARAMS,
     always,
     engine_for,
     error,
     first,
     request,
     right,
+    right_reply,
     settings,
 )
 
