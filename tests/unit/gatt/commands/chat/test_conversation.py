@@ -14,8 +14,8 @@ import pytest
 
 import gatt.commands.chat.command as command
 from gatt.cli import main
+from gatt.commands.chat.command import Terminal
 from gatt.commands.chat.conversation import Chat, from_text
-from gatt.commands.chat.terminal import Terminal
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import read_dialogues
 from gatt.errors import DataError, GenerationError
