@@ -59,13 +59,6 @@ class Layout:
         self.private.extend(private_in(value))
         return value
 
-    def put(self, path: Path) -> None:
-        """Copy a file unchanged; for the hub, where the folder is temporary, link it."""
-        if self.config.output_dir is None:
-            (self.target / path.name).symlink_to(path.resolve())
-        else:
-            shutil.copyfile(path, self.target / path.name)
-
     def write(self, name: str, value: Any) -> None:
         """Write a text or a JSON value without local paths and servers.
 
@@ -121,7 +114,7 @@ def lay_out_adapter(layout: Layout) -> None:
     layout.write(SETTINGS, settings)
     for path in (folder / WEIGHTS, folder / MARKS, folder / VARIABLES):
         if path.is_file():
-            layout.put(path)
+            shutil.copyfile(path, layout.target / path.name)
     layout.write_card(card)
 
 

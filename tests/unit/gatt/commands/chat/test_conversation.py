@@ -287,19 +287,6 @@ def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     assert "✓ | Ahoy" in capsys.readouterr().out
 
 
-def test_prompt_ends_on_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(prompt: str) -> str:
-        for line in typed:
-            return line
-        raise KeyboardInterrupt
-
-    typed = iter(["Hello"])
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", read)
-    assert list(command._lines()) == ["Hello"]
-
-
 @pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b"])
 def test_a_dialogue_outlives_a_mistyped_file(name: str) -> None:
     talk, _ = chat("One.")
