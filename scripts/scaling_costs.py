@@ -24,7 +24,7 @@ from rich.console import Console
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from gatt.commands.run.operations import DECODE_SHARE, DENSE_SHARE, DRAWS, PEAK_TFLOPS
+from gatt.commands.run.plan import DECODE_SHARE, DENSE_SHARE, DRAWS, PEAK_TFLOPS
 from gatt.config.load import config_dict
 from gatt.train.config import LoraSettings
 

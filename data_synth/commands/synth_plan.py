@@ -8,8 +8,7 @@ from typing import Final
 from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
 from data_synth.run_folder import CARD_FILE, CONFIG_FILE, SAMPLES_FILE, SOURCE_FILE
-from gatt.commands.run.operations import DRAWS
-from gatt.commands.run.plan import StagePlan, count_tokens, num_there
+from gatt.commands.run.plan import DRAWS, StagePlan, count_tokens, num_there
 
 _MOST_COUNTED: Final = 50
 """Samples whose tokens are counted; the others are taken to be like them."""

@@ -1,7 +1,7 @@
 """The arithmetic of LoRA training and of sampling: what must be computed, and the bound on a layout's gain.
 
 Counted are the matrix products of forward and backward pass, a multiply-add as
-two operations (`gatt.commands.run.operations`).
+two operations (`gatt.commands.run.plan`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatt.comb.comb import IGNORE, Comb
-from gatt.commands.run.operations import ModelShape, Work
+from gatt.commands.run.plan import ModelShape, Work
 
 __all__ = ["ModelShape", "Work", "work_of"]
 

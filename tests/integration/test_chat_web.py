@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import from_entry
+from gatt.commands.chat.conversation import Chat, from_entry
 from gatt.commands.chat.web import HOST, SideBySide, serve
 from gatt.data.catalog.read import load_catalog
 from gatt.generation.base import GenerationRequest, SamplingParams

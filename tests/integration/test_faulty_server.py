@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from gatt.generation.base import Generation
-from tests.support.servers.faulty_server import ENDS, FaultyServer, seeded_script
-from tests.support.servers.served import PARAMS, engine_for, request, right, shorten_pauses
+from tests.support.servers.faulty_server import (
+    ENDS,
+    PARAMS,
+    FaultyServer,
+    engine_for,
+    request,
+    right,
+    seeded_script,
+    shorten_pauses,
+)
 
 pytestmark = pytest.mark.integration
 

@@ -21,7 +21,7 @@ from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss, cross_entropy, supervised_logits
 from gatt.comb.model_support import packing_problem
-from tests.support.models.random_combs import VOCABULARY, combs
+from tests.support.models.combs import VOCABULARY, combs
 
 TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}
 SIZES: dict[str, Any] = {

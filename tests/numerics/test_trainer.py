@@ -19,7 +19,7 @@ from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
-from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.combs import combs_of
 from tests.support.models.first_step import randomise_lora_b, record_steps
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
 

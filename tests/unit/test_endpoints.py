@@ -17,8 +17,13 @@ from eval.run import evaluate
 from gatt.generation.config import EngineConfig
 from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config
-from tests.support.servers.faulty_server import MODEL, FaultyServer, Script
-from tests.support.servers.served import settings, shorten_pauses
+from tests.support.servers.faulty_server import (
+    MODEL,
+    FaultyServer,
+    Script,
+    settings,
+    shorten_pauses,
+)
 
 
 def breaks_later(num_right: int) -> Script:

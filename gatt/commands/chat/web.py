@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from gatt.commands.chat.conversation import MARKS, Chat, ChatReply
-from gatt.commands.chat.instructions import in_words
+from gatt.commands.chat.conversation import MARKS, Chat, ChatReply, in_words
 from gatt.commands.templates import filled
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError, DataError, GattError

@@ -105,8 +105,7 @@ def _choices(machine: Machine, model: str | None) -> Iterator[str]:
     import torch
 
     from gatt.comb.attention.backend import choose_backend
-    from gatt.commands.doctor.machine import in_words, num_weights
-    from gatt.commands.init.settings import choose_settings
+    from gatt.commands.doctor.machine import choose_settings, in_words, num_weights
     from gatt.train.config import DEFAULT_MODEL
 
     device = torch.device(machine.device)

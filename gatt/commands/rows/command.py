@@ -122,7 +122,7 @@ def _write_rows(
         TrainingError: no target can be written.
         StoreError: the file cannot be written.
     """
-    from gatt.commands.rows.targets import targets_of
+    from gatt.commands.rows.formats import targets_of
     from gatt.runs.atomic_file import atomic_stream
     from gatt.train.data.samples import read_all_samples
 

@@ -13,7 +13,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from gatt.commands.doctor.machine import GB, Machine, num_weights
-from gatt.commands.run.operations import ModelShape
+from gatt.commands.run.plan import ModelShape
 from gatt.config.load import config_dict
 from gatt.errors import ModelError
 from gatt.models.load import load_config, load_model, resolve

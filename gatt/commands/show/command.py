@@ -71,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from rich.console import Console
 
-    from gatt.commands.show.output import page_of, print_sample
-    from gatt.commands.show.view import view_sample
+    from gatt.commands.show.view import page_of, print_sample, view_sample
     from gatt.data.sample import read_samples
     from gatt.models.load import load_tokenizer
     from gatt.models.template_variables import set_template_variables

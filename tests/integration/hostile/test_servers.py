@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.hostile.commands import Row, refused
 from tests.support.hostile.world import SYNTH, at
-from tests.support.servers.faulty_server import MODEL, Answer, FaultyServer
-from tests.support.servers.served import always
+from tests.support.servers.faulty_server import MODEL, Answer, FaultyServer, always
 
 QUICK = "--teacher.engine.server.max_retries=1 --teacher.engine.server.timeout_seconds=2"
 BOMB = gzip.compress(b"[" * 2**27, mtime=0)

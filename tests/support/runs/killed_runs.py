@@ -6,6 +6,7 @@ interpreter and the model are there at once in every child.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from data_synth import pipeline
 from data_synth.filters.config import QualityConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import SAMPLES_FILE
+from gatt.data.dialogue import Dialogue
 from gatt.generation.base import (
     Engine,
     Generation,
@@ -31,9 +33,62 @@ from gatt.generation.base import (
     SamplingParams,
 )
 from gatt.runs.store import RecordStore
-from tests.support.runs.killed_answers import AT_ONCE, answer
+from gatt.sources import SourceReport, SourceRequest
+from gatt.sources import answered as module
 from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import synth_config, varied_reply
+
+REQUEST = SourceRequest(2, 2, 7, 3)
+PARAMS = SamplingParams(max_new_tokens=8)
+AT_ONCE = 3
+
+
+class CompanyEngine:
+    """Its replies hang on all that is asked together and was asked since it forgot, as rounding may."""
+
+    def __init__(self, on_event: Callable[[], None]) -> None:
+        self.on_event = on_event
+        self._heard = ""
+
+    def forget(self) -> None:
+        """Start as if made anew."""
+        self._heard = ""
+
+    def generate(
+        self,
+        requests: Sequence[GenerationRequest],
+        params: SamplingParams,
+        adapter: str | None = None,
+    ) -> list[Generation]:
+        """Return replies that no other company gives; one of each call is empty."""
+        self.on_event()
+        heard = f"{self._heard}{[(r.key, r.messages[-1].content) for r in requests]}"
+        self._heard = hashlib.sha256(heard.encode()).hexdigest()
+        silent = int(self._heard, 16) % (3 * len(requests))
+        return [
+            Generation("" if i == silent else f"{r.key} {self._heard[:12]}.", "stop", 3)
+            for i, r in enumerate(requests)
+        ]
+
+
+def answer(path: Path, on_event: Callable[[], None]) -> tuple[list[Dialogue], SourceReport]:
+    """Answer the questions with an engine that has heard nothing yet; `AT_ONCE` move together.
+
+    An event is a call of the engine before it answers, and a row before and after it is written.
+    """
+    append, at_once = RecordStore.append, module.ANSWERED_AT_ONCE
+
+    def observed(store: RecordStore, record: Mapping[str, Any]) -> None:
+        on_event()
+        append(store, record)
+        on_event()
+
+    engine = CompanyEngine(on_event)
+    RecordStore.append, module.ANSWERED_AT_ONCE = observed, AT_ONCE  # type: ignore[method-assign]
+    try:
+        return module.answered_questions(REQUEST, None, lambda: engine, PARAMS, path, "tiny")
+    finally:
+        RecordStore.append, module.ANSWERED_AT_ONCE = append, at_once  # type: ignore[method-assign]
 
 
 def killed_runs(folder: Path, kind: str = "scripted", num_kills: int = 50) -> dict[str, Any]:

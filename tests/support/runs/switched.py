@@ -1,15 +1,22 @@
-"""Samples whose instruction changes in mid-dialogue."""
+"""Samples and cases whose instruction changes in mid-dialogue, under "You enjoy tennis."."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from eval.config import EvalConfig
+from eval.records.case import Case, Reply
+from eval.records.samples import Sample
+from eval.scoring.verdict import judge
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
+from gatt.generation.base import Generation
+from gatt.sources.config import SourceConfig
 from tests.support.models.tiny import sample
-from tests.support.runs.stages import hobby
+from tests.support.runs.stages import dialogue, hobby
 
 
 def to(value: str, turn: int = 2, place: Any = "user") -> Switch:
@@ -26,3 +33,26 @@ def switched(switches: Sequence[Switch], num_turns: int = 3, **changes: Any) -> 
     """Return a sample under "You enjoy tennis." with these changes."""
     made = replace(sample(1, num_turns, **changes), instruction=hobby("tennis"))
     return replace(made, switches=tuple(switches))
+
+
+TENNIS = hobby("tennis")
+
+
+def case(*switches: Switch, num_turns: int = 5) -> Case:
+    return Case("c", dialogue(1, num_turns), TENNIS, TENNIS.probes[0], switches=switches)
+
+
+def config(**changes: Any) -> EvalConfig:
+    settings: dict[str, Any] = {
+        "output_dir": Path("out"),
+        "arms": ("base", "base+reminder"),
+        "source": SourceConfig(name="jsonl", path="d.jsonl", min_turns=5, max_turns=5),
+        "turns": (1, 2, 3, 4, 5),
+        "probe_turns": (2, 3, 5),
+    }
+    return EvalConfig(**(settings | changes))
+
+
+def judged(of: Case, turn: int, text: str, kind: Any = "turn") -> Sample:
+    reply = Reply(of, turn, kind, of.user_turn(turn), Generation(text, "stop", 5))
+    return judge(reply, "base", "own", ())

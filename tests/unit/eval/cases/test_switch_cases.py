@@ -23,8 +23,7 @@ from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.runs.case_files import write_case_file
 from tests.support.runs.stages import dialogue
-from tests.support.runs.switched import cancel
-from tests.support.runs.switched_cases import case, config, judged
+from tests.support.runs.switched import cancel, case, config, judged
 
 
 @pytest.fixture(scope="module")

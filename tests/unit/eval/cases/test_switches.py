@@ -20,8 +20,7 @@ from eval.scoring.verdict import judge
 from gatt.config.load import load_config
 from gatt.errors import StoreError
 from tests.support.runs.stages import RecordingEngine, dialogue, write_dialogues, write_model
-from tests.support.runs.switched import cancel, to
-from tests.support.runs.switched_cases import case, config, judged
+from tests.support.runs.switched import cancel, case, config, judged, to
 
 
 def users(engine: RecordingEngine, key: str) -> list[str]:

@@ -16,8 +16,7 @@ from eval.scoring.verdict import judge
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation
 from tests.support.runs.stages import dialogue
-from tests.support.runs.switched import cancel, hobby, to
-from tests.support.runs.switched_cases import case, judged
+from tests.support.runs.switched import cancel, case, hobby, judged, to
 
 
 def test_a_reply_is_judged_by_what_is_in_force_and_its_leak_by_what_was() -> None:

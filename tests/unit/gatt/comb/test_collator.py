@@ -8,8 +8,7 @@ from hypothesis import given
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.errors import DataError
-from tests.support.models.combs_of_rows import combs_of, vectors_of
-from tests.support.models.random_combs import combs
+from tests.support.models.combs import combs, combs_of, vectors_of
 
 X = IGNORE
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gatt.comb.comb import IGNORE, Branch, Comb, best_fit, expand, fold, split_to_fit
 from gatt.errors import DataError
-from tests.support.models.random_combs import combs
+from tests.support.models.combs import combs
 
 X = IGNORE
 

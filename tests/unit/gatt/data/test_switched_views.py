@@ -16,7 +16,7 @@ from gatt.models.template_facts import inspect_template
 from gatt.train.data.labels import build_combs
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
-from tests.support.models.combs_of_rows import combs_of, written_out
+from tests.support.models.combs import combs_of, written_out
 from tests.support.models.foreign_templates import foreign
 from tests.support.models.golden_templates import GEMMA, SMOLLM2
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples

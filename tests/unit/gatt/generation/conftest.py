@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.servers.served import KEY, shorten_pauses
+from tests.support.servers.faulty_server import KEY, shorten_pauses
 
 
 @pytest.fixture(autouse=True)

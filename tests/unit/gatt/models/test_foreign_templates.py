@@ -22,7 +22,7 @@ from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
 from gatt.train.data.encoded_samples import draw_sample, encode_sample, learnable_facts
 from gatt.train.data.labels import BuiltSample, Supervise
-from tests.support.models.combs_of_rows import written_out
+from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import FOREIGN, Foreign, foreign
 from tests.support.models.tiny import sample
 

@@ -16,7 +16,7 @@ from gatt.runs.store import read_records
 from gatt.sources import SourceReport, SourceRequest
 from gatt.sources.answered import answered_questions
 from gatt.sources.questions import make_scripts
-from tests.support.runs.killed_answers import answer
+from tests.support.runs.killed_runs import answer
 
 REQUEST = SourceRequest(2, 2, 6, 3)
 PARAMS = SamplingParams(max_new_tokens=8)

@@ -19,7 +19,7 @@ from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from gatt.train.run_folder import TrainStore, digest
 from gatt.train.trainer import GattTrainer
-from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.combs import combs_of
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import (
     sample,

@@ -11,8 +11,7 @@ from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from tests.support.models.combs_of_rows import vectors_of
-from tests.support.models.random_combs import combs
+from tests.support.models.combs import combs, vectors_of
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 from tests.unit.gatt.comb.attention.test_visibility import geometry_of
 

@@ -11,7 +11,7 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from gatt.comb.attention import flex
 from gatt.comb.attention.flex import bucket, flex_block_attention, plan_block_mask
 from gatt.comb.comb import IGNORE, Branch, Comb
-from tests.support.models.random_combs import combs
+from tests.support.models.combs import combs
 from tests.unit.gatt.comb.attention.test_split import plain, tensors
 from tests.unit.gatt.comb.attention.test_visibility import geometry_of
 

@@ -11,7 +11,7 @@ from gatt.comb.attention import split
 from gatt.comb.attention.split import plan_blocks, split_attention
 from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE, Branch, Comb
-from tests.support.models.random_combs import combs
+from tests.support.models.combs import combs
 from tests.unit.gatt.comb.attention.test_visibility import geometry_of
 
 HEADS, KEY_HEADS, SIZE = 4, 2, 8

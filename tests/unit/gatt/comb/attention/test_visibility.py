@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import Comb
-from tests.support.models.combs_of_rows import vectors_of
-from tests.support.models.random_combs import combs
+from tests.support.models.combs import combs, vectors_of
 
 
 def geometry_of(documents: list[Comb]) -> RowGeometry:

@@ -11,8 +11,7 @@ import pytest
 
 import gatt.commands.chat.command as command
 from gatt.cli import main
-from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import from_entry, from_text
+from gatt.commands.chat.conversation import Chat, from_entry, from_text
 from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.data.dialogue import read_dialogues

@@ -14,9 +14,8 @@ import pytest
 
 import gatt.commands.chat.command as command
 from gatt.cli import main
-from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import from_text
-from gatt.commands.chat.terminal import Terminal
+from gatt.commands.chat.command import Terminal
+from gatt.commands.chat.conversation import Chat, from_text
 from gatt.data.catalog.read import load_catalog
 from gatt.data.dialogue import read_dialogues
 from gatt.errors import DataError, GenerationError
@@ -286,19 +285,6 @@ def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     assert main(words) == 0
     assert asked[0].model == "their/model"
     assert "✓ | Ahoy" in capsys.readouterr().out
-
-
-def test_prompt_ends_on_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(prompt: str) -> str:
-        for line in typed:
-            return line
-        raise KeyboardInterrupt
-
-    typed = iter(["Hello"])
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", read)
-    assert list(command._lines()) == ["Hello"]
 
 
 @pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b"])

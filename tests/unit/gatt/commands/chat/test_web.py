@@ -12,8 +12,7 @@ import pytest
 import gatt.commands.chat.command as command
 import gatt.commands.chat.web as web
 from gatt.cli import main
-from gatt.commands.chat.conversation import Chat
-from gatt.commands.chat.instructions import from_entry
+from gatt.commands.chat.conversation import Chat, from_entry
 from gatt.commands.chat.web import SideBySide
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import SamplingParams

@@ -10,8 +10,7 @@ from data_synth.catalog.check import check_entry
 from data_synth.plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main
-from gatt.commands.doctor.machine import Machine, Place, num_weights
-from gatt.commands.init.settings import choose_settings
+from gatt.commands.doctor.machine import Machine, Place, choose_settings, num_weights
 from gatt.commands.run.command import load_run
 
 GB = 10**9

@@ -13,7 +13,7 @@ from datasets import List, Value, load_dataset
 
 from data_synth.card import write_card
 from data_synth.config import SynthConfig
-from gatt.commands.push import dataset
+from gatt.commands.push import send
 from gatt.commands.push.command import PushConfig
 from gatt.commands.push.send import push
 from gatt.data.instruction import Probe
@@ -69,7 +69,7 @@ def test_what_datasets_reads_is_what_the_jsonl_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_a_file: int
 ) -> None:
     """Also where a key is absent, null or empty in all rows of a file."""
-    monkeypatch.setattr(dataset, "ROWS_A_FILE", rows_a_file)
+    monkeypatch.setattr(send, "ROWS_A_FILE", rows_a_file)
     folder = made(tmp_path / "synth", samples())
     found = pushed(folder, tmp_path / "out")
     assert len(list((tmp_path / "out" / "data").iterdir())) == max(1, 5 // rows_a_file)

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from gatt.cli import main
-from gatt.commands.rows.formats import RowMaker
-from gatt.commands.rows.targets import targets_of
+from gatt.commands.rows.formats import RowMaker, targets_of
 from gatt.data.switches import Switch
 from gatt.errors import TemplateError
 from gatt.models.template_variables import set_template_variables

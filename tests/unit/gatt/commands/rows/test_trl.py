@@ -14,7 +14,7 @@ from gatt.cli import main
 from gatt.models.template_variables import set_template_variables
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
-from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.combs import combs_of
 from tests.support.models.foreign_templates import FOREIGN, Foreign
 from tests.support.models.tiny import sample, tiny_llama, write_samples
 

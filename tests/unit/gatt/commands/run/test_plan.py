@@ -11,8 +11,16 @@ from eval.commands.eval_plan import planned as eval_plan
 from gatt.cli import main
 from gatt.commands.run import trial as trials
 from gatt.commands.run.command import load_run
-from gatt.commands.run.operations import DENSE_SHARE, PEAK_TFLOPS, ModelShape, gpu_hours
-from gatt.commands.run.plan import StagePlan, hours_of, memory_of, seconds_of
+from gatt.commands.run.plan import (
+    DENSE_SHARE,
+    PEAK_TFLOPS,
+    ModelShape,
+    StagePlan,
+    gpu_hours,
+    hours_of,
+    memory_of,
+    seconds_of,
+)
 from gatt.commands.run.train_plan import planned as train_plan
 from gatt.commands.run.trial import Trial, try_model
 from gatt.errors import ModelError

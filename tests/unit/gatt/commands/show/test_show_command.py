@@ -89,16 +89,6 @@ def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tm
     assert "layout expanded" in out
 
 
-def test_a_model_without_a_readable_configuration(folder, capsys, tmp_path) -> None:
-    tiny_tokenizer().save_pretrained(tmp_path)
-    (tmp_path / "config.json").write_text('{"model_type": "nobody-knows"}')
-    words = ["show", str(folder / "samples.jsonl"), "--model", str(tmp_path)]
-    assert main(words) == 2
-    err = capsys.readouterr().err
-    assert f"gatt: {tmp_path}: " in err
-    assert "nobody-knows" in err
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -22,23 +22,21 @@ from gatt.generation.servers import engine as module
 from gatt.generation.servers.engine import MOST_BYTES, Fault, OpenAIEngine, post
 from tests.support.servers.faulty_server import (
     BROKEN,
+    KEY,
     MODEL,
+    PARAMS,
     STATUSES,
     WRONG,
     Answer,
     Asked,
     FaultyServer,
-    right_reply,
-)
-from tests.support.servers.served import (
-    KEY,
-    PARAMS,
     always,
     engine_for,
     error,
     first,
     request,
     right,
+    right_reply,
     settings,
 )
 

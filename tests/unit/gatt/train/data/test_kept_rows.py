@@ -16,7 +16,7 @@ from gatt.train.data import rows as rows_module
 from gatt.train.data.kept_rows import FOLDER, REPORT, TrainingRows, rows_of_run
 from gatt.train.data.samples import read_all_samples
 from tests.support.models.built_rows import build, make
-from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.combs import combs_of
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples
 
 SAMPLES = [sample(1, 3), sample(2, 1), sample(3, 2)]

@@ -15,7 +15,7 @@ from gatt.train.data.drop_counts import reason_of
 from gatt.train.data.encoded_samples import placement_of
 from gatt.train.data.labels import build_combs
 from tests.support.models.built_rows import build, packable, recurrent
-from tests.support.models.combs_of_rows import combs_of
+from tests.support.models.combs import combs_of
 from tests.support.models.tiny import (
     CHATML,
     NO_SYSTEM,

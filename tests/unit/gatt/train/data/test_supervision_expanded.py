@@ -14,7 +14,7 @@ from gatt.data.dialogue import Message
 from gatt.data.sample import GattSample
 from gatt.train.data import labels as supervision
 from gatt.train.data.labels import SUPERVISE, Supervise, build_combs
-from tests.support.models.combs_of_rows import written_out
+from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import foreign_tokenizer
 from tests.support.models.tiny import CHATML, REWRITING, SPECIAL, sample, tiny_tokenizer
 
