@@ -170,7 +170,6 @@ stage_qwen_chats() {
   # From other seeds on, so other chats.
   draw_qwen chitchat behaviour 20 --source.seed=2
   draw_qwen chitchat format 20 --source.seed=3
-  draw_qwen chitchat hobby 20 --source.seed=4
   draw_qwen chitchat plain 40
 }
 stage_qwen_questions() {

@@ -2,12 +2,13 @@
 
     python scripts/split_softmax.py EXPONENT FILE [--key=value …]
 
-Each token behind the system message pays it a share p of its attention, in each head. Split-softmax raises the share
-to p ** EXPONENT and scales the rest down to one; 1 changes nothing, 0 looks at nothing else. Source: Li et al. 2024,
-"Measuring and Controlling Instruction (In)Stability in Language Model Dialogs", arXiv:2402.10962, section 5.
+Each token behind the system message pays it a share p of its attention, in each head. Split-softmax raises the
+share to p ** EXPONENT and scales the rest, so that the sum stays one; with 1 nothing changes.
+Source: Li et al. 2024, "Measuring and Controlling Instruction (In)Stability in Language Model Dialogs",
+arXiv:2402.10962.
 
-The arms reply as in any evaluation, all of them under this attention. The exponent is no setting of the run, so each
-needs a folder of its own. Only chat templates that begin a user's message with `<|im_start|>user` are known.
+All arms reply under this attention, otherwise as in any evaluation. The exponent is no setting of the run, so
+each needs a folder of its own. The chat template has to begin a user's message with `<|im_start|>user`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def raised(weights: torch.Tensor, is_system: torch.Tensor, exponent: float) -> t
 
     Args:
         weights: of a softmax over the last dimension.
-        is_system: which of the keys are the system message's, for each query; a shape that goes with the weights.
-            A query without any keeps its weights.
+        is_system: which keys are the system message's, for each query; of a shape that goes with the
+            weights. A query without any keeps its weights.
         exponent: of the share.
     """
     share = (weights * is_system).sum(-1, keepdim=True).double()
@@ -85,9 +86,7 @@ def split_steps(
             return output
 
     class SplitRow(RowStep):
-        def __init__(
-            self, cache: Any, tokens: Any, prefixes: Any, groups: Any, forks: Any
-        ) -> None:
+        def __init__(self, cache: Any, tokens: Any, prefixes: Any, groups: Any, forks: Any) -> None:
             super().__init__(cache, tokens, prefixes, groups, forks)
             ids = {g: p.ids for s in prefixes.stacks for g, (p, _) in s._prefixes.items()}
             if not all(group in ids for group in groups):
