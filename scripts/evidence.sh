@@ -170,7 +170,6 @@ stage_qwen_chats() {
   # From other seeds on, so other chats.
   draw_qwen chitchat behaviour 20 --source.seed=2
   draw_qwen chitchat format 20 --source.seed=3
-  draw_qwen chitchat hobby 20 --source.seed=4
   draw_qwen chitchat plain 40
 }
 stage_qwen_questions() {
@@ -189,6 +188,38 @@ stage_qwen_keep() { # every finished set, packed, to results/qwen
     set=$(dirname "$card")
     pack "$set/samples.jsonl" "results/qwen/$(basename "$set").jsonl.gz"
   done
+}
+stage_qwen_student() { # the 0.5B on these samples: results/qwen/adapter
+  [[ ! -f results/qwen/adapter/adapter_model.safetensors ]] || return 0 # Move it away to train it anew.
+  restore qwen qwen
+  gatt train --config configs/qwen/train.yaml
+  keep "$out/qwen/student/adapter" results/qwen/adapter
+}
+qwen() { # qwen NAME METRIC CONFIG [KEY=VALUE…]: configs/qwen/eval_CONFIG.yaml, to results/NAME
+  local out=runs/evidence/qwen configs=configs/qwen
+  evaluate "$@"
+}
+stage_qwen_validation() {
+  qwen qwen_validation adherence validation
+  qwen qwen_validation_own adherence validation --histories='[own]'
+}
+stage_qwen_ordinary() {
+  qwen ordinary adherence ordinary
+  qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=30
+}
+stage_qwen_table30() {
+  qwen table30 probe_recall table30
+  qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30
+}
+stage_qwen_heldout() {
+  qwen heldout adherence heldout
+  qwen heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
+    --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
+}
+stage_qwen_cost() {
+  local out=runs/evidence/qwen configs=configs/qwen
+  evaluate cost false_trigger cost
+  perplexity cost
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated

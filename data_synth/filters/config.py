@@ -30,6 +30,8 @@ class QualityConfig:
     """Refuse replies that break off: an open quotation or bracket, a comma or "and" at the end."""
     mentions_instruction: bool = True
     """Refuse replies that talk about the instruction or the brief, or repeat them."""
+    says_ai: bool = True
+    """Refuse replies under an instruction in which the speaker calls itself an AI or a language model."""
     repeats_prompt: bool = True
     """Refuse replies that repeat a message of the dialogue word for word."""
     near_duplicate: float | None = 0.8

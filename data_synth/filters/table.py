@@ -13,12 +13,20 @@ from data_synth.filters.instruction_talk import mentions_instruction
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.repetition import repeated_share
 
-FILTERS_VERSION = 2
+FILTERS_VERSION = 3
 """Raised by one with every change that can change which replies are refused."""
 
 NO_ROOM = "context_limit"
 """Reason if the teacher's context has no room for prompt and reply."""
 _WORD = re.compile(r"\w+")
+_SAYS_AI = re.compile(
+    r"\bas an? (?:ai|a\.i\.|artificial|(?:large )?language model|virtual assistant|digital assistant)\b"
+    r"|\bi(?: am|['’]m) (?:just |only )?an? (?:[\w-]+ ){0,2}(?:ai|artificial intelligence|language model)\b"
+    r"|\ben tant qu(?:e |['’])(?:ia|intelligence artificielle|modèle)\b|\bals (?:ki|sprachmodell)\b"
+    r"|\bcomo (?:un |una |um |uma )?(?:ia|modelo de l|inteligencia artificial|inteligência artificial)"
+    r"|\bcome (?:un |una )?(?:ia|modello|intelligenza artificiale)\b",
+    re.IGNORECASE,
+)
 
 
 def repeats_prompt(draw: Draw) -> bool:
@@ -32,6 +40,11 @@ def repeats_prompt(draw: Draw) -> bool:
 @lru_cache(maxsize=8192)
 def _plain(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
+
+
+def says_ai(draw: Draw) -> bool:
+    """Whether the speaker calls itself an AI. In a plain dialogue it may."""
+    return draw.instruction is not None and bool(_SAYS_AI.search(draw.text))
 
 
 def _is_repetitive(draw: Draw, quality: QualityConfig) -> bool:
@@ -50,6 +63,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "mentions_instruction": lambda draw, quality: (
         quality.mentions_instruction and mentions_instruction(draw)
     ),
+    "says_ai": lambda draw, quality: quality.says_ai and says_ai(draw),
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
 }
@@ -64,6 +78,7 @@ REASONS: Final = {
     "degenerate": "loops, repeats or holds no words",
     "repetitive": "says the same phrases again",
     "mentions_instruction": "talks about the instruction instead of following it",
+    "says_ai": "calls itself an AI or a language model",
     "repeats_prompt": "gives the user's message or the history back",
     "clipped": "stops in mid-sentence, though not at the length limit",
     "rejected": "a verifier rejected it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from dataclasses import replace
 
@@ -51,18 +52,38 @@ def check(config: EvalConfig) -> None:
 
 
 def execute(config: EvalConfig) -> str:
-    """Run the evaluation, print its table and return one line on what is there."""
+    """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
 
+    from eval.records.file_names import SAMPLES_FILE
+    from eval.records.samples import read_samples
+    from eval.report.tables.side_by_side import side_by_side
     from eval.report.tables.written import terminal_table
     from eval.run import evaluate
 
     result = evaluate(config)
     console = Console()
     console.print(terminal_table(result.results, console.width))
+    trained = [arm for arm in config.arms if arm in config.adapters]
+    other = next((arm for arm in trained if arm != config.compared_with), None)
+    if other is not None:
+        samples = list(read_samples(config.output_dir / SAMPLES_FILE))
+        for table in side_by_side(samples, (config.compared_with, other)):
+            console.print(table)
+        told = next((s.instruction for s in samples if s.instruction), None)
+        if told is not None and len(told.entries) == 1 and config.engine.server is None:
+            console.print(_chat_line(config, other, told.entries[0]), soft_wrap=True)
     how = "replies judged again" if config.replies_from else "new replies"
     state = f"{result.num_new} {how}" if result.num_new else "all replies stood there already"
     return f"{result.report} ({state})"
+
+
+def _chat_line(config: EvalConfig, arm: str, entry: str) -> str:
+    """Return the command that talks to an arm under an entry of the catalogue."""
+    words = ["gatt", "chat", "--adapter", str(config.adapters[arm]), "--entry", entry]
+    for path in config.instructions.catalog:
+        words += ["--catalog", str(path)]
+    return f"Talk to it: {shlex.join(words)}"
 
 
 def run(args: argparse.Namespace) -> int:

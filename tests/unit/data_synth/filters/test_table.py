@@ -23,6 +23,7 @@ REFUSED = {
     "degenerate": Draw("tennis tennis tennis tennis tennis", "stop", TENNIS),
     "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
     "mentions_instruction": Draw("As you asked, I will bring up tennis.", "stop", TENNIS),
+    "says_ai": Draw("As an AI language model, I love tennis.", "stop", TENNIS),
     "repeats_prompt": Draw(
         "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
     ),
@@ -33,6 +34,7 @@ OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),
     "mentions_instruction": QualityConfig(mentions_instruction=False),
+    "says_ai": QualityConfig(says_ai=False),
     "repeats_prompt": QualityConfig(repeats_prompt=False),
     "clipped": QualityConfig(clipped=False),
 }
@@ -53,6 +55,20 @@ def test_each_filter_has_its_reason(reason) -> None:
 @pytest.mark.parametrize("reason", OFF)
 def test_a_filter_that_is_off_refuses_nothing(reason) -> None:
     assert refuse(REFUSED[reason], OFF[reason]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("En tant que modèle de langage, je nage.", True),
+        ("Sorry, but I'm an AI and play no tennis.", True),
+        ("Well, Cleverbot was an early AI language model.", False),
+        ("As an air traffic controller I love tennis.", False),
+    ],
+)
+def test_only_a_speaker_who_calls_itself_an_ai_is_refused(text, is_one) -> None:
+    assert (refuse(Draw(text, "stop", TENNIS), QUALITY) == "says_ai") == is_one
+    assert refuse(Draw(text, "stop", None), QUALITY) != "says_ai"
 
 
 @pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])
