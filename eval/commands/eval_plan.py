@@ -7,7 +7,7 @@ from itertools import product
 
 from eval.cases.asked_turns import has_probe, last_turn
 from eval.cases.build import load_inputs
-from eval.config import EvalConfig
+from eval.config import EvalConfig, used_adapters
 from eval.records.file_names import ROLLOUTS_FILE
 from eval.rollout.rows import row_keys, turns_of_row
 from gatt.commands.run.plan import StagePlan, count_tokens, num_there
@@ -24,7 +24,9 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     """
     model = None if config.engine.server else config.engine.model
     # What depends on an earlier stage, a download or a model's answers is not known yet.
-    if not config.cases and (config.source.name in ("hub", "questions") or config.only_trained):
+    is_untrained = not all(path.is_dir() for path in used_adapters(config).values())
+    is_open = config.source.name in ("hub", "questions") or (config.only_trained and is_untrained)
+    if not config.cases and is_open:
         return StagePlan(summary="cases that are not here yet", files=FILES, model=model)
     inputs = load_inputs(config, config.instructions.load(), lambda: make_engine(config.engine), "")
     tokens = {}

@@ -101,6 +101,12 @@ def show_plan(
             say("      time and memory: those of the servers")
             is_known = False
             continue
+        if not tokens:
+            say(
+                "      time and memory: not known before the stages and adapters that it needs are there"
+            )
+            is_known = False
+            continue
         if plan.model not in tried:
             tried[plan.model] = _tried(plan.model)
         trial, shape, _ = tried[plan.model]
@@ -119,6 +125,9 @@ def show_plan(
         )
     for model, (_, _, told) in tried.items():
         say(f"trial of {model}: {told}")
+    if not (is_known or all_seconds or all_hours):
+        say("all: not known; nothing was written")
+        return 0
     say(
         f"all: about {duration(all_seconds)} on this machine, or {all_hours:.2g} hours of an H100 by "
         f"docs/scaling.md{'' if is_known else ', without what is not known'}; nothing was written"
