@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from data_synth.config import SynthConfig
-from data_synth.splice.config import SpliceConfig
 from eval.config import EvalConfig
 from eval.studies.attention.config import AttendConfig
 from eval.studies.perplexity import PerplexityConfig
@@ -22,7 +21,8 @@ from tests.support.texts.doc_pages import ROOT
 
 STAGES = (
     "ability", "validation", "table30", "ordinary", "attend", "heldout", "combined", "switch", "cost",
-    "long", "ablations", "samples", "gpu",
+    "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_ordinary", "qwen_heldout",
+    "qwen_cost",
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
@@ -62,6 +62,10 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
             made = tmp_path / "runs" / "evidence" / folder / name
             made.mkdir(parents=True)
             write_samples(made / "samples.jsonl", rows)
+    # Its training samples can no longer be made.
+    kept = tmp_path / "results" / "switch_adapter" / "adapter_model.safetensors"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
     env = {
         "PYTHON": str(stand_in),
         "REAL_PYTHON": sys.executable,
@@ -76,18 +80,17 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
         if command == "report":
             continue
         schema = SCHEMAS[command]
-        if words[0] == "splice":
-            schema, words = SpliceConfig, words[1:]
         file = None
         if words[0] == "--config":
             file, words = ROOT / words[1], words[2:]
         configs.append(load_config(schema, file, words))
-    assert {type(config) for config in configs} == {*SCHEMAS.values(), SpliceConfig}
+    assert {type(config) for config in configs} == {*SCHEMAS.values()}
     evaluated = {c.output_dir.name for c in configs if isinstance(c, EvalConfig)}
     published = {path.parent.name for path in (tmp_path / "results").glob("*/samples.jsonl.xz")}
     assert evaluated <= published
     trained = {str(c.output_dir) for c in configs if isinstance(c, TrainConfig)}
-    kept = {f"results/{path.name}" for path in (tmp_path / "results").glob("*adapter")}
+    kept_adapters = {f"results/{path.name}" for path in (tmp_path / "results").glob("*adapter")}
     used = {str(p) for c in configs if isinstance(c, EvalConfig) for p in c.adapters.values()}
-    # `main`, a stage of its own, makes the first.
-    assert used <= {"results/adapter", *kept, *(f"{path}/adapter" for path in trained)}
+    # `main` and `qwen_student`, stages of their own, make the first two.
+    made = {f"{path}/adapter" for path in trained}
+    assert used <= {"results/adapter", "results/qwen/adapter", *kept_adapters, *made}
