@@ -1,0 +1,50 @@
+"""Count what the arms of an evaluation read: mean tokens of a prompt, turn by turn, as a Markdown table.
+
+    python scripts/checks/prompt_tokens.py configs/qwen/eval_ordinary.yaml --num_dialogues=20
+
+Every arm reads the same dialogues, so the differences are the instruction's. No model answers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from eval.cases.build import load_inputs
+from eval.config import EvalConfig
+from eval.rollout.roll_out import arm_view
+from gatt.config.load import load_config
+from gatt.data.views import prompt_of_turn
+from gatt.errors import GattError
+from gatt.models.chat_template import encode
+from gatt.models.load import load_tokenizer
+
+
+def no_engine() -> None:
+    """Refuse dialogues that a model would have to answer first."""
+    raise GattError("prompt_tokens: expected dialogues that have replies")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table of a configuration and overrides."""
+    file, *overrides = arguments
+    # No adapter has to be there.
+    config = load_config(EvalConfig, Path(file), [*overrides, "only_trained=false"])
+    cases = load_inputs(config, config.instructions.load(), no_engine, "").cases
+    tokenizer = load_tokenizer(config.engine.model)
+    print(f"| tokens of the prompt | {' | '.join(f'turn {turn}' for turn in config.turns)} |")
+    print(f"|---|{'---:|' * len(config.turns)}")
+    for arm in config.arms:
+        views = [arm_view(case, case.dialogue, arm, config) for case in cases]
+        means = []
+        for turn in config.turns:
+            prompts = [prompt_of_turn(view, turn) for view in views if turn <= view.num_turns]
+            lengths = [len(encode(tokenizer, p, add_generation_prompt=True)) for p in prompts]
+            means.append(f"{fmean(lengths):,.0f}")
+        print(f"| {arm} | {' | '.join(means)} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
