@@ -5,7 +5,9 @@
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
 # evaluations read results/adapter, results/switch_adapter and results/turns_*_adapter, as `main`, `switch` and `long`
 # leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train
-# their own. What results/ keeps, samples and adapters, is taken: move it away to have it made anew.
+# their own. What results/ keeps, samples and adapters, is taken: move it away to have it made anew. That is not
+# possible for results/switch_adapter: the command that joined its training chats was removed. The stages `qwen_…` are
+# those of Qwen2.5-Coder: samples of the 1.5B (results/qwen), and the 0.5B that is trained on them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
