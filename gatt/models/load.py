@@ -12,8 +12,7 @@ import torch
 
 from gatt.errors import ModelError
 from gatt.models.adapter import SETTINGS, attach_adapter
-from gatt.models.packaged.gguf import gguf_folder, packaged_folder
-from gatt.models.packaged.table import PACKAGED, cache_folder
+from gatt.models.packaged import PACKAGED, cache_folder, gguf_folder, packaged_folder
 from gatt.models.pretrained import load_pretrained
 from gatt.runs.suggest import did_you_mean
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gatt.errors import ConfigError
-from gatt.models.module_pattern import pattern_problem
+from gatt.models.adapter import pattern_problem
 from gatt.models.template_variables import check_template_variables
 
 DEFAULT_MODEL = "smollm2-135m-instruct"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, islice
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,20 +19,19 @@ import pyarrow.compute as pc
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
-from gatt.errors import ConfigError, DataError, TemplateError
+from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
 from gatt.models.template_facts import TemplateFacts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped, reason_of
 from gatt.train.data.encoded_samples import (
     DrawnSample,
     draw_sample,
     encode_sample,
     learnable_facts,
 )
-from gatt.train.data.in_parallel import in_order
 from gatt.train.data.labels import BuiltSample
 from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
+from gatt.train.data.samples import Dropped, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +42,11 @@ SCHEMA: Final = pa.schema(
     }
 )
 """The columns of `gatt.comb.collator.combs_to_features`."""
+T = TypeVar("T")
+R = TypeVar("R")
+ITEMS_PER_CALL: Final = 64
+"""Items that travel to a process together."""
+_work: Callable[[Any], Any]
 COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
 
@@ -260,3 +268,41 @@ def rows_of(
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"
         ]
     return rows, []
+
+
+def in_order(work: Callable[[T], R], items: Iterable[T], num_proc: int = 1) -> Iterator[R]:
+    """Yield the result of each item in the order of the items, which are read as they are needed.
+
+    Raises:
+        TrainingError: one of the processes was killed.
+    """
+    if num_proc == 1:
+        yield from map(work, items)
+        return
+    # Forked, a child would share the locks of torch's and the tokenizer's threads.
+    pool = ProcessPoolExecutor(num_proc, multiprocessing.get_context("spawn"), _take, (work,))
+    waiting: deque[Future[list[R]]] = deque()
+    rest = iter(items)
+    try:
+        while True:
+            while len(waiting) < 2 * num_proc and (some := list(islice(rest, ITEMS_PER_CALL))):
+                waiting.append(pool.submit(_results, some))
+            if not waiting:
+                return
+            yield from waiting.popleft().result()
+    except BrokenProcessPool:
+        raise TrainingError(
+            f"one of {num_proc} processes that tokenise was killed, often for memory: set a smaller "
+            "dataset_num_proc"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _take(work: Callable[[Any], Any]) -> None:
+    global _work
+    _work = work
+
+
+def _results(items: Sequence[Any]) -> list[Any]:
+    return [_work(item) for item in items]

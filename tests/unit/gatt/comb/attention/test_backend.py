@@ -18,8 +18,7 @@ from gatt.comb.attention.backend import (
 from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.errors import ConfigError
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
-from tests.unit.gatt.comb.attention.test_split import plain, tensors
-from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors
 
 GEOMETRY = geometry_of([Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(4, (1, 2), (1, 2)),))])
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")

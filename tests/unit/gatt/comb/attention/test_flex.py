@@ -12,8 +12,7 @@ from gatt.comb.attention import flex
 from gatt.comb.attention.flex import bucket, flex_block_attention, plan_block_mask
 from gatt.comb.comb import IGNORE, Branch, Comb
 from tests.support.models.combs import combs
-from tests.unit.gatt.comb.attention.test_split import plain, tensors
-from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors
 
 
 @given(
