@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
@@ -69,11 +68,6 @@ def attach_adapter(
                 model = PeftModel.from_pretrained(
                     model, str(folder), adapter_name=adapter_name, is_trainable=is_trainable
                 )
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ModelError(
-            f"{folder / SETTINGS}: not the settings of an adapter ({one_line(error)}): expected "
-            "a folder saved by `gatt train`"
-        ) from None
     except Exception as error:
         # PEFT and the libraries below it raise errors of any class for a broken file.
         raise ModelError(

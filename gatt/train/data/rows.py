@@ -16,15 +16,14 @@ from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
-from gatt.models.template_facts import TemplateFacts, usable_placement
+from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import (
+from gatt.train.data.labels import (
+    BuiltSample,
     DrawnSample,
     draw_sample,
     encode_sample,
-    learnable_facts,
 )
-from gatt.train.data.labels import BuiltSample
 from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
 from gatt.train.data.samples import Dropped, reason_of
 

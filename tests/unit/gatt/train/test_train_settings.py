@@ -75,6 +75,8 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
     [
         ({"lora": LoraSettings(target_modules=("no",))}, ConfigError, "the adapter does not fit"),
         ({"lr_scheduler_type": "sometimes"}, ConfigError, "are refused: sometimes is not"),
+        # It needs more than its name.
+        ({"lr_scheduler_type": "warmup_stable_decay"}, ConfigError, "are refused"),
         ({"bf16": True}, ConfigError, "bf16 is true, but this device has no bfloat16"),
         ({"attn_implementation": "flex_attention"}, ConfigError, "it trains on CUDA only"),
         ({"report_to": "tensorbord"}, ConfigError, "tensorbord is not supported"),
