@@ -128,8 +128,7 @@ def _why_not_packable(config: TrainConfig) -> str | None:
     from transformers import AutoConfig
 
     from gatt.comb.model_support import why_not_packable
-    from gatt.models.load import resolve
-    from gatt.models.pretrained import load_pretrained
+    from gatt.models.load import load_pretrained, resolve
 
     source = resolve(config.model)
     found = load_pretrained(AutoConfig, source, name=config.model, what="its configuration")

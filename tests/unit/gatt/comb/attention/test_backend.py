@@ -77,11 +77,3 @@ def test_a_window_told_by_the_layer_type_alone() -> None:
         assert weights is None
         expected = plain(query, key, value, GEOMETRY.mask(window), 8**-0.5, None)
         torch.testing.assert_close(found, expected)
-
-
-def test_attention_sinks_are_refused() -> None:
-    attention = CombAttention(GEOMETRY, "split")
-    with pytest.raises(ValueError, match="attention sinks cannot be packed"):
-        comb_attention_forward(
-            SimpleNamespace(), *tensors(11), None, comb_attention=attention, s_aux=torch.ones(4)
-        )

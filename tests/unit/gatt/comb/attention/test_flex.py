@@ -30,14 +30,6 @@ def test_outputs_are_those_of_the_whole_mask(documents, window, softcap) -> None
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("num_tokens", "expected"),
-    [(1, 128), (128, 128), (129, 256), (300, 384), (1000, 1024), (1025, 1536), (1537, 2048)],
-)
-def test_lengths_come_in_few_buckets(num_tokens, expected) -> None:
-    assert bucket(num_tokens) == expected
-
-
 @pytest.mark.parametrize("most_pairs", [flex.MOST_PAIRS, 1])
 @pytest.mark.parametrize("window", [None, 400])
 def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) -> None:
