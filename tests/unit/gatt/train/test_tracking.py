@@ -57,7 +57,7 @@ class Told:
 
 def told(monkeypatch: pytest.MonkeyPatch, *passed: int | None) -> Told:
     evaluator = Told(iter(passed))
-    monkeypatch.setattr("gatt.train.run.make_train_evaluator", lambda *_: evaluator)
+    monkeypatch.setattr("gatt.train.tracking.make_train_evaluator", lambda *_: evaluator)
     return evaluator
 
 
