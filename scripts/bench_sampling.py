@@ -47,7 +47,7 @@ from transformers.utils.logging import set_verbosity_error
 from gatt.errors import GattError
 from gatt.generation.local.engine import EngineCounters
 from gatt.models.load import LoadedModel, load_adapter, load_model, load_tokenizer
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 
 PARTS = ("turns", "rollout")
 ENGINE, GENERATE_BATCH, BOUND = "engine", "generate_batch", "bound"

@@ -17,7 +17,7 @@ from benchmark.apart import measured_apart, write_report
 from rich.console import Console
 from rich.table import Table
 
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 
 CONTENDERS = {"comb": "comb", "expanded": "expanded, batch 1"}
 

@@ -36,7 +36,7 @@ from transformers.utils.logging import set_verbosity_error
 
 from gatt.errors import GattError
 from gatt.models.load import load_tokenizer
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 
 WITHIN = 1.15
 """A batch size stays in the running while its step takes at most so many times the best one's."""

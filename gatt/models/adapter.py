@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,13 +12,17 @@ from typing import Any, Final
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
-from gatt.models.module_pattern import pattern_problem
 from gatt.runs.input_file import read_json
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
 _MOST_CHARACTERS: Final = 300
 """Characters of a library's message that are shown."""
+_MOST_OPEN: Final = 3
+"""Unbounded repetitions: each multiplies the number of tries by the length of a name."""
+_MOST_OPTIONAL: Final = 8
+"""Each doubles the number of tries."""
+_LITERALS: Final = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
 
 
 def attach_adapter(
@@ -64,11 +68,6 @@ def attach_adapter(
                 model = PeftModel.from_pretrained(
                     model, str(folder), adapter_name=adapter_name, is_trainable=is_trainable
                 )
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ModelError(
-            f"{folder / SETTINGS}: not the settings of an adapter ({one_line(error)}): expected "
-            "a folder saved by `gatt train`"
-        ) from None
     except Exception as error:
         # PEFT and the libraries below it raise errors of any class for a broken file.
         raise ModelError(
@@ -231,3 +230,23 @@ def _check_fit(
                 f"{folder}: the adapter does not fit {base_name}: {problem} {names[0]} "
                 f"({len(names)} of {len(saved | places)} tensors): use the model it was trained on"
             )
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why PEFT cannot use a regular expression for names of modules; None where it can.
+
+    Those that may take for ever to match are refused.
+    """
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"no regular expression ({error})"
+    shape = _LITERALS.sub("x", pattern)
+    if re.search(r"\)[*+{]", shape):
+        return "a group that repeats, which may take for ever to match"
+    if len(re.findall(r"[*+]|\{\d*,\}", shape)) > _MOST_OPEN:
+        return f"more than {_MOST_OPEN} parts that repeat, which may take for ever to match"
+    # `(?:…)` is no optional part, nor is the `?` that makes a repetition lazy.
+    if len(re.findall(r"(?<![(*+}])\?|\{", shape)) > _MOST_OPTIONAL:
+        return f"more than {_MOST_OPTIONAL} optional parts, which may take for ever to match"
+    return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from gatt.models.packaged.table import PACKAGED
+from gatt.models.packaged import PACKAGED
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCard

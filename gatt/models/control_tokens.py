@@ -36,11 +36,6 @@ def control_ids(tokenizer: Tokenizer) -> frozenset[int]:
     return _control_ids(tokenizer, template_of(tokenizer))
 
 
-def is_control(tokenizer: Tokenizer, token_id: int) -> bool:
-    """Whether an id is one of `control_ids`."""
-    return token_id in control_ids(tokenizer)
-
-
 def refuse_control_tokens(tokenizer: Tokenizer, text: str, where: str) -> None:
     """Refuse text that tokenises to a role marker or another control token.
 

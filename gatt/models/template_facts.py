@@ -126,14 +126,15 @@ def remedy(tokenizer: Tokenizer, is_wanted: Callable[[TemplateFacts], bool]) -> 
     return ""
 
 
-def refuse_unlearnable(tokenizer: Tokenizer, facts: TemplateFacts) -> None:
-    """Refuse a template under which no reply can be learned.
+def learnable_facts(tokenizer: Tokenizer) -> TemplateFacts:
+    """Return what the chat template allows.
 
     Raises:
-        TemplateError: names the reason, and what to set.
+        TemplateError: no chat template, or one under which no reply can be learned: why, and what to set.
     """
+    facts = inspect_template(tokenizer)
     if not facts.target_problem:
-        return
+        return facts
     setting = remedy(tokenizer, lambda found: not found.target_problem)
     way_out = (
         f"set {setting}, and the same for the engine that uses the adapter"

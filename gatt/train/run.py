@@ -35,7 +35,6 @@ from gatt.train.data.kept_rows import TrainingRows, forget_rows, rows_of_run
 from gatt.train.data.row_report import RowReport
 from gatt.train.run_folder import BEST_ADAPTER, TrainStore, identity
 from gatt.train.runtime import current_runtime, from_main, wait_for_everyone
-from gatt.train.tracking.evaluators import make_train_evaluator
 
 if TYPE_CHECKING:
     from gatt.train.trainer import GattTrainer
@@ -204,6 +203,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     rows = _rows(config, tokenizer, store, problem)
     evaluator = None
     if config.track:
+        from gatt.train.tracking import make_train_evaluator
+
         known = rows.trained_on | earlier if earlier else rows.trained_on
         evaluator = make_train_evaluator(config, known)
     model = load_model(
@@ -230,7 +231,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     trained_on = None if earlier is None else rows.trained_on | earlier
     prepared = Prepared(config, trainer, report, store, trained_on)
     if evaluator is not None and config.track:
-        from gatt.train.tracking.callback import AdherenceTracker
+        from gatt.train.tracking import AdherenceTracker
 
         def keep(tracked: Mapping[str, Any]) -> None:
             result = {"num_steps": tracked["step"], **_so_far(trainer), "tracked": tracked}

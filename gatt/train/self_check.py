@@ -21,7 +21,7 @@ from gatt.comb.collator import GattCollator, Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss
 from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16
-from gatt.models.isolation import undisturbed
+from gatt.train.runtime import undisturbed
 
 log = logging.getLogger(__name__)
 

@@ -24,13 +24,15 @@ import logging
 import math
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import torch
 from peft import get_peft_model
+from tqdm.auto import tqdm  # type: ignore[import-untyped]
 from transformers import Trainer, set_seed
 from transformers.integrations import TensorBoardCallback
-from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
+from transformers.training_args import TrainingArguments
 from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
@@ -38,16 +40,27 @@ from gatt.comb.collator import GattCollator, Layout
 from gatt.comb.comb import IGNORE
 from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
-from gatt.models.isolation import undisturbed
 from gatt.train.config import TrainConfig
-from gatt.train.progress_bar import CompactProgress
-from gatt.train.runtime import from_everyone
+from gatt.train.runtime import from_everyone, undisturbed
 from gatt.train.self_check import proven_backend
 
 LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
+
+ADHERENCE: Final = "eval_adherence"
+"""Begins the names of what is tracked: transformers' integrations show `eval_adherence/turn_20` as
+`eval/adherence/turn_20`."""
+
+FORMS: Final = {
+    "loss": "loss {:.4f}",
+    "mean_token_accuracy": "accuracy {:.3f}",
+    "plain_kl": "plain_kl {:.3f}",
+    "learning_rate": "lr {:.2e}",
+    "tokens_per_second": "{:,.0f} tokens/s",
+}
+"""What a line says of a step."""
 
 log = logging.getLogger(__name__)
 
@@ -338,3 +351,54 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
+
+
+class CompactProgress(ProgressCallback):  # type: ignore[misc]
+    """transformers' progress bar, with lines that a person can read along."""
+
+    def __init__(self, has_bar: bool = True) -> None:
+        super().__init__()
+        self.has_bar = has_bar
+
+    def on_train_begin(
+        self,
+        args: TrainingArguments,  # noqa: ARG002 - the library's signature
+        state: TrainerState,
+        *_: Any,
+        **__: Any,
+    ) -> None:
+        """Open the bar; that of a resumed run begins where it left off."""
+        self.current_step = state.global_step
+        if state.is_world_process_zero:
+            self.training_bar = tqdm(
+                total=state.max_steps, initial=state.global_step, disable=not self.has_bar,
+                dynamic_ncols=True,
+            )  # fmt: skip
+
+    def on_log(
+        self,
+        args: TrainingArguments,  # noqa: ARG002 - the library's signature
+        state: TrainerState,
+        *_: Any,
+        logs: Mapping[str, float] | None = None,
+        **__: Any,
+    ) -> None:
+        """Write one line; the summary at the end of training is left to the caller."""
+        parts = line_parts(logs or {})
+        if not state.is_world_process_zero or not parts:
+            return
+        line = "  ".join([f"step {state.global_step}/{state.max_steps}", *parts])
+        if self.has_bar:
+            self.training_bar.write(line)
+        else:
+            log.info("%s", line)
+
+
+def line_parts(logs: Mapping[str, float]) -> list[str]:
+    """Return what a line says of a step or of a measurement; nothing of anything else."""
+    if f"{ADHERENCE}/seconds" in logs:
+        start = f"{ADHERENCE}/turn_"
+        rates = {k.removeprefix(start): rate for k, rate in logs.items() if k.startswith(start)}
+        shown = [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
+        return ["adherence", *shown, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"]
+    return [form.format(logs[key]) for key, form in FORMS.items() if key in logs and "loss" in logs]

@@ -105,7 +105,7 @@ def checkpointing(how: str) -> Callable[[], None]:
     """Return a pass of `NUM_TOKENS,on` or `NUM_TOKENS,off`."""
     from gatt.comb.loss import batch_loss
     from gatt.models.load import load_model
-    from gatt.models.packaged.table import EMBEDDED
+    from gatt.models.packaged import EMBEDDED
 
     length, switch = how.split(",")
     model = with_lora(load_model(EMBEDDED, dtype="float32").model)

@@ -15,7 +15,7 @@ from gatt.generation.local.engine import TransformersEngine
 from gatt.models.chat_template import encode
 from gatt.models.control_tokens import control_tokens
 from gatt.models.load import LoadedModel, load_model
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 from tests.support.runs.judged import sample
 from tests.support.texts.coaxing_replies import COAXING
 

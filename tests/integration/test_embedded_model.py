@@ -15,7 +15,7 @@ from gatt.comb.comb import expand
 from gatt.comb.loss import cross_entropy, supervised_logits
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel, load_model
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 from gatt.models.template_facts import inspect_template
 from gatt.train.data.labels import build_combs
 from tests.support.models.greedy import agreement, random_requests

@@ -30,7 +30,7 @@ from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.local.engine import TransformersEngine
 from gatt.generation.servers.config import ServerConfig
 from gatt.models.load import load_model
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 from tests.support.models.engine_prompts import reference
 from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config

@@ -17,8 +17,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from gatt.comb.attention.flex import flex_block_attention, plan_block_mask
-from gatt.comb.attention.sdpa import attend
-from gatt.comb.attention.split import plan_blocks, split_attention
+from gatt.comb.attention.split import attend, plan_blocks, split_attention
 from gatt.comb.collator import RowGeometry
 from gatt.errors import ConfigError
 
@@ -61,7 +60,7 @@ class CombAttention:
             value: likewise.
             scale: factor of the scores.
             window: tokens that the layer sees, itself included; None sees all.
-            softcap: see `gatt.comb.attention.sdpa.soft_capped`.
+            softcap: see `gatt.comb.attention.split.soft_capped`.
         """
         device = query.device.type
         if torch.is_autocast_enabled(device):
@@ -102,7 +101,7 @@ def comb_attention_forward(
 
     The signature is that of transformers' attention functions; without
     `comb_attention` this is its SDPA, or with a soft cap, which SDPA does not have,
-    `gatt.comb.attention.sdpa.attend`.
+    `gatt.comb.attention.split.attend`.
 
     Raises:
         ValueError: attention sinks (`s_aux`), which no back end has.

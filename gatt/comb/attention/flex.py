@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from gatt.comb.attention.sdpa import soft_capped
+from gatt.comb.attention.split import soft_capped
 from gatt.comb.collator import RowGeometry
 
 BLOCK = 128

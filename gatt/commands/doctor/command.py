@@ -56,7 +56,7 @@ def _facts(machine: Machine) -> Iterator[str]:
     import torch
 
     from gatt.commands.doctor.machine import GB
-    from gatt.models.packaged.table import PACKAGED, cache_folder
+    from gatt.models.packaged import PACKAGED, cache_folder
     from gatt.runs.provenance import provenance
 
     about = provenance([])

@@ -22,8 +22,7 @@ from gatt.models.adapter import attach_adapter, base_model_of, one_line
 from gatt.models.base_card import hub_id, license_of, note_of, public_name, read_card
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
-from gatt.models.load import LoadedModel, load_model, resolve
-from gatt.models.pretrained import load_pretrained
+from gatt.models.load import LoadedModel, load_model, load_pretrained, resolve
 from gatt.models.template_variables import read_variables, set_template_variables
 from gatt.runs.atomic_file import whole_folder
 from gatt.runs.provenance import versions

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from gatt.commands.init.rules import find_rule
     from gatt.commands.init.write import files_of, write_new
     from gatt.models.load import resolve
-    from gatt.models.packaged.table import PACKAGED
+    from gatt.models.packaged import PACKAGED
     from gatt.train.config import DEFAULT_MODEL
 
     model = DEFAULT_MODEL if args.model is None else _one_line("--model", args.model)

@@ -16,7 +16,7 @@ from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
     from gatt.commands.rows.formats import RowMaker
-    from gatt.train.data.drop_counts import Dropped
+    from gatt.train.data.samples import Dropped
 
 HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note how to start it"
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.load import load_tokenizer, resolve
     from gatt.models.template_variables import set_template_variables
     from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
-    from gatt.train.data.drop_counts import Dropped
+    from gatt.train.data.samples import Dropped
 
     samples = json.dumps([str(path) for path in args.samples])
     # What else a run must be told makes no difference here, so the file may lack it.

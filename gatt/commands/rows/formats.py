@@ -15,11 +15,16 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, encode, encode_text, name_of, render, template_of
 from gatt.models.control_tokens import control_ids
 from gatt.models.encoded_view import encode_prompt, encode_reply
-from gatt.models.template_facts import usable_placement
+from gatt.models.template_facts import learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped, reason_of
-from gatt.train.data.encoded_samples import DrawnSample, draw_sample, encode_sample, learnable_facts
-from gatt.train.data.labels import BuiltSample, view_of_turns
+from gatt.train.data.labels import (
+    BuiltSample,
+    DrawnSample,
+    draw_sample,
+    encode_sample,
+    view_of_turns,
+)
+from gatt.train.data.samples import Dropped, reason_of
 
 
 @dataclass(frozen=True)

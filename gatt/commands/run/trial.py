@@ -17,7 +17,7 @@ from gatt.commands.run.plan import ModelShape
 from gatt.config.load import config_dict
 from gatt.errors import ModelError
 from gatt.models.load import load_config, load_model, resolve
-from gatt.models.packaged.table import PACKAGED
+from gatt.models.packaged import PACKAGED
 from gatt.train.config import LoraSettings
 
 _TOKENS: Final = 128

@@ -125,12 +125,8 @@ def _why_not_packable(config: TrainConfig) -> str | None:
     Raises:
         ModelError: it has no configuration that can be read.
     """
-    from transformers import AutoConfig
-
     from gatt.comb.model_support import why_not_packable
-    from gatt.models.load import resolve
-    from gatt.models.pretrained import load_pretrained
+    from gatt.models.load import load_config
 
-    source = resolve(config.model)
-    found = load_pretrained(AutoConfig, source, name=config.model, what="its configuration")
+    found = load_config(config.model)
     return why_not_packable(found, config.attn_implementation, config.max_length)

@@ -22,11 +22,10 @@ from gatt.commands.templates import filled
 from gatt.data.sample import GattSample, TurnTarget
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
-from gatt.models.control_tokens import is_control
+from gatt.models.control_tokens import control_ids
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import draw_sample, encode_sample
-from gatt.train.data.labels import BuiltSample
+from gatt.train.data.labels import BuiltSample, draw_sample, encode_sample
 from gatt.train.data.rows import choose_layout, rows_of
 
 
@@ -143,7 +142,7 @@ def _pieces(
     tokenizer: Tokenizer, ids: tuple[int, ...], labels: tuple[int, ...]
 ) -> tuple[Piece, ...]:
     def kind(index: int) -> tuple[bool, bool]:
-        return labels[index] != IGNORE, is_control(tokenizer, ids[index])
+        return labels[index] != IGNORE, ids[index] in control_ids(tokenizer)
 
     # Whole groups are decoded, since a character may be spread over several tokens.
     return tuple(

@@ -24,7 +24,7 @@ from gatt.errors import ConfigError, GattError, GenerationError, ModelError
 from gatt.generation.base import Engine
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig, make_engine
-from gatt.models.packaged.table import PACKAGED
+from gatt.models.packaged import PACKAGED
 from gatt.runs.provenance import versions
 from gatt.verifiers.own_kinds import KindFile, known_files
 from gatt.verifiers.table import use_kind_files

@@ -18,10 +18,9 @@ from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped
 from gatt.train.data.row_report import RowReport, refuse_too_few
 from gatt.train.data.rows import rows_in, write_combs
-from gatt.train.data.samples import read_all_samples
+from gatt.train.data.samples import Dropped, read_all_samples
 from gatt.train.runtime import current_runtime, from_main
 
 FOLDER: Final = "rows"

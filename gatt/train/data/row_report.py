@@ -12,7 +12,7 @@ from gatt.comb.collator import Layout
 from gatt.comb.comb import Comb
 from gatt.errors import TrainingError
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped
+from gatt.train.data.samples import Dropped
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import chain, islice
 from typing import Any, BinaryIO, Final
 
@@ -16,19 +15,17 @@ from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
 from gatt.errors import ConfigError, DataError, TemplateError
-from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
-from gatt.models.template_facts import TemplateFacts, usable_placement
+from gatt.models.chat_template import Tokenizer
+from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.drop_counts import Dropped, reason_of
-from gatt.train.data.encoded_samples import (
+from gatt.train.data.labels import (
+    BuiltSample,
     DrawnSample,
     draw_sample,
     encode_sample,
-    learnable_facts,
 )
-from gatt.train.data.in_parallel import in_order
-from gatt.train.data.labels import BuiltSample
 from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
+from gatt.train.data.samples import Dropped, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -105,12 +102,12 @@ def write_combs(
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
-    make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
+    make = RowMaker(tokenizer, config, facts, layout, placement)
     dropped = Dropped() if dropped is None else dropped
     report = RowReport(layout, dropped=dropped.counts)
 
     def combs() -> Iterator[Comb]:
-        for made in in_order(make, samples, config.dataset_num_proc):
+        for made in map(make, samples):
             for told, reason in made.problems:
                 dropped.add(told, reason)
             report.add(made.report)
@@ -184,7 +181,7 @@ class SampleRows:
 
 @dataclass(frozen=True)
 class RowMaker:
-    """Makes the rows of one sample after the other, in whichever process."""
+    """Makes the rows of one sample after the other."""
 
     tokenizer: Tokenizer
     config: TrainConfig
@@ -192,8 +189,6 @@ class RowMaker:
     layout: Layout
     placement: str
     """That the template allows, or `mixed`."""
-    day: date
-    """That the template prints, in every process."""
 
     def __call__(self, whole: GattSample) -> SampleRows:
         """Return the rows of a sample, as far as it can be learned."""
@@ -205,8 +200,7 @@ class RowMaker:
             self.layout, num_samples=1, num_wanted=sample.num_targets, num_moved=int(one.is_moved)
         )
         try:
-            with rendered_on(self.day):
-                built = encode_sample(one, self.tokenizer, self.config, self.facts)
+            built = encode_sample(one, self.tokenizer, self.config, self.facts)
             told += built.dropped_targets
             report.num_encoded = built.num_targets
             rows, problems = rows_of(one, built, self.config, self.layout)

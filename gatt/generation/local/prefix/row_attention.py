@@ -18,7 +18,7 @@ from functools import cached_property
 
 import torch
 
-from gatt.comb.attention.sdpa import soft_capped
+from gatt.comb.attention.split import soft_capped
 from gatt.generation.local.prefix.stack import Read
 
 Pair = tuple[torch.Tensor, torch.Tensor]
@@ -84,7 +84,7 @@ def row_attention(
             exactly one of them.
         mask: which columns are seen.
         scale: factor of the scores.
-        softcap: see `gatt.comb.attention.sdpa.soft_capped`.
+        softcap: see `gatt.comb.attention.split.soft_capped`.
     """
     rows, heads, columns, size = query.shape
     kv_heads = own[0].shape[1]

@@ -16,7 +16,7 @@ from gatt.errors import ConfigError, DataError
 from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
 from gatt.train.config import TrackConfig, TrainConfig
-from gatt.train.tracking.evaluators import Counts, make_train_evaluator
+from gatt.train.tracking import Counts, make_train_evaluator
 from tests.support.models.tracked import SHORT, write_suite
 
 NOTHING = TrainedOn(frozenset(), frozenset())

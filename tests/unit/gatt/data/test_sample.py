@@ -9,7 +9,7 @@ import pytest
 
 from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import DataError
-from gatt.train.data.drop_counts import Dropped
+from gatt.train.data.samples import Dropped
 from tests.support.models.golden_templates import dialogue, sample
 from tests.support.models.tiny import write_samples
 

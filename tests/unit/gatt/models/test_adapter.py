@@ -11,7 +11,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from gatt.errors import ModelError
-from gatt.models.adapter import attach_adapter, one_line
+from gatt.models.adapter import attach_adapter
 from tests.support.hostile.files import changed
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 
@@ -104,11 +104,3 @@ def test_an_adapter_of_another_model(
     model = attach(adapter, adapter_name="first") if stands_beside_another else None
     with pytest.raises(ModelError, match=rf"other: [^\n]*tiny: [^\n]*{fact}"):
         attach(folder, model, adapter_name="second")
-
-
-def test_what_a_library_says_becomes_one_short_line() -> None:
-    assert one_line(ValueError("a\n  b")) == "a b"
-    assert one_line(KeyError()) == "KeyError"
-    long = one_line(ValueError("word " * 100))
-    assert len(long) <= 302
-    assert long.endswith(" …")

@@ -83,12 +83,6 @@ class TestChatMlLiteral:
         assert encoded.prompt_lengths == (17, 30)
         assert encoded.reply_spans == ((17, 20),)
 
-    def test_one_turn_has_no_reply_span(self) -> None:
-        encoded = encode_view(SMOLLM2.tokenizer(), view(1))
-        assert encoded.reply_spans == ()
-        assert len(encoded.prompt_lengths) == 1
-        assert encoded.prompt_lengths[0] == len(encoded.input_ids)
-
 
 @pytest.mark.parametrize(
     ("template", "line", "fact"),

@@ -17,11 +17,15 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import rendered_on
 from gatt.models.encoded_view import encode_reply, encode_view, num_closing_tokens, stop_token_ids
-from gatt.models.template_facts import TemplateFacts, usable_placement
+from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
-from gatt.train.data.encoded_samples import draw_sample, encode_sample, learnable_facts
-from gatt.train.data.labels import BuiltSample, Supervise
+from gatt.train.data.labels import (
+    BuiltSample,
+    Supervise,
+    draw_sample,
+    encode_sample,
+)
 from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import FOREIGN, Foreign, foreign
 from tests.support.models.tiny import sample

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from gatt.errors import ModelError
 from gatt.models.load import load_model, load_tokenizer, resolve
-from gatt.models.packaged.table import EMBEDDED
+from gatt.models.packaged import EMBEDDED
 from tests.support.hostile.files import changed
 from tests.support.models.tiny import save_tiny_model
 

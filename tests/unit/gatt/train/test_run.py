@@ -17,7 +17,7 @@ from transformers import (
 from gatt.errors import StoreError
 from gatt.train.config import LoraSettings
 from gatt.train.run import train
-from gatt.train.run_folder import TrainStore, digest
+from gatt.train.run_folder import TrainStore
 from gatt.train.trainer import GattTrainer
 from tests.support.models.combs import combs_of
 from tests.support.models.first_step import ready
@@ -115,11 +115,6 @@ def test_a_folder_that_cannot_be_made(make: Any) -> None:
     make().output_dir.write_text("a file", encoding="utf-8")
     with pytest.raises(StoreError, match="out: cannot write: File exists: choose another"):
         train(make())
-
-
-def test_missing_samples(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"none.jsonl: cannot read: No such file"):
-        digest(tmp_path / "none.jsonl")
 
 
 def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(

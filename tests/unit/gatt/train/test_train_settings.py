@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
+import yaml
 from peft import LoraConfig, get_peft_model
 from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 from transformers.trainer_callback import TrainerCallback
@@ -25,7 +26,7 @@ from gatt.models.chat_template import render
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
-from gatt.train.config import LoraSettings, TrainConfig
+from gatt.train.config import LoraSettings, TrackConfig, TrainConfig
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
 from tests.support.models.first_step import ready
@@ -74,6 +75,8 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
     [
         ({"lora": LoraSettings(target_modules=("no",))}, ConfigError, "the adapter does not fit"),
         ({"lr_scheduler_type": "sometimes"}, ConfigError, "are refused: sometimes is not"),
+        # It needs more than its name.
+        ({"lr_scheduler_type": "warmup_stable_decay"}, ConfigError, "are refused"),
         ({"bf16": True}, ConfigError, "bf16 is true, but this device has no bfloat16"),
         ({"attn_implementation": "flex_attention"}, ConfigError, "it trains on CUDA only"),
         ({"report_to": "tensorbord"}, ConfigError, "tensorbord is not supported"),
@@ -256,3 +259,48 @@ def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
     config = plain_too(make(plain_loss="kl", init_adapter=tmp_path / "biased"))
     with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
         train(config)
+
+
+CONFIGS = Path(__file__).resolve().parents[4] / "configs"
+ACCELERATE = sorted((CONFIGS / "accelerate").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", ACCELERATE, ids=lambda p: p.name)
+def test_shipped_launch_configurations_are_accelerate_s_own(path: Path) -> None:
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    loaded = load_config_from_file(str(path))
+    # In float32 with one process; else the training configuration decides, not the launcher.
+    assert loaded.mixed_precision == "no"
+    text = path.read_text(encoding="utf-8")
+    assert f"--config_file configs/accelerate/{path.name}" in text
+    assert yaml.safe_load(text)["distributed_type"] == str(loaded.distributed_type.value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "changes", "fact"),
+    [
+        (TrainConfig, {"samples": ()}, "samples is empty"),
+        (TrainConfig, {"max_length": 0}, "max_length is 0"),
+        (TrainConfig, {"max_turns": 0}, "max_turns is 0"),
+        (TrainConfig, {"gradient_accumulation_steps": 0}, "gradient_accumulation_steps is 0"),
+        (TrainConfig, {"learning_rate": 0.0}, "learning_rate is 0.0"),
+        (TrainConfig, {"learning_rate": float("nan")}, "learning_rate is nan"),
+        (TrainConfig, {"warmup_steps": -1.0}, "warmup_steps is -1.0"),
+        (TrainConfig, {"max_steps": 0}, "max_steps is 0"),
+        (TrainConfig, {"max_tokens_per_row": 100}, r"max_tokens_per_row is 100.*2048"),
+        (TrainConfig, {"plain_kl_coef": float("inf")}, "plain_kl_coef is inf"),
+        (LoraSettings, {"r": 0}, "r is 0"),
+        (TrackConfig, {"every_steps": 0}, "every_steps is 0"),
+        (TrackConfig, {"turns": ()}, r"turns is \[\]: expected rising turns from 1 on"),
+        (TrackConfig, {"turns": (2, 1)}, r"turns is \[2, 1\]"),
+        (TrackConfig, {"turns": (0,)}, r"turns is \[0\]"),
+        (LoraSettings, {"lora_alpha": 0}, "lora_alpha is 0"),
+        (LoraSettings, {"lora_dropout": 1.0}, "lora_dropout is 1.0"),
+        (LoraSettings, {"target_modules": ()}, "target_modules is empty"),
+    ],
+)
+def test_refuses_values_out_of_range(cls: type, changes: dict[str, Any], fact: str) -> None:
+    needed = {"samples": (Path("s.jsonl"),), "output_dir": Path("out")}
+    with pytest.raises(ConfigError, match=fact):
+        cls(**({**needed, **changes} if cls is TrainConfig else changes))

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from tests.support.models.combs import combs, vectors_of
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
-from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+from tests.unit.gatt.comb.attention.test_split import geometry_of
 
 
 def test_work_by_hand() -> None:

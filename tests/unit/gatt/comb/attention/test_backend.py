@@ -18,8 +18,7 @@ from gatt.comb.attention.backend import (
 from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.errors import ConfigError
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
-from tests.unit.gatt.comb.attention.test_split import plain, tensors
-from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors
 
 GEOMETRY = geometry_of([Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(4, (1, 2), (1, 2)),))])
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -78,11 +77,3 @@ def test_a_window_told_by_the_layer_type_alone() -> None:
         assert weights is None
         expected = plain(query, key, value, GEOMETRY.mask(window), 8**-0.5, None)
         torch.testing.assert_close(found, expected)
-
-
-def test_attention_sinks_are_refused() -> None:
-    attention = CombAttention(GEOMETRY, "split")
-    with pytest.raises(ValueError, match="attention sinks cannot be packed"):
-        comb_attention_forward(
-            SimpleNamespace(), *tensors(11), None, comb_attention=attention, s_aux=torch.ones(4)
-        )

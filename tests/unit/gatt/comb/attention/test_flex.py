@@ -12,8 +12,7 @@ from gatt.comb.attention import flex
 from gatt.comb.attention.flex import bucket, flex_block_attention, plan_block_mask
 from gatt.comb.comb import IGNORE, Branch, Comb
 from tests.support.models.combs import combs
-from tests.unit.gatt.comb.attention.test_split import plain, tensors
-from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors
 
 
 @given(
@@ -29,14 +28,6 @@ def test_outputs_are_those_of_the_whole_mask(documents, window, softcap) -> None
     found = flex_block_attention(query, key, value, mask, scale=0.3, softcap=softcap)
     expected = plain(query, key, value, geometry.mask(window), 0.3, softcap)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("num_tokens", "expected"),
-    [(1, 128), (128, 128), (129, 256), (300, 384), (1000, 1024), (1025, 1536), (1537, 2048)],
-)
-def test_lengths_come_in_few_buckets(num_tokens, expected) -> None:
-    assert bucket(num_tokens) == expected
 
 
 @pytest.mark.parametrize("most_pairs", [flex.MOST_PAIRS, 1])

@@ -1,4 +1,4 @@
-"""Split attention against plain attention under the whole mask."""
+"""Who sees whom, and split attention against plain attention under the whole mask."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatt.comb.attention import split
-from gatt.comb.attention.split import plan_blocks, split_attention
+from gatt.comb.attention.split import MOST_QUERIES_PER_BLOCK, plan_blocks, split_attention
 from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE, Branch, Comb
-from tests.support.models.combs import combs
-from tests.unit.gatt.comb.attention.test_visibility import geometry_of
+from tests.support.models.combs import combs, vectors_of
 
 HEADS, KEY_HEADS, SIZE = 4, 2, 8
+
+
+def geometry_of(documents: list[Comb]) -> RowGeometry:
+    row = vectors_of(documents)
+    return RowGeometry(*(row[name] for name in RowGeometry.__dataclass_fields__))
 
 
 def tensors(num_tokens: int) -> list[torch.Tensor]:
@@ -105,3 +109,59 @@ def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
 def test_the_fast_path_is_one_causal_block() -> None:
     (block,) = plan_blocks(geometry_of([Comb((1, 2, 3), (IGNORE, 2, 3))]), torch.float32)
     assert (block.start, block.end, block.mask) == (0, 3, None)
+
+
+def brute_force(documents: list[Comb], window: int | None = None) -> torch.Tensor:
+    """Each token sees what stands up to it in the plain sequence that it belongs to."""
+    places: list[list[int]] = []  # for every token of the row, the row indices that it sees
+    for comb in documents:
+        start = len(places)
+        trunk = list(range(start, start + len(comb.trunk)))
+        places += [trunk[: i + 1] for i in range(len(trunk))]
+        for branch in comb.branches:
+            own = list(range(len(places), len(places) + len(branch.input_ids)))
+            sequence = trunk[: branch.fork] + own
+            places += [sequence[: branch.fork + i + 1] for i in range(len(own))]
+    mask = torch.zeros(len(places), len(places), dtype=torch.bool)
+    for query, keys in enumerate(places):
+        mask[query, keys if window is None else keys[-window:]] = True
+    return mask
+
+
+@given(
+    documents=st.lists(combs(), min_size=1, max_size=3),
+    window=st.none() | st.integers(1, 12),
+)
+@settings(deadline=None)
+def test_mask_is_that_of_the_plain_sequences(documents, window) -> None:
+    assert torch.equal(geometry_of(documents).mask(window), brute_force(documents, window))
+
+
+def branch(fork: int, length: int) -> Branch:
+    return Branch(fork, (1,) * length, (1,) * length)
+
+
+@pytest.mark.parametrize("window", [None, 512])
+def test_outputs_and_gradients_over_a_thousand_keys(window) -> None:
+    # Two short branches far apart share a block; one is longer than a block.
+    branches = (branch(600, 40), branch(1300, 20), branch(1300, MOST_QUERIES_PER_BLOCK + 50))
+    comb = Comb((1,) * 1300, (IGNORE,) * 1300, branches)
+    geometry = geometry_of([comb, Comb((1,) * 90, (IGNORE,) * 90, (branch(90, 33),))])
+    blocks = plan_blocks(geometry, torch.float32, window)
+    assert max(b.end - b.own_start + b.trunk_end - b.trunk_start for b in blocks) > 512
+    num_heads = 3
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(1, h, geometry.num_tokens, 32) for h in (num_heads, 1, 1)]
+    ours = [torch.randn(s, generator=generator).requires_grad_() for s in shapes]
+    exact = [t.detach().double().requires_grad_() for t in ours]
+    found = split_attention(*ours, blocks, scale=0.2)
+    query, key, value = exact
+    scores = query @ key.repeat_interleave(num_heads, dim=1).transpose(-1, -2) * 0.2
+    weights = scores.masked_fill(~geometry.mask(window), -torch.inf).softmax(-1)
+    expected = (weights @ value.repeat_interleave(num_heads, dim=1)).transpose(1, 2)
+    weight = torch.randn(expected.shape, generator=generator)
+    (found * weight).sum().backward()
+    (expected * weight).sum().backward()
+    assert (found - expected).norm() <= 1e-5 * expected.norm()
+    for one, other in zip(ours, exact, strict=True):
+        assert (one.grad - other.grad).norm() <= 1e-5 * other.grad.norm()

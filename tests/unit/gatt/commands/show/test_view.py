@@ -16,7 +16,7 @@ from gatt.comb.comb import IGNORE
 from gatt.commands.show.view import Piece, ShownSample, page_of, print_sample, view_sample
 from gatt.data.sample import TurnTarget
 from gatt.data.switches import Switch
-from gatt.train.data.encoded_samples import has_sampled_history, placement_of
+from gatt.train.data.labels import has_sampled_history, placement_of
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
 from tests.support.models.combs import combs_of

@@ -11,9 +11,8 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
-from gatt.train.data.drop_counts import reason_of
-from gatt.train.data.encoded_samples import placement_of
-from gatt.train.data.labels import build_combs
+from gatt.train.data.labels import build_combs, placement_of
+from gatt.train.data.samples import reason_of
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs import combs_of
 from tests.support.models.tiny import (

@@ -3,30 +3,94 @@
 The model is asked as it is, adapter in place: no second copy of it is loaded. (In float32 on a CPU
 the engine lays the weights out once more while it samples, as always; see
 `gatt.generation.local.cpu_linear`.) Training goes on as if nothing had been measured, to the bit.
+
+The evaluator is found by its name, since this package imports no evaluation. An entry point of the
+group `gatt.train_evaluators` is a function that takes the run's configuration and its training dialogues
+and returns a `TrainEvaluator`. It is called before the model is loaded, and only where `track` asks for it.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
 import time
 from collections.abc import Callable, Mapping
 from operator import add
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 from transformers.trainer_callback import TrainerCallback, TrainerState
 from transformers.training_args import TrainingArguments
 
+from gatt.data.training_marks import TrainedOn
+from gatt.errors import ConfigError
+from gatt.generation.base import Engine
 from gatt.generation.local.engine import TransformersEngine
-from gatt.models.isolation import undisturbed
 from gatt.models.load import LoadedModel
 from gatt.runs.input_file import read_json
+from gatt.runs.suggest import did_you_mean
 from gatt.train.adapter_card import TRACKED
-from gatt.train.config import TrackConfig
-from gatt.train.progress_bar import ADHERENCE
-from gatt.train.runtime import current_runtime, from_everyone, from_main
-from gatt.train.tracking.evaluators import Counts, TrainEvaluator
-from gatt.train.trainer import GattTrainer
+from gatt.train.config import TrackConfig, TrainConfig
+from gatt.train.runtime import current_runtime, from_everyone, from_main, undisturbed
+from gatt.train.trainer import ADHERENCE, GattTrainer
+
+GROUP: Final = "gatt.train_evaluators"
+
+
+class Counts(NamedTuple):
+    """Replies at one turn, by their verdict."""
+
+    num_passed: int = 0
+    num_failed: int = 0
+    num_undecided: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """Share of the decided that passed; None where none is decided."""
+        decided = self.num_passed + self.num_failed
+        return self.num_passed / decided if decided else None
+
+
+class TrainEvaluator(Protocol):
+    """Measures how a model adheres at each of some turns."""
+
+    @property
+    def num_cases(self) -> int:
+        """Dialogues under an instruction, at least 1."""
+        ...
+
+    def measure(
+        self, engine: Engine, adapter: str, *, part: int, num_parts: int
+    ) -> Mapping[int, Counts]:
+        """Return the counts by turn of one part of the cases, from 0; all parts are all cases.
+
+        The engine answers with the model in training, under the name of its adapter.
+        """
+        ...
+
+
+def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> TrainEvaluator:
+    """Return the evaluator that `track` names, with its cases read and checked.
+
+    Raises:
+        ConfigError: no evaluator of that name, or one that cannot be loaded.
+        GattError: whatever it raises for its settings and cases.
+    """
+    name = config.track.evaluator if config.track else ""
+    known = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
+    if name not in known:
+        hint = did_you_mean(name, known)
+        listed = ", ".join(sorted(known)) or "none; install this project again"
+        raise ConfigError(f"track.evaluator: no evaluator {name!r}{hint} (known: {listed})")
+    try:
+        make = known[name].load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f"track.evaluator: {name!r} cannot be loaded: {error}: install what is missing"
+        ) from error
+    evaluator: TrainEvaluator = make(config, trained_on)
+    return evaluator
+
 
 ADAPTER: Final = "default"
 """PEFT's name of the adapter in training."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,13 +13,12 @@ from typing import Any
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from gatt.data.training_marks import read_marks
+from gatt.data.training_marks import TrainedOn, read_marks
 from gatt.errors import ConfigError, GenerationError
 from gatt.generation.base import Engine
-from gatt.train.config import LoraSettings, TrackConfig
+from gatt.train.config import LoraSettings, TrackConfig, TrainConfig
 from gatt.train.run import train
-from gatt.train.tracking.callback import AdherenceTracker
-from gatt.train.tracking.evaluators import Counts
+from gatt.train.tracking import GROUP, AdherenceTracker, Counts, make_train_evaluator
 from tests.support.models.tiny import sample, save_tiny_model
 from tests.support.models.tracked import SHORT, tracked_config, write_suite
 
@@ -57,7 +57,7 @@ class Told:
 
 def told(monkeypatch: pytest.MonkeyPatch, *passed: int | None) -> Told:
     evaluator = Told(iter(passed))
-    monkeypatch.setattr("gatt.train.run.make_train_evaluator", lambda *_: evaluator)
+    monkeypatch.setattr("gatt.train.tracking.make_train_evaluator", lambda *_: evaluator)
     return evaluator
 
 
@@ -185,3 +185,45 @@ def test_a_best_that_was_measured_otherwise_is_not_held_against_the_later_ones(
         tracker.measure(4)
         assert [record["step"] for record in kept] == [4] * (not is_held)
         assert ("under other settings" in caplog.text) != is_held
+
+
+NOTHING = TrainedOn(frozenset(), frozenset())
+
+
+def config(evaluator: str) -> TrainConfig:
+    return TrainConfig(
+        samples=(Path("s.jsonl"),), output_dir=Path("out"), track=TrackConfig(evaluator=evaluator)
+    )
+
+
+def known(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    entries = [EntryPoint(name, value, GROUP) for name, value in values.items()]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mien", "eval.run:run", "no evaluator 'mien', did you mean 'mine'.*known: mine"),
+        ("mine", "eval.not_there:make", "'mine' cannot be loaded: .*not_there"),
+        ("mine", "eval.run:not_there", "'mine' cannot be loaded: .*not_there"),
+    ],
+)
+def test_an_evaluator_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    known(monkeypatch, mine=value)
+    with pytest.raises(ConfigError, match=rf"track\.evaluator: {message}"):
+        make_train_evaluator(config(name), NOTHING)
+
+
+def test_it_is_made_of_the_run_and_its_dialogues(monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, mine=f"{__name__}:told_of")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: lambda *given: given)
+    found: Any = make_train_evaluator(config("mine"), NOTHING)
+    assert found == (config("mine"), NOTHING)
+
+
+def test_the_undecided_are_in_no_rate() -> None:
+    assert Counts(3, 3, 3).rate == 0.5
+    assert Counts(0, 0, 5).rate is None

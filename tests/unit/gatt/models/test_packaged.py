@@ -14,11 +14,15 @@ import pytest
 
 from gatt.cli import main
 from gatt.errors import ModelError
+from gatt.models import packaged
 from gatt.models.load import resolve
-from gatt.models.packaged import fetch as fetching
-from gatt.models.packaged import gguf
-from gatt.models.packaged.gguf import gguf_folder, packaged_folder
-from gatt.models.packaged.table import PACKAGED, PackagedModel, cache_folder
+from gatt.models.packaged import (
+    PACKAGED,
+    PackagedModel,
+    cache_folder,
+    gguf_folder,
+    packaged_folder,
+)
 
 PARTS = [b"GGUF" + bytes(range(256)) * 40, b"second" * 900, b"third" * 700]
 WHOLE = b"".join(PARTS)
@@ -50,7 +54,7 @@ def converted(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         found.append(source.read_bytes())
         (target / "config.json").write_text(json.dumps({"model_name": name}), encoding="utf-8")
 
-    monkeypatch.setattr(gguf, "convert", convert)
+    monkeypatch.setattr(packaged, "convert", convert)
     return found
 
 
@@ -124,7 +128,7 @@ def test_a_full_disk_and_a_wrong_name_are_one_line(
     index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(fetching.shutil, "disk_usage", lambda _: usage(10, 10, 0))
+    monkeypatch.setattr(packaged.shutil, "disk_usage", lambda _: usage(10, 10, 0))
     with pytest.raises(ModelError, match=r"0\.0 GB free.*GATT_CACHE"):
         packaged_folder(MODEL, is_wanted=True)
     assert main(["models", "get", "tiny-packagde"]) == 2
@@ -158,7 +162,7 @@ def test_a_conversion_that_fails_leaves_nothing(
         (target / "model.safetensors").write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gguf, "convert", convert)
+    monkeypatch.setattr(packaged, "convert", convert)
     with pytest.raises(KeyboardInterrupt):
         gguf_folder(path)
     assert list((cache_folder() / "gguf").iterdir()) == []

@@ -1,1 +1,0 @@
-"""Measuring adherence while a model trains."""
