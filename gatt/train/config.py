@@ -183,6 +183,8 @@ class TrainConfig:
     adapter comes out the same either way."""
     disable_tqdm: bool = False
     """No progress bar."""
+    dataset_num_proc: int = 1
+    """Processes that tokenise the samples, once; the rows lie in `output_dir/rows` until the run is done."""
     resume: bool = True
     """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
 
@@ -192,7 +194,7 @@ class TrainConfig:
             *_out_of_range(
                 self, "at least 1", "max_length", "max_tokens_per_row", "per_device_train_batch_size",
                 "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
-                "max_turns",
+                "dataset_num_proc", "max_turns",
             ),
             *_out_of_range(self, "above 0", "learning_rate", "num_train_epochs", "plain_kl_coef"),
             *_out_of_range(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import chain, islice
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +19,8 @@ import pyarrow.compute as pc
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
-from gatt.errors import ConfigError, DataError, TemplateError
-from gatt.models.chat_template import Tokenizer
+from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
+from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import (
@@ -36,6 +41,11 @@ SCHEMA: Final = pa.schema(
     }
 )
 """The columns of `gatt.comb.collator.combs_to_features`."""
+T = TypeVar("T")
+R = TypeVar("R")
+ITEMS_PER_CALL: Final = 64
+"""Items that travel to a process together."""
+_work: Callable[[Any], Any]
 COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
 
@@ -102,12 +112,12 @@ def write_combs(
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
-    make = RowMaker(tokenizer, config, facts, layout, placement)
+    make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
     dropped = Dropped() if dropped is None else dropped
     report = RowReport(layout, dropped=dropped.counts)
 
     def combs() -> Iterator[Comb]:
-        for made in map(make, samples):
+        for made in in_order(make, samples, config.dataset_num_proc):
             for told, reason in made.problems:
                 dropped.add(told, reason)
             report.add(made.report)
@@ -181,7 +191,7 @@ class SampleRows:
 
 @dataclass(frozen=True)
 class RowMaker:
-    """Makes the rows of one sample after the other."""
+    """Makes the rows of one sample after the other, in whichever process."""
 
     tokenizer: Tokenizer
     config: TrainConfig
@@ -189,6 +199,8 @@ class RowMaker:
     layout: Layout
     placement: str
     """That the template allows, or `mixed`."""
+    day: date
+    """That the template prints, in every process."""
 
     def __call__(self, whole: GattSample) -> SampleRows:
         """Return the rows of a sample, as far as it can be learned."""
@@ -200,7 +212,8 @@ class RowMaker:
             self.layout, num_samples=1, num_wanted=sample.num_targets, num_moved=int(one.is_moved)
         )
         try:
-            built = encode_sample(one, self.tokenizer, self.config, self.facts)
+            with rendered_on(self.day):
+                built = encode_sample(one, self.tokenizer, self.config, self.facts)
             told += built.dropped_targets
             report.num_encoded = built.num_targets
             rows, problems = rows_of(one, built, self.config, self.layout)
@@ -254,3 +267,41 @@ def rows_of(
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"
         ]
     return rows, []
+
+
+def in_order(work: Callable[[T], R], items: Iterable[T], num_proc: int = 1) -> Iterator[R]:
+    """Yield the result of each item in the order of the items, which are read as they are needed.
+
+    Raises:
+        TrainingError: one of the processes was killed.
+    """
+    if num_proc == 1:
+        yield from map(work, items)
+        return
+    # Forked, a child would share the locks of torch's and the tokenizer's threads.
+    pool = ProcessPoolExecutor(num_proc, multiprocessing.get_context("spawn"), _take, (work,))
+    waiting: deque[Future[list[R]]] = deque()
+    rest = iter(items)
+    try:
+        while True:
+            while len(waiting) < 2 * num_proc and (some := list(islice(rest, ITEMS_PER_CALL))):
+                waiting.append(pool.submit(_results, some))
+            if not waiting:
+                return
+            yield from waiting.popleft().result()
+    except BrokenProcessPool:
+        raise TrainingError(
+            f"one of {num_proc} processes that tokenise was killed, often for memory: set a smaller "
+            "dataset_num_proc"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _take(work: Callable[[Any], Any]) -> None:
+    global _work
+    _work = work
+
+
+def _results(items: Sequence[Any]) -> list[Any]:
+    return [_work(item) for item in items]
