@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.statistics.clustered import (
+from eval.metrics.intervals import (
     Codes,
     Floats,
     Ways,
@@ -140,7 +140,7 @@ class Rate:
 
 
 def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
-    """Return the rate of outcomes with its interval, see `eval.metrics.statistics.clustered`.
+    """Return the rate of outcomes with its interval, see `eval.metrics.intervals`.
 
     Args:
         rows: at least one.
