@@ -12,10 +12,26 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from eval.metrics import per_reply
 from eval.metrics.outcomes import ALL as ALL
-from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
-from eval.metrics.per_reply import by_case
+from eval.metrics.outcomes import (
+    Outcome,
+    Rate,
+    Rows,
+    adherence,
+    adherence_loose,
+    adherence_since_switch,
+    by_case,
+    false_trigger,
+    leakage,
+    probe_leakage,
+    probe_recall,
+    probe_score,
+    rate_of,
+    repetition,
+    score,
+    survival,
+    task_completion,
+)
 from eval.records.case import Case
 from eval.records.events import TOPIC_JUMP
 from eval.records.samples import Sample
@@ -31,21 +47,21 @@ Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
 METRICS: Mapping[str, Metric] = {
     metric.__name__: metric
     for metric in (
-        per_reply.adherence,
-        per_reply.adherence_loose,
-        per_reply.survival,
-        per_reply.probe_recall,
-        per_reply.task_completion,
-        per_reply.repetition,
-        per_reply.false_trigger,
-        per_reply.adherence_since_switch,
-        per_reply.leakage,
-        per_reply.probe_leakage,
+        adherence,
+        adherence_loose,
+        survival,
+        probe_recall,
+        task_completion,
+        repetition,
+        false_trigger,
+        adherence_since_switch,
+        leakage,
+        probe_leakage,
     )
 }
 """Name -> function. A new metric is one function, one line here, one test."""
 
-GRADED: Mapping[str, Metric] = {"score": per_reply.score, "probe_score": per_reply.probe_score}
+GRADED: Mapping[str, Metric] = {"score": score, "probe_score": probe_score}
 """Metrics whose rate is a mean of scores: curves of their own, without comparisons and summaries."""
 
 VACUOUS: Mapping[str, str] = {

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from eval.metrics.curves import CurvePoint, curves
-from eval.metrics.outcomes import Rows
-from eval.metrics.per_reply import adherence
+from eval.metrics.outcomes import Rows, adherence
 from eval.metrics.summaries import Summary, area, half_life, recovery, summaries
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import fake_samples, sample
